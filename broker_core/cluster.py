@@ -28,6 +28,7 @@ from broker_core.replication.partition import cut_rows
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Latency
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
+from broker_core.texts import Text
 from broker_core.wire.messages import DescribedGroup, MetadataRequest, MetadataResponse
 from broker_core.zk.store import ZkStore
 from broker_core.zk.znodes import ControllerEpochZnode
@@ -156,7 +157,7 @@ class Cluster:
             return "exiting"
         return "starting" if broker.state == "starting" else "up"
 
-    def start_failure(self, broker_id: int) -> str:
+    def start_failure(self, broker_id: int) -> Text | str:
         """Why the broker's last start failed; "" when it did not."""
         broker = self.brokers.get(broker_id)
         return "" if broker is None else broker.failure

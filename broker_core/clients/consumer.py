@@ -97,7 +97,7 @@ class Consumer:
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
         self._attempts = 0
-        self._reset_reason = f"start at {start}"
+        self._reset_reason = f"reason.start_at?start={start}"
         self._reset_to = EARLIEST_TIMESTAMP if start == "earliest" else LATEST_TIMESTAMP
 
     @property
@@ -249,7 +249,7 @@ class Consumer:
     def _out_of_range(self) -> bool:
         policy = self.settings.auto_offset_reset
         self._reset_to = EARLIEST_TIMESTAMP if policy == "earliest" else LATEST_TIMESTAMP
-        self._reset_reason = f"offset {self.position} is out of range, auto.offset.reset={policy}"
+        self._reset_reason = f"reason.out_of_range?offset={self.position}&policy={policy}"
         leader = self.metadata.leader_of(self.partition)
         if leader is None:
             return True

@@ -23,6 +23,7 @@ from broker_core.groups.consumer_protocol import (
 )
 from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Kernel
+from broker_core.texts import text
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import (
     JoinGroupResponse,
@@ -76,7 +77,7 @@ class GroupConsumer(GroupMembership):
 
     def begin(self) -> None:
         """Starts: metadata first, then the group."""
-        self._change("finding the coordinator", f"subscribed to {', '.join(self.settings.topics)}")
+        self._change("finding the coordinator", text("reason.subscribed", topics=", ".join(self.settings.topics)).code)
         self._ask_for_metadata()
         self._timer(self.settings.metadata_max_age_ms, "metadata_age")
         if self.settings.enable_auto_commit:
@@ -88,7 +89,7 @@ class GroupConsumer(GroupMembership):
         """
         if self.state in ("closing", "closed"):
             return
-        self._change("closing", "close was called")
+        self._change("closing", "reason.close_called")
         self.kernel.timer(self.name, self.kernel.now_us + CLOSE_TIMEOUT_US, "close_due")
         if not (self.settings.enable_auto_commit and self._commit("close")):
             self._leave()
@@ -148,7 +149,7 @@ class GroupConsumer(GroupMembership):
         elif self.state == "stable":
             why = self._why_rejoin_waited()
             if why or has_changed or counts_changed:
-                super()._rejoin(why or "the topics have changed")
+                super()._rejoin(why or "reason.topics_changed")
             else:
                 self._fetcher.fetch_all()
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
@@ -242,15 +243,15 @@ class GroupConsumer(GroupMembership):
         topics = self.settings.topics
         strange = [name for name in assigned if topic_of(name) not in topics]
         if strange and not self.settings.is_pattern:
-            self._change("joining", f"it does not subscribe to {', '.join(strange)}, which it was given")
+            self._change("joining", text("reason.not_subscribed", topics=", ".join(strange)).code)
             self.later("join")
             return
         revoked = tuple(name for name in self.owned if name not in assigned)
         self._own(assigned, revoked)
         self._assignors[self._protocol].on_assignment(assigned, self.generation_id)
-        self._change("stable", f"{len(assigned)} partitions")
+        self._change("stable", f"reason.assigned?n={len(assigned)}")
         if revoked and self.is_cooperative:
-            self._rejoin("it gave up " + ", ".join(revoked))
+            self._rejoin(text("reason.revoked", partitions=", ".join(revoked)).code)
             return
         self._look_up_committed()
         self._fetcher.fetch_all()
@@ -317,7 +318,7 @@ class GroupConsumer(GroupMembership):
         elif why == "before join":
             self._prepared()
         elif error is Errors.REBALANCE_IN_PROGRESS:
-            self._rejoin("the group rebalances")
+            self._rejoin("reason.group_rebalancing")
         elif error in LOST_MEMBERSHIP and self.state == "stable":
             self._lost(error.name)
         elif error in COORDINATOR_MOVED:
@@ -361,7 +362,7 @@ class GroupConsumer(GroupMembership):
         """The records are processed: now it commits, rejoins, or finds out that it is no member any more."""
         work, self.work = self.work, Work(poll=self.work.poll)
         if self.state == "left":
-            self._lost("it polls again")
+            self._lost("reason.polled_again")
         elif work.lost_for:
             self._lost(work.lost_for)
         elif work.rejoins_for:
@@ -385,7 +386,7 @@ class GroupConsumer(GroupMembership):
         if what == "commit":
             self._commit_answered(body, *data)
         elif what == "leave":
-            self._change("closed", "it has left the group")
+            self._change("closed", "reason.left_group")
         elif self.state == "closing":
             return
         elif what == "metadata":
@@ -421,7 +422,7 @@ class GroupConsumer(GroupMembership):
         elif what == "find":
             self.later("find")
         elif what == "leave":
-            self._change("closed", "the coordinator is gone")
+            self._change("closed", "reason.coordinator_lost")
         else:
             if node == self._coordinator:
                 self._coordinator_lost()
@@ -430,7 +431,7 @@ class GroupConsumer(GroupMembership):
             elif what == "join" and data == self._epoch:
                 self.later("join")
             elif what == "sync" and data == self._epoch:
-                self._join("the coordinator is gone")
+                self._join("reason.coordinator_lost")
 
     def on_timer(self, name: str, data: Any) -> None:
         """Pauses, intervals and deadlines."""
@@ -448,7 +449,7 @@ class GroupConsumer(GroupMembership):
             self._timer(self.settings.metadata_max_age_ms, "metadata_age")
             self._ask_for_metadata()
         elif name == "close_due":
-            self._change("closed", "it could not leave in time")
+            self._change("closed", "reason.leave_timed_out")
         elif self.state == "closing":
             return
         elif name == "processed":

@@ -90,12 +90,12 @@ class GroupFetcher:
 
     def seek(self, name: str, offset: int) -> None:
         """The application chooses another place; what was fetched from the old one is dropped when it comes."""
-        self._move(name, offset, -1, "seek was called")
+        self._move(name, offset, -1, "reason.seek_called")
         self.fetch_all()
 
     def _reset(self, name: str, offset: int, leader_epoch: int) -> None:
         policy = self.member.settings.auto_offset_reset
-        self._move(name, offset, leader_epoch, f"no valid offset is committed, auto.offset.reset={policy}")
+        self._move(name, offset, leader_epoch, f"reason.no_committed_offset?policy={policy}")
 
     def _move(self, name: str, offset: int, leader_epoch: int, why: str) -> None:
         before, _ = self.positions.get(name, (UNKNOWN_POSITION, -1))

@@ -13,6 +13,7 @@ from broker_core.events.group import ConsumerAssigned
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE
 from broker_core.partitions import broker_node, sorted_partitions
 from broker_core.sim.kernel import Kernel
+from broker_core.texts import text
 from broker_core.wire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -118,7 +119,7 @@ class GroupMembership(GroupMember):
         self._coordinator = broker_node(response.node_id)
         self._heard_us = self.kernel.now_us
         if self.state == "finding the coordinator":
-            self._join("the coordinator is known")
+            self._join("reason.coordinator_found")
         elif self.state == "stable":
             self._coordinator_back()
 
@@ -201,7 +202,7 @@ class GroupMembership(GroupMember):
         elif error in FATAL:
             self._fail(error)
         elif error is Errors.UNKNOWN_MEMBER_ID:
-            self._lost("the coordinator does not know it")
+            self._lost("reason.unknown_member")
         elif error in COORDINATOR_MOVED:
             self._coordinator_lost()
             self.later("join")
@@ -216,7 +217,10 @@ class GroupMembership(GroupMember):
             self.generation_id = response.generation_id
             self._heard_us = self.kernel.now_us
             self._protocol = response.protocol_name or ""
-            self._change("syncing", f"generation {response.generation_id}, assignor {self._protocol}")
+            self._change(
+                "syncing",
+                text("reason.generation", generation=response.generation_id, assignor=str(self._protocol)).code,
+            )
             self._timer(self.settings.heartbeat_interval_ms, "heartbeat", (self.member_id, self.generation_id))
             self._joined_as(response)
 
@@ -231,7 +235,7 @@ class GroupMembership(GroupMember):
             assignments,
         )
         if self._coordinator is None:
-            self._join("the coordinator is gone")
+            self._join("reason.coordinator_lost")
             return
         timeout_ms = self._patience_ms
         label = f"SyncGroup {self.settings.group_id}"
@@ -281,7 +285,7 @@ class GroupMembership(GroupMember):
         if error is Errors.NONE or membership != (self.member_id, self.generation_id) or self.state != "stable":
             return
         if error is Errors.REBALANCE_IN_PROGRESS:
-            self._rejoin("the group rebalances")
+            self._rejoin("reason.group_rebalancing")
         elif error in FATAL:
             self._fail(error)
         elif error in LOST_MEMBERSHIP:
@@ -294,7 +298,7 @@ class GroupMembership(GroupMember):
     def _leave(self) -> None:
         dynamic = self.settings.group_instance_id is None
         if not dynamic or not self.member_id or self._coordinator is None:
-            self._change("closed", "nothing is left to do")
+            self._change("closed", "reason.no_work_left")
             return
         request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
         self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
@@ -306,7 +310,7 @@ class GroupMembership(GroupMember):
         if not self.work.is_busy or self.work.poll != poll or self.state != "stable":
             return
         member_id, self.member_id, self.generation_id = self.member_id, "", -1
-        self._change("left", f"no poll within max.poll.interval.ms ({self.settings.max_poll_interval_ms} ms)")
+        self._change("left", f"reason.poll_timeout?limit={self.settings.max_poll_interval_ms}")
         if self.settings.group_instance_id is None and self._coordinator is not None:
             request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
             self.ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")

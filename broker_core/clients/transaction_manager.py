@@ -126,13 +126,13 @@ class TransactionManager:
     def begin(self) -> None:
         """Asks for an id (`initTransactions`, or the first batch of a producer that is only idempotent)."""
         if not self.state:
-            self._change("initializing", "it asks for a producer id")
+            self._change("initializing", "reason.wants_producer_id")
             self._go_on()
 
     def begin_transaction(self) -> None:
         """What is sent from now on belongs to a transaction."""
         self.error = None
-        self._change("in transaction", "the application begins a transaction")
+        self._change("in transaction", "reason.transaction_begun")
 
     def send_offsets(self, offsets: TransactionalOffsets) -> None:
         """Commits offsets of a group with the transaction."""
@@ -167,7 +167,7 @@ class TransactionManager:
 
     def end_transaction(self, *, commits: bool) -> None:
         """Commits, or aborts: once all batches are through."""
-        self._change("committing" if commits else "aborting", "the application ends the transaction")
+        self._change("committing" if commits else "aborting", "reason.transaction_end_requested")
         if self.error is not None and self.error[0] == exception_class(Errors.INVALID_PRODUCER_ID_MAPPING):
             # a coordinator that does not know the id would not end its transaction
             self.to_add.clear()
@@ -246,12 +246,12 @@ class TransactionManager:
     def _begin_anew(self, partition: str, refused: ProducerBatch | None = None) -> None:
         """Another epoch, for which nobody is asked (`bumpIdempotentProducerEpoch`); after the last, another id."""
         if self.producer_epoch >= EPOCH_MAX:
-            self._state("initializing", "its epochs are used up", -1, -1)
+            self._state("initializing", "reason.epochs_exhausted", -1, -1)
             self.numbers.unresolved.pop(partition, None)
             self._go_on()
             return
         epoch = self.producer_epoch + 1
-        self._state("ready", f"a batch of {partition} is lost, so numbers begin anew", self.producer_id, epoch)
+        self._state("ready", f"reason.sequence_reset?partition={partition}", self.producer_id, epoch)
         under_way = [*([] if refused is None else [refused]), *self.producer.numbered_batches(partition)]
         under_way.sort(key=lambda batch: batch.sequence)
         self.numbers.restart(partition, under_way, (self.producer_id, epoch))
@@ -401,7 +401,7 @@ class TransactionManager:
                 self.offsets.is_added = True
         elif api == "InitProducerId":
             self._raises = None
-            self._state("ready", "it has a producer id", body.producer_id, body.producer_epoch)
+            self._state("ready", "reason.producer_id_received", body.producer_id, body.producer_epoch)
             if self.transactional_id:
                 self.numbers.clear()
             self.producer.ids_changed()
@@ -418,9 +418,9 @@ class TransactionManager:
         self.added.clear()
         self.offsets = None
         if self._raises is None:
-            self._change("ready", "the transaction has ended")
+            self._change("ready", "reason.transaction_ended")
         else:
-            self._change("initializing", "a batch was lost, so it asks for the next epoch")
+            self._change("initializing", "reason.wants_next_epoch")
             self._go_on()
 
     @property

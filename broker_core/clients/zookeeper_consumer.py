@@ -16,6 +16,7 @@ from broker_core.events.group import ConsumerAssigned
 from broker_core.partitions import sorted_partitions
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
+from broker_core.texts import message_of, text
 from broker_core.wire.messages import MetadataRequest
 from broker_core.zk.store import SessionExpired
 
@@ -64,7 +65,7 @@ class ZookeeperConsumer(GroupMember):
             return
         if self.settings.enable_auto_commit:
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
-        self._change("registering", f"subscribed to {', '.join(self.settings.topics)}")
+        self._change("registering", text("reason.subscribed", topics=", ".join(self.settings.topics)).code)
         self._register()
 
     def _register(self) -> None:
@@ -75,7 +76,7 @@ class ZookeeperConsumer(GroupMember):
         for topic in self.settings.topics:
             group.watch_topic(topic)
         self._ask_for_metadata()
-        self._rebalance("it has registered")
+        self._rebalance("reason.registered")
 
     @property
     def _reaches_zookeeper(self) -> bool:
@@ -88,11 +89,11 @@ class ZookeeperConsumer(GroupMember):
         self._zookeeper.found_contact(self.name)
         if self._zookeeper.has_session(self.name):
             if self._triggered:
-                self._trigger("it reaches ZooKeeper again")
+                self._trigger("reason.zookeeper_reached")
             return
         self._written.clear()
         self._own(())
-        self._change("registering", "its session has expired")
+        self._change("registering", "reason.session_expired")
         self._register()
 
     def close(self) -> None:
@@ -102,7 +103,7 @@ class ZookeeperConsumer(GroupMember):
         if self.settings.enable_auto_commit:
             self._commit()
         self._own(())
-        self._change("closed", "close was called")
+        self._change("closed", "reason.close_called")
         if self._reaches_zookeeper:
             self._zookeeper.close(self.name)
         else:
@@ -143,7 +144,7 @@ class ZookeeperConsumer(GroupMember):
         group = self._group
         if group is None:
             return
-        self._change("rebalancing", f"{why}, try {self._tries}")
+        self._change("rebalancing", text("reason.attempt", why=message_of(why), attempt=self._tries).code)
         try:
             conflict = self._take_share(group)
         except SessionExpired:
@@ -151,9 +152,9 @@ class ZookeeperConsumer(GroupMember):
         except NotAlike:
             conflict = "roundrobin is allowed only if all consumers in the group subscribe to the same topics"
         if not conflict:
-            self._change("stable", f"{len(self.owned)} partitions" if group.brokers() else "no broker is up")
+            self._change("stable", f"reason.owned?n={len(self.owned)}" if group.brokers() else "reason.no_broker")
             if self._triggered:
-                self._rebalance("something has changed meanwhile")
+                self._rebalance("reason.changed_meanwhile")
             else:
                 self._fetcher.fetch_all()
             return
@@ -179,7 +180,7 @@ class ZookeeperConsumer(GroupMember):
         positions = {name: group.offset(name) for name in share}
         owned_by_another = group.own(share)
         if owned_by_another:
-            return f"{owned_by_another} is still owned"
+            return f"reason.still_owned?partition={owned_by_another}"
         self._own(tuple(sorted_partitions(share)))
         self._written |= positions
         for name, offset in positions.items():
@@ -249,7 +250,7 @@ class ZookeeperConsumer(GroupMember):
             self._commit()
         elif name == "rebalance":
             if self._reaches_zookeeper:
-                self._try("it tries again")
+                self._try("reason.retry")
             else:
                 self._timer(REBALANCE_BACKOFF_MS, "rebalance")
         elif name == "processed":
@@ -266,12 +267,12 @@ class ZookeeperConsumer(GroupMember):
         try:
             if path.startswith(group.root):
                 group.watch_members()
-                self._trigger("the members of the group have changed")
+                self._trigger("reason.members_changed")
             elif path.startswith("/brokers/topics/"):
                 group.watch_topic(path.rpartition("/")[2])
                 self._ask_for_metadata()
-                self._trigger("the partitions have changed")
+                self._trigger("reason.partitions_changed")
             else:
-                self._trigger("brokers have come or gone")
+                self._trigger("reason.brokers_changed")
         except SessionExpired:
             return

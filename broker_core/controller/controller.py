@@ -129,12 +129,12 @@ class Controller:
 
     def session_expired(self) -> None:
         """ZooKeeper has dropped the broker: whatever it held is gone."""
-        self._resign("its ZooKeeper session expired")
+        self._resign("reason.zookeeper_session_expired")
         self._set_active(NO_CONTROLLER)
 
     def shut_down(self) -> None:
         """The broker stops."""
-        self._resign("its broker stops")
+        self._resign("reason.broker_stopping")
 
     def _reelect(self) -> None:
         self._look_who_is_controller()
@@ -155,7 +155,9 @@ class Controller:
         self.zk.watch_controller()
         controller_id = self.zk.controller_id()
         if self.is_active and controller_id != self.host.broker_id:
-            self._resign("another controller was elected" if controller_id != NO_CONTROLLER else "/controller is gone")
+            self._resign(
+                "reason.other_controller" if controller_id != NO_CONTROLLER else "reason.controller_znode_deleted"
+            )
         self._set_active(controller_id)
 
     def _set_active(self, controller_id: int) -> None:

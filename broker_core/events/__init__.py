@@ -4,7 +4,7 @@ Importing this package registers all kinds; `KINDS` maps a kind's name to its cl
 """
 
 from broker_core.events import client, console, control, group, log, replica, rpc, transaction, waiting, world
-from broker_core.events.envelope import KINDS, Envelope, Event, label
+from broker_core.events.envelope import KINDS, Envelope, Event, family_of
 
 __all__ = [
     "KINDS",
@@ -13,8 +13,8 @@ __all__ = [
     "client",
     "console",
     "control",
+    "family_of",
     "group",
-    "label",
     "log",
     "replica",
     "rpc",

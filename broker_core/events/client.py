@@ -6,11 +6,7 @@ RECORDS_SHOWN = 20
 """So many of the records read last are in an event, and in the view."""
 
 
-@kind(
-    "client",
-    en="{client}: {count} for {partition} wait in a batch, {size} B",
-    zh="{client}：发往 {partition} 的 {count} 条在批次中等待，{size} 字节",
-)
+@kind("client")
 class RecordsGathered(Event):
     """A batch of the accumulator stays there and goes on filling. `size` in bytes, before compression. `why` it waits:
 
@@ -29,11 +25,7 @@ class RecordsGathered(Event):
     due_us: int = 0
 
 
-@kind(
-    "client",
-    en="{client}: a record with key {key} goes to {partition}, {rule}",
-    zh="{client}：键为 {key} 的消息发往 {partition}，{rule}",
-)
+@kind("client")
 class RecordPartitioned(Event):
     """The producer's partitioner has chosen. `rule`: "key" (`key_hash` of it, over `partition_count` partitions), or of
     records without a key "new", "stays" (sticky), "next" (round robin), "random". `key` as text, None without one.
@@ -47,7 +39,7 @@ class RecordPartitioned(Event):
     partition_count: int
 
 
-@kind("client", en="{client} blocks: {why}", zh="{client} 阻塞：{why}")
+@kind("client")
 class ProducerBlocked(Event):
     """The application waits in send(). `why`: "memory" (buffer.memory is used up)."""
 
@@ -55,18 +47,14 @@ class ProducerBlocked(Event):
     why: str
 
 
-@kind("client", en="{client} blocks no longer", zh="{client} 不再阻塞")
+@kind("client")
 class ProducerUnblocked(Event):
     """The application waits in send() no longer: what it waited for has come, or it gives up."""
 
     client: str
 
 
-@kind(
-    "client",
-    en="{client} sends {count} to {partition}, acks={acks}",
-    zh="{client} 向 {partition} 发送 {count} 条，acks={acks}",
-)
+@kind("client")
 class ProduceStarted(Event):
     """A batch is closed and sent. `request` counts the producer's requests: batches of one request share it. `leader`:
     to whom it goes, empty when it is not sent at all but given up. `producer_id`, `producer_epoch`, `base_sequence`: -1
@@ -86,7 +74,7 @@ class ProduceStarted(Event):
     base_sequence: int = -1
 
 
-@kind("client", en="{client} sends {count} to {partition} again", zh="{client} 再次向 {partition} 发送 {count} 条")
+@kind("client")
 class ProduceRepeated(Event):
     """A batch goes out once more, with the fields of its ProduceStarted; `attempt` 2 = the first repetition."""
 
@@ -102,11 +90,7 @@ class ProduceRepeated(Event):
     base_sequence: int
 
 
-@kind(
-    "client",
-    en="{client}: {count} to {partition} acknowledged at {base_offset} after {latency_us} us",
-    zh="{client}：发往 {partition} 的 {count} 条在 {base_offset} 得到确认，耗时 {latency_us} 微秒",
-)
+@kind("client")
 class ProduceAcknowledged(Event):
     """`base_offset` -1 with acks=0: nobody said. `sequence` is that of ProduceStarted."""
 
@@ -119,11 +103,7 @@ class ProduceAcknowledged(Event):
     latency_us: int
 
 
-@kind(
-    "client",
-    en="{client}: {count} to {partition} failed, {error}",
-    zh="{client}：发往 {partition} 的 {count} 条失败，{error}",
-)
+@kind("client")
 class ProduceFailed(Event):
     client: str
     partition: str
@@ -134,7 +114,7 @@ class ProduceFailed(Event):
     message: str
 
 
-@kind("client", en="{client}: retries {partition}, {error}", zh="{client}：重试 {partition}，{error}")
+@kind("client")
 class ProduceRetried(Event):
     """An attempt has failed; the batch waits in its queue until `due_us`, the end of the pause before the next one."""
 
@@ -145,11 +125,7 @@ class ProduceRetried(Event):
     due_us: int = 0
 
 
-@kind(
-    "client",
-    en="{client}: {count} for {partition} are too large for the broker, the batch is split",
-    zh="{client}：发往 {partition} 的 {count} 条对代理来说太大，批次被拆分",
-)
+@kind("client")
 class BatchSplit(Event):
     """A broker answered MESSAGE_TOO_LARGE to a batch of several records. They were not sent, but go again as `parts`:
     (sequence, count, size in bytes) of batches in its place. A single part: it could not be made smaller.
@@ -163,9 +139,7 @@ class BatchSplit(Event):
     parts: tuple[tuple[int, int, int], ...]
 
 
-@kind(
-    "client", en="{client} streams {rate} records/s to {partition}", zh="{client} 以每秒 {rate} 条持续写入 {partition}"
-)
+@kind("client")
 class ProducerStreamChanged(Event):
     """`rate` in records a second; 0 = the stream stopped. `is_topic`: `partition` is a topic, a partitioner chooses."""
 
@@ -175,7 +149,7 @@ class ProducerStreamChanged(Event):
     is_topic: bool = False
 
 
-@kind("client", en="{client} read {partition} up to {position}", zh="{client} 读取 {partition} 至 {position}")
+@kind("client")
 class RecordsConsumed(Event):
     """`records`: (offset, timestamp, key, value); keys and values as text, null as None, long ones cut at 200
     characters.
@@ -188,11 +162,7 @@ class RecordsConsumed(Event):
     records: tuple[tuple[int, int, str | None, str | None], ...]
 
 
-@kind(
-    "client",
-    en="{client}: position of {partition} reset from {from_offset} to {to_offset}, {why}",
-    zh="{client}：{partition} 的位置由 {from_offset} 重置为 {to_offset}，{why}",
-)
+@kind("client")
 class ConsumerPositionReset(Event):
     client: str
     partition: str
@@ -201,11 +171,7 @@ class ConsumerPositionReset(Event):
     why: str
 
 
-@kind(
-    "client",
-    en="{partition}: {count} records from {first_offset} on, acknowledged with acks=1, are lost: nobody promised more",
-    zh="{partition}：自 {first_offset} 起有 {count} 条以 acks=1 确认的消息丢失，这并未违反承诺",
-)
+@kind("client")
 class AcknowledgedRecordsLost(Event):
     """A new leader does not hold records that an earlier one had acknowledged by itself. No invariant is broken.
 

@@ -3,7 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind("console", en="$ {line}", zh="$ {line}")
+@kind("console")
 class CommandReceived(Event):
     """`command` is dense per branch from 1; `source` says who sent it (a user's name, `play`, `exercise`)."""
 
@@ -12,7 +12,7 @@ class CommandReceived(Event):
     source: str
 
 
-@kind("console", en="command {command} printed {lines}", zh="命令 {command} 输出 {lines}")
+@kind("console")
 class CommandPrinted(Event):
     """Lines of standard output as they are; lines of standard error begin with `! `."""
 
@@ -20,7 +20,7 @@ class CommandPrinted(Event):
     lines: tuple[str, ...]
 
 
-@kind("console", en="command {command} ended with {exit_code}", zh="命令 {command} 结束，退出码 {exit_code}")
+@kind("console")
 class CommandCompleted(Event):
     command: int
     exit_code: int

@@ -3,17 +3,13 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind("control", en="{owner} opened ZooKeeper session {session}", zh="{owner} 打开 ZooKeeper 会话 {session}")
+@kind("control")
 class SessionOpened(Event):
     session: int
     owner: str
 
 
-@kind(
-    "control",
-    en="ZooKeeper session {session} of {owner} ended: {why}",
-    zh="{owner} 的 ZooKeeper 会话 {session} 结束：{why}",
-)
+@kind("control")
 class SessionClosed(Event):
     """`why`: closed or expired."""
 
@@ -22,7 +18,7 @@ class SessionClosed(Event):
     why: str
 
 
-@kind("control", en="znode {path} created", zh="创建 znode {path}")
+@kind("control")
 class ZnodeCreated(Event):
     """`ephemeral_owner`: the node whose session owns it, empty when persistent."""
 
@@ -32,7 +28,7 @@ class ZnodeCreated(Event):
     ephemeral_owner: str
 
 
-@kind("control", en="znode {path} changed, version {version}", zh="znode {path} 变更，版本 {version}")
+@kind("control")
 class ZnodeChanged(Event):
     path: str
     data: str
@@ -40,13 +36,13 @@ class ZnodeChanged(Event):
     zxid: int
 
 
-@kind("control", en="znode {path} deleted", zh="删除 znode {path}")
+@kind("control")
 class ZnodeDeleted(Event):
     path: str
     zxid: int
 
 
-@kind("control", en="{owner} watches {path} ({of})", zh="{owner} 监听 {path}（{of}）")
+@kind("control")
 class WatchArmed(Event):
     """`of`: data, or children. A watch hears of one change; who wants to hear of the next arms it again."""
 
@@ -55,7 +51,7 @@ class WatchArmed(Event):
     of: str
 
 
-@kind("control", en="The watch of {owner} on {path} fires: {change}", zh="{owner} 对 {path} 的监听触发：{change}")
+@kind("control")
 class WatchFired(Event):
     """`change`: created, changed, deleted or children. The message that says so is on its way, if the owner lives."""
 
@@ -64,11 +60,7 @@ class WatchFired(Event):
     change: str
 
 
-@kind(
-    "control",
-    en="The controller of broker {broker} handles {name} {about}",
-    zh="代理 {broker} 的控制器处理 {name} {about}",
-)
+@kind("control")
 class ControllerEventProcessed(Event):
     """The thread of a controller takes the next thing. `name`: the class of Kafka's `ControllerEvent`; `about`: the
     broker, topic or partitions that it concerns, empty for none.
@@ -79,23 +71,19 @@ class ControllerEventProcessed(Event):
     about: str
 
 
-@kind(
-    "control",
-    en="Broker {broker} is the controller, epoch {controller_epoch}",
-    zh="代理 {broker} 成为控制器，纪元 {controller_epoch}",
-)
+@kind("control")
 class ControllerElected(Event):
     broker: int
     controller_epoch: int
 
 
-@kind("control", en="Broker {broker} is no longer the controller: {why}", zh="代理 {broker} 不再是控制器：{why}")
+@kind("control")
 class ControllerResigned(Event):
     broker: int
     why: str
 
 
-@kind("control", en="{partition} is {state}", zh="{partition} 状态为 {state}")
+@kind("control")
 class PartitionStateChanged(Event):
     """The controller's own state machine: NewPartition, OnlinePartition, OfflinePartition, NonExistentPartition.
 
@@ -108,7 +96,7 @@ class PartitionStateChanged(Event):
     controller: str
 
 
-@kind("control", en="{replica} is {state} for the controller", zh="控制器视 {replica} 为 {state}")
+@kind("control")
 class ReplicaStateChanged(Event):
     """The controller's own state machine: NewReplica, OnlineReplica, OfflineReplica, ReplicaDeletion...,
     NonExistentReplica.
@@ -122,11 +110,7 @@ class ReplicaStateChanged(Event):
     controller: str
 
 
-@kind(
-    "control",
-    en="{partition}: leader {leader} elected by {strategy}, epoch {leader_epoch}",
-    zh="{partition}：按 {strategy} 选出首领 {leader}，纪元 {leader_epoch}",
-)
+@kind("control")
 class LeaderElected(Event):
     """`leader` -1 = none could be elected. `unclean`: it was not in the ISR."""
 
@@ -138,7 +122,7 @@ class LeaderElected(Event):
     unclean: bool
 
 
-@kind("control", en="{broker} applies the configuration of {entity}", zh="{broker} 应用 {entity} 的配置")
+@kind("control")
 class ConfigurationApplied(Event):
     """A broker has read the dynamic configuration of a topic (topics/orders), of itself (brokers/1), of all brokers
     (brokers/<default>) or of clients (users/alice/clients/c1, ips/<default>). `configs`: the whole of it, (name, value)
@@ -150,11 +134,7 @@ class ConfigurationApplied(Event):
     configs: tuple[tuple[str, str], ...]
 
 
-@kind(
-    "control",
-    en="{broker} knows brokers {live_brokers}, controller {controller}",
-    zh="{broker} 已知存活代理 {live_brokers}，控制器 {controller}",
-)
+@kind("control")
 class MetadataUpdated(Event):
     """A broker took an UpdateMetadata. `partitions`: how many partition states it carried."""
 

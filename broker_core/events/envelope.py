@@ -9,6 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from broker_core.texts import Text, Value, catalogue, render
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True, tag=True):
     """Base of all kinds. Encodes as an array whose first element is the kind's name, the rest its fields in order.
@@ -24,34 +26,49 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True
 Envelope: TypeAlias = tuple[int, int, str, int, Event]
 
 KINDS: dict[str, type[Event]] = {}
-_LABELS: dict[type[Event], tuple[str, str, str]] = {}
+_FAMILIES: dict[type[Event], str] = {}
+
+#: Fields whose values are those of an enumeration, `power loss`, which are rendered as `value.power_loss`.
+_TERMS = frozenset({"change", "how", "repair", "state", "why"})
 
 E = TypeVar("E", bound=type[Event])
 
 
-def kind(family: str, *, en: str, zh: str) -> Callable[[E], E]:
-    """Registers an event class under its family with a sentence template in English and Chinese.
-
-    A template names fields in braces: `"{replica}: high watermark {from_offset} to {to_offset}"`.
+def kind(family: str) -> Callable[[E], E]:
+    """Registers an event class under its family. Its sentence is the text `event.<class name>`, whose places are
+    fields.
     """
 
     def register(cls: E) -> E:
         if cls.__name__ in KINDS:
             raise ValueError(f"event kind {cls.__name__} is registered twice")
         KINDS[cls.__name__] = cls
-        _LABELS[cls] = (family, en, zh)
+        _FAMILIES[cls] = family
         return cls
 
     return register
 
 
-def label(cls: type[Event]) -> tuple[str, str, str]:
-    """`(family, English template, Chinese template)` of an event class."""
-    return _LABELS[cls]
+def family_of(cls: type[Event]) -> str:
+    """The family of an event class."""
+    return _FAMILIES[cls]
 
 
 def sentence(event: Event, language: str = "en") -> str:
-    """The event as one sentence for people. `language` is `en` or `zh`."""
-    _, en, zh = _LABELS[type(event)]
-    fields: dict[str, Any] = {name: getattr(event, name) for name in event.__struct_fields__}
-    return (zh if language == "zh" else en).format(**fields)
+    """The event as one sentence for people."""
+    values: dict[str, Value] = {}
+    for name in event.__struct_fields__:
+        # an alarm of an old recording brings both languages
+        chinese = getattr(event, f"{name}_zh", "") if language == "zh-CN" else ""
+        values[name] = _shown(name, chinese or getattr(event, name), language)
+    return render(Text(f"event.{type(event).__name__}", values), language)
+
+
+def _shown(name: str, value: Any, language: str) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_shown('', one, language) for one in value)}]"
+    if not isinstance(value, str):
+        return str(value)
+    if name in _TERMS and (term := f"value.{value.replace(' ', '_')}") in catalogue(language):
+        return catalogue(language)[term]
+    return render(value, language)

@@ -3,11 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind(
-    "group",
-    en="{broker} reads {partition}, and answers for its groups when it has",
-    zh="{broker} 正在读取 {partition}，读完后才为其中的组应答",
-)
+@kind("group")
 class GroupsLoadStarted(Event):
     """The broker leads the partition. Until GroupsLoaded its groups answer COORDINATOR_LOAD_IN_PROGRESS."""
 
@@ -16,11 +12,7 @@ class GroupsLoadStarted(Event):
     leader_epoch: int
 
 
-@kind(
-    "group",
-    en="{broker} coordinates {partition}: {group_count} groups, {offset_count} offsets read",
-    zh="{broker} 成为 {partition} 的协调者：读取了 {group_count} 个组、{offset_count} 个位移",
-)
+@kind("group")
 class GroupsLoaded(Event):
     """The coordinator has replayed its partition of `__consumer_offsets`; what it found follows as events."""
 
@@ -31,7 +23,7 @@ class GroupsLoaded(Event):
     leader_epoch: int = 0
 
 
-@kind("group", en="{broker} no longer coordinates {partition}", zh="{broker} 不再是 {partition} 的协调者")
+@kind("group")
 class GroupsUnloaded(Event):
     """`groups`: those that it forgets with the partition."""
 
@@ -40,11 +32,7 @@ class GroupsUnloaded(Event):
     groups: tuple[str, ...]
 
 
-@kind(
-    "group",
-    en="Group {group}: {from_state} to {to_state}, generation {generation_id}, {why}",
-    zh="组 {group}：{from_state} 变为 {to_state}，第 {generation_id} 代，{why}",
-)
+@kind("group")
 class GroupTransitioned(Event):
     """`from_state` empty: the coordinator has not known the group before. To `Dead`: it forgets it. `timestamp_ms`:
     since when it is in that state, -1 = not known. `due_us`: until when the state waits for members, 0 = it does not.
@@ -64,7 +52,7 @@ class GroupTransitioned(Event):
     due_us: int = 0
 
 
-@kind("group", en="Group {group}: {member} joined", zh="组 {group}：{member} 加入")
+@kind("group")
 class GroupMemberAdded(Event):
     """`protocols`: (assignor, what the member says for it in base64), the preferred one first. `instance`: of a static
     member; empty of others, and of one whose `group.instance.id` has no letters: `is_nameless`.
@@ -83,7 +71,7 @@ class GroupMemberAdded(Event):
     is_nameless: bool = False
 
 
-@kind("group", en="Group {group}: {member} wants something else now", zh="组 {group}：{member} 改变了它的订阅")
+@kind("group")
 class GroupMemberUpdated(Event):
     """A member has joined again with other timeouts, topics or assignors."""
 
@@ -95,11 +83,7 @@ class GroupMemberUpdated(Event):
     protocols: tuple[tuple[str, str], ...]
 
 
-@kind(
-    "group",
-    en="Group {group}: {member} takes the place of {old_member}, both are {instance}",
-    zh="组 {group}：{member} 取代 {old_member}，二者都是 {instance}",
-)
+@kind("group")
 class GroupMemberReplaced(Event):
     """A static member's process was started anew (KIP-345): it inherits the assignment."""
 
@@ -111,7 +95,7 @@ class GroupMemberReplaced(Event):
     instance: str
 
 
-@kind("group", en="Group {group}: {member} is gone, {why}", zh="组 {group}：{member} 离开，{why}")
+@kind("group")
 class GroupMemberRemoved(Event):
     broker: str
     group: str
@@ -119,9 +103,7 @@ class GroupMemberRemoved(Event):
     why: str
 
 
-@kind(
-    "group", en="Group {group}: generation {generation_id} is assigned", zh="组 {group}：第 {generation_id} 代完成分配"
-)
+@kind("group")
 class GroupAssigned(Event):
     """`assignments`: (member, its topic-partitions); `data`: what each of them is given, in base64."""
 
@@ -132,11 +114,7 @@ class GroupAssigned(Event):
     data: tuple[str, ...] = ()
 
 
-@kind(
-    "group",
-    en="Group {group}: a commit of {offsets} in generation {generation_id} is being stored",
-    zh="组 {group}：第 {generation_id} 代的位移提交 {offsets} 正在写入",
-)
+@kind("group")
 class OffsetCommitAccepted(Event):
     """The coordinator writes a commit; `OffsetCommitted` follows for each partition once it is replicated. `member`
     empty and `generation_id` -1: of somebody who is no member. `offsets`: (topic-partition, offset).
@@ -149,7 +127,7 @@ class OffsetCommitAccepted(Event):
     offsets: tuple[tuple[str, int], ...]
 
 
-@kind("group", en="Group {group} committed {partition} at {offset}", zh="组 {group} 提交 {partition} 的位移 {offset}")
+@kind("group")
 class OffsetCommitted(Event):
     """`offset` is that of the next record to read. `expire_timestamp_ms` -1: the broker's settings say when it goes."""
 
@@ -163,11 +141,7 @@ class OffsetCommitted(Event):
     expire_timestamp_ms: int = -1
 
 
-@kind(
-    "group",
-    en="Group {group}: the offset of {partition} is gone, {why}",
-    zh="组 {group}：{partition} 的位移被移除，{why}",
-)
+@kind("group")
 class OffsetRemoved(Event):
     broker: str
     group: str
@@ -175,7 +149,7 @@ class OffsetRemoved(Event):
     why: str
 
 
-@kind("group", en="{client}: {state}, {why}", zh="{client}：{state}，{why}")
+@kind("group")
 class ConsumerStateChanged(Event):
     """A member's own side. `state`: finding the coordinator, joining, syncing, stable, closing, failed."""
 
@@ -186,7 +160,7 @@ class ConsumerStateChanged(Event):
     why: str
 
 
-@kind("group", en="{client} owns {partitions}", zh="{client} 拥有 {partitions}")
+@kind("group")
 class ConsumerAssigned(Event):
     """`revoked`: what it had to give up."""
 
@@ -195,11 +169,7 @@ class ConsumerAssigned(Event):
     revoked: tuple[str, ...]
 
 
-@kind(
-    "group",
-    en="Group {group}: {partition} at {offset} waits for the end of the transaction of producer {producer_id}",
-    zh="组 {group}：{partition} 的位移 {offset} 等待生产者 {producer_id} 的事务结束",
-)
+@kind("group")
 class TransactionalOffsetPending(Event):
     broker: str
     group: str
@@ -211,11 +181,7 @@ class TransactionalOffsetPending(Event):
     commit_timestamp_ms: int
 
 
-@kind(
-    "group",
-    en="Group {group}: {result} of producer {producer_id}",
-    zh="组 {group}：生产者 {producer_id} 的 {result}",
-)
+@kind("group")
 class TransactionalOffsetsDecided(Event):
     """`result`: COMMIT or ABORT. What counts from now on has been stated as OffsetCommitted."""
 
@@ -225,7 +191,7 @@ class TransactionalOffsetsDecided(Event):
     result: str
 
 
-@kind("group", en="The assignor {assignor} is now: {rules}", zh="分配器 {assignor} 现在是：{rules}")
+@kind("group")
 class AssignorDefined(Event):
     """A learner has written an assignor of his own. Members that run keep what they were started with."""
 
@@ -233,11 +199,7 @@ class AssignorDefined(Event):
     rules: str
 
 
-@kind(
-    "group",
-    en="{client} shares group {group} out by {assignor}: {twice} twice, {nobody} to nobody",
-    zh="{client} 按 {assignor} 分配组 {group}：重复分配 {twice}，无人拥有 {nobody}",
-)
+@kind("group")
 class AssignmentPlanned(Event):
     """The leader of a group has gone through an assignor of a learner's own. Nobody checks such a plan: `twice` are
     partitions that several members are given, `nobody` those that none is, `strangers` names that are no members.

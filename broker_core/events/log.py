@@ -15,11 +15,7 @@ TAIL_BATCHES = 40
 """So many of the last batches of a log are in a `tail`."""
 
 
-@kind(
-    "log",
-    en="{replica}: log opened, {log_start_offset} to {log_end_offset}",
-    zh="{replica}：日志打开，{log_start_offset} 至 {log_end_offset}",
-)
+@kind("log")
 class LogOpened(Event):
     """A log folder was created or loaded.
 
@@ -40,11 +36,7 @@ class LogOpened(Event):
     synced: tuple[SegmentRow, ...] = ()
 
 
-@kind(
-    "log",
-    en="{replica}: batch {base_offset} to {last_offset} appended",
-    zh="{replica}：追加批次 {base_offset} 至 {last_offset}",
-)
+@kind("log")
 class BatchAppended(Event):
     """One batch of records lies at `position` of the segment's .log, `size` bytes long. `crc` is that of its header."""
 
@@ -59,11 +51,7 @@ class BatchAppended(Event):
     crc: int = 0
 
 
-@kind(
-    "log",
-    en="{replica}: an append was refused, but segment {segment} holds it; its file has {size} bytes now",
-    zh="{replica}：追加被拒绝，但已写入日志段 {segment}，其文件现有 {size} 字节",
-)
+@kind("log")
 class RefusedAppendWritten(Event):
     """A damaged index did not take what the segment's .log held already. The log ends where it ended before, and what
     is appended next lies behind. The numbers are bytes of the .log and entries of the .index and of the .timeindex.
@@ -76,7 +64,7 @@ class RefusedAppendWritten(Event):
     time_index_entries: int
 
 
-@kind("log", en="{replica}: rolled a new segment at {segment}", zh="{replica}：在 {segment} 处滚动新日志段")
+@kind("log")
 class SegmentRolled(Event):
     replica: str
     segment: int
@@ -84,9 +72,7 @@ class SegmentRolled(Event):
     previous_size: int
 
 
-@kind(
-    "log", en="{replica}: index entry {offset} at byte {position}", zh="{replica}：索引项 {offset} 指向字节 {position}"
-)
+@kind("log")
 class OffsetIndexEntryAdded(Event):
     replica: str
     segment: int
@@ -94,11 +80,7 @@ class OffsetIndexEntryAdded(Event):
     position: int
 
 
-@kind(
-    "log",
-    en="{replica}: time index entry {timestamp} up to {offset}",
-    zh="{replica}：时间索引项 {timestamp} 至 {offset}",
-)
+@kind("log")
 class TimeIndexEntryAdded(Event):
     replica: str
     segment: int
@@ -106,11 +88,7 @@ class TimeIndexEntryAdded(Event):
     offset: int
 
 
-@kind(
-    "log",
-    en="{replica}: truncated from {from_offset} to {to_offset}, {why}",
-    zh="{replica}：从 {from_offset} 截断到 {to_offset}，{why}",
-)
+@kind("log")
 class LogTruncated(Event):
     """Everything at and above `to_offset` is gone. `segments`, `tail` and `synced` are what is left, as in LogOpened.
     `cuts`: the bytes that went from files which are still there.
@@ -126,11 +104,7 @@ class LogTruncated(Event):
     synced: tuple[SegmentRow, ...] = ()
 
 
-@kind(
-    "log",
-    en="{replica}: log start offset {from_offset} to {to_offset}, {why}",
-    zh="{replica}：日志起始位移由 {from_offset} 升至 {to_offset}，{why}",
-)
+@kind("log")
 class LogStartOffsetIncremented(Event):
     """What lies below `to_offset` may no longer be read. Segments wholly below it go with the next retention check."""
 
@@ -140,7 +114,7 @@ class LogStartOffsetIncremented(Event):
     why: str
 
 
-@kind("log", en="{replica}: segments {segments} deleted: {why}", zh="{replica}：删除日志段 {segments}：{why}")
+@kind("log")
 class SegmentsDeleted(Event):
     """Old segments (base offsets) left the log. `why`: the rule that let them go."""
 
@@ -149,7 +123,7 @@ class SegmentsDeleted(Event):
     why: str
 
 
-@kind("log", en="{replica}: retention failed: {why}", zh="{replica}：保留策略执行失败：{why}")
+@kind("log")
 class RetentionFailed(Event):
     """Old segments of a log could not be deleted. As in Kafka the pass over the broker's logs ends with that."""
 
@@ -157,7 +131,7 @@ class RetentionFailed(Event):
     why: str
 
 
-@kind("log", en="{replica}: {count} files renamed to .deleted", zh="{replica}：{count} 个文件改名为 .deleted")
+@kind("log")
 class FilesMarkedDeleted(Event):
     """Files got the suffix `.deleted`; they leave the disk at `due_us`.
 
@@ -171,7 +145,7 @@ class FilesMarkedDeleted(Event):
     cuts: tuple[Cut, ...] = ()
 
 
-@kind("log", en="{broker}: {count} deleted files left the disk", zh="{broker}：{count} 个已删除的文件离开磁盘")
+@kind("log")
 class FilesUnlinked(Event):
     """`folder`: that of a replica, or of a deleted log, which goes with them. `cuts`: the files as they were, whole."""
 
@@ -181,11 +155,7 @@ class FilesUnlinked(Event):
     cuts: tuple[Cut, ...]
 
 
-@kind(
-    "log",
-    en="{replica}: cleaned {from_offset} to {to_offset}, {records_after} of {records_before} records stay",
-    zh="{replica}：压缩 {from_offset} 至 {to_offset}，{records_before} 条消息保留 {records_after} 条",
-)
+@kind("log")
 class LogCleaned(Event):
     """Compaction wrote the closed segments anew, without the records that nobody needs any more.
 
@@ -217,7 +187,7 @@ class LogCleaned(Event):
     synced: tuple[SegmentRow, ...]
 
 
-@kind("log", en="{replica}: the cleaner gives up: {why}", zh="{replica}：清理器放弃：{why}")
+@kind("log")
 class LogUncleanable(Event):
     """The cleaner could not read the log and leaves it alone until the broker starts anew."""
 
@@ -225,11 +195,7 @@ class LogUncleanable(Event):
     why: str
 
 
-@kind(
-    "log",
-    en="{replica}: segment {segment} was checked batch by batch after an unclean stop, its indexes are new",
-    zh="{replica}：非正常停止后逐批检查日志段 {segment}，并重建其索引",
-)
+@kind("log")
 class SegmentChecked(Event):
     """Recovery read all of a segment, `size` bytes of which are valid."""
 
@@ -238,11 +204,7 @@ class SegmentChecked(Event):
     size: int
 
 
-@kind(
-    "log",
-    en="{replica}: {file} was {repair}, byte {position}: {rule}",
-    zh="{replica}：{file} 在字节 {position} 处被修复（{repair}）：{rule}",
-)
+@kind("log")
 class LogRepaired(Event):
     """What loading the log found wrong. `repair`: cut (the file ends at `position` now), deleted, or rebuilt (from the
     .log). `length`: the bytes that went, `digest` their name in the branch's archive. `rule`: what was broken.
@@ -257,22 +219,14 @@ class LogRepaired(Event):
     digest: str = ""
 
 
-@kind(
-    "log",
-    en="{broker}: {file} cannot be used and counts as empty: {rule}",
-    zh="{broker}：{file} 不可用，视为空：{rule}",
-)
+@kind("log")
 class CheckpointReset(Event):
     broker: str
     file: str
     rule: str
 
 
-@kind(
-    "log",
-    en="{broker} cannot use its log directory: {file}, byte {position}: {rule}",
-    zh="{broker} 无法使用其日志目录：{file}，字节 {position}：{rule}",
-)
+@kind("log")
 class LogDirectoryFailed(Event):
     """A file keeps the broker from starting. `what` is Kafka's last word on it."""
 
@@ -283,7 +237,7 @@ class LogDirectoryFailed(Event):
     what: str
 
 
-@kind("log", en="{replica}: leader epochs are now {entries}", zh="{replica}：首领纪元记录为 {entries}")
+@kind("log")
 class LeaderEpochsChanged(Event):
     """The replica's leader-epoch-checkpoint: (leader epoch, start offset), ascending."""
 
@@ -291,7 +245,7 @@ class LeaderEpochsChanged(Event):
     entries: tuple[tuple[int, int], ...]
 
 
-@kind("log", en="{replica}: everything below {offset} is on disk", zh="{replica}：{offset} 之前已刷盘")
+@kind("log")
 class LogFlushed(Event):
     """`segments`: base offsets of those whose files were fsynced, as long as they are."""
 
@@ -300,7 +254,7 @@ class LogFlushed(Event):
     segments: tuple[int, ...] = ()
 
 
-@kind("log", en="{broker} lost its power and {byte_count} bytes", zh="{broker} 断电，丢失 {byte_count} 字节")
+@kind("log")
 class PowerLost(Event):
     """What had not been fsynced is gone. `cuts`: the ends of files, and what had been written over what was fsynced."""
 
@@ -309,7 +263,7 @@ class PowerLost(Event):
     cuts: tuple[Cut, ...]
 
 
-@kind("log", en="{broker} wrote {file}", zh="{broker} 写入 {file}")
+@kind("log")
 class CheckpointWritten(Event):
     """`entries`: (topic-partition, offset)."""
 
@@ -318,13 +272,13 @@ class CheckpointWritten(Event):
     entries: tuple[tuple[str, int], ...]
 
 
-@kind("log", en="{replica}: log closed", zh="{replica}：日志关闭")
+@kind("log")
 class LogClosed(Event):
     replica: str
     clean: bool
 
 
-@kind("log", en="{replica}: log deleted", zh="{replica}：日志删除")
+@kind("log")
 class LogDeleted(Event):
     """The replica's folder was renamed to `folder`, `files` (name, bytes) with it; it leaves the disk at `due_us`."""
 

@@ -5,7 +5,7 @@ from broker_core.events.envelope import Event, kind
 Isr = tuple[int, ...]
 
 
-@kind("replica", en="{replica} leads from epoch {leader_epoch}", zh="{replica} 自纪元 {leader_epoch} 起为首领")
+@kind("replica")
 class ReplicaBecameLeader(Event):
     """`remotes`: (broker id, log end offset, last caught-up time) of the other replicas."""
 
@@ -18,11 +18,7 @@ class ReplicaBecameLeader(Event):
     remotes: tuple[tuple[int, int, int], ...]
 
 
-@kind(
-    "replica",
-    en="{replica} follows broker {leader} in epoch {leader_epoch}",
-    zh="{replica} 在纪元 {leader_epoch} 跟随代理 {leader}",
-)
+@kind("replica")
 class ReplicaBecameFollower(Event):
     replica: str
     leader: int
@@ -31,38 +27,26 @@ class ReplicaBecameFollower(Event):
     controller_epoch: int
 
 
-@kind("replica", en="{replica} is offline", zh="{replica} 离线")
+@kind("replica")
 class ReplicaWentOffline(Event):
     replica: str
 
 
-@kind(
-    "replica",
-    en="{replica}: high watermark {from_offset} to {to_offset}",
-    zh="{replica}：高水位 {from_offset} 升至 {to_offset}",
-)
+@kind("replica")
 class HighWatermarkAdvanced(Event):
     replica: str
     from_offset: int
     to_offset: int
 
 
-@kind(
-    "replica",
-    en="{replica}: high watermark back from {from_offset} to {to_offset}",
-    zh="{replica}：高水位从 {from_offset} 退至 {to_offset}",
-)
+@kind("replica")
 class HighWatermarkLowered(Event):
     replica: str
     from_offset: int
     to_offset: int
 
 
-@kind(
-    "replica",
-    en="{replica} now believes that {follower} ends at {log_end_offset}",
-    zh="{replica} 认为 {follower} 的日志末端为 {log_end_offset}",
-)
+@kind("replica")
 class RemoteReplicaUpdated(Event):
     """The leader took note of a follower's fetch. `from_offset` -1 = it knew nothing before."""
 
@@ -73,7 +57,7 @@ class RemoteReplicaUpdated(Event):
     last_caught_up_us: int
 
 
-@kind("replica", en="{replica} asks for the ISR {isr}", zh="{replica} 请求将 ISR 改为 {isr}")
+@kind("replica")
 class IsrChangeProposed(Event):
     """The leader asked for another ISR and has no answer yet (KIP-497)."""
 
@@ -81,7 +65,7 @@ class IsrChangeProposed(Event):
     isr: Isr
 
 
-@kind("replica", en="{replica}: ISR {from_isr} to {to_isr}", zh="{replica}：ISR 由 {from_isr} 变为 {to_isr}")
+@kind("replica")
 class IsrShrunk(Event):
     replica: str
     from_isr: Isr
@@ -89,7 +73,7 @@ class IsrShrunk(Event):
     partition_epoch: int
 
 
-@kind("replica", en="{replica}: ISR {from_isr} to {to_isr}", zh="{replica}：ISR 由 {from_isr} 变为 {to_isr}")
+@kind("replica")
 class IsrExpanded(Event):
     replica: str
     from_isr: Isr
@@ -97,11 +81,7 @@ class IsrExpanded(Event):
     partition_epoch: int
 
 
-@kind(
-    "replica",
-    en="{replica}: the ISR change was refused ({error}); the ISR stays {isr}",
-    zh="{replica}：ISR 变更被拒绝（{error}），仍为 {isr}",
-)
+@kind("replica")
 class IsrChangeRefused(Event):
     """`isr` is the committed ISR that holds again. `error` is Kafka's name of it."""
 
@@ -110,11 +90,7 @@ class IsrChangeRefused(Event):
     error: str
 
 
-@kind(
-    "replica",
-    en="{replica}: fetching from broker {leader} stopped, {why}",
-    zh="{replica}：停止从代理 {leader} 拉取，{why}",
-)
+@kind("replica")
 class FetcherFailed(Event):
     replica: str
     leader: int

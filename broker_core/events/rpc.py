@@ -5,7 +5,7 @@ from broker_core.events.envelope import Event, kind
 Fields = tuple[tuple[str, str | int], ...]
 
 
-@kind("rpc", en="{source} sends {label} to {destination}", zh="{source} 向 {destination} 发送 {label}")
+@kind("rpc")
 class RpcSent(Event):
     """`rpc` is unique in the branch (`r1187`); `kind` is request, response or watch; a response carries the
     `correlation` of its request. `fields` are what the message says, in order, for people.
@@ -22,19 +22,19 @@ class RpcSent(Event):
     fields: Fields
 
 
-@kind("rpc", en="{rpc} arrived at {destination}", zh="{rpc} 到达 {destination}")
+@kind("rpc")
 class RpcDelivered(Event):
     rpc: str
     destination: str
 
 
-@kind("rpc", en="{rpc} was lost: {why}", zh="{rpc} 丢失：{why}")
+@kind("rpc")
 class RpcDropped(Event):
     rpc: str
     why: str
 
 
-@kind("rpc", en="{rpc} is stuck: {why}", zh="{rpc} 滞留：{why}")
+@kind("rpc")
 class RpcHeld(Event):
     """The message waits in a cut link or in the socket of a frozen node until that ends."""
 
@@ -42,7 +42,7 @@ class RpcHeld(Event):
     why: str
 
 
-@kind("rpc", en="{rpc} goes on, due at {due_us} us", zh="{rpc} 继续，预计 {due_us} 微秒到达")
+@kind("rpc")
 class RpcRescheduled(Event):
     rpc: str
     due_us: int

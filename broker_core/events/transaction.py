@@ -3,11 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind(
-    "transaction",
-    en="{broker} may give out producer ids {first} to {last}",
-    zh="{broker} 可分配生产者 ID {first} 至 {last}",
-)
+@kind("transaction")
 class ProducerIdsAllocated(Event):
     """A block of ids out of the znode `/latest_producer_id_block`."""
 
@@ -16,11 +12,7 @@ class ProducerIdsAllocated(Event):
     last: int
 
 
-@kind(
-    "transaction",
-    en="{broker} reads {partition}, and answers for its transactional ids when it has",
-    zh="{broker} 正在读取 {partition}，读完后才为其中的事务 ID 应答",
-)
+@kind("transaction")
 class TransactionsLoadStarted(Event):
     """The broker leads the partition. Until TransactionsLoaded its transactional ids answer
     COORDINATOR_LOAD_IN_PROGRESS.
@@ -31,11 +23,7 @@ class TransactionsLoadStarted(Event):
     leader_epoch: int
 
 
-@kind(
-    "transaction",
-    en="{broker} coordinates {partition}: {count} transactional ids read",
-    zh="{broker} 成为 {partition} 的事务协调者：读取了 {count} 个事务 ID",
-)
+@kind("transaction")
 class TransactionsLoaded(Event):
     """The coordinator has replayed its partition of `__transaction_state`; what it found follows as events."""
 
@@ -45,11 +33,7 @@ class TransactionsLoaded(Event):
     leader_epoch: int = 0
 
 
-@kind(
-    "transaction",
-    en="{broker} no longer coordinates {partition}",
-    zh="{broker} 不再是 {partition} 的事务协调者",
-)
+@kind("transaction")
 class TransactionsUnloaded(Event):
     """`transactional_ids`: those that it forgets with the partition."""
 
@@ -58,11 +42,7 @@ class TransactionsUnloaded(Event):
     transactional_ids: tuple[str, ...]
 
 
-@kind(
-    "transaction",
-    en="Transaction {transactional_id}: {from_state} to {to_state}, epoch {producer_epoch}, {why}",
-    zh="事务 {transactional_id}：{from_state} 变为 {to_state}，纪元 {producer_epoch}，{why}",
-)
+@kind("transaction")
 class TransactionTransitioned(Event):
     """The step is committed in the coordinator's log. `from_state` empty: the coordinator has not known the id before.
     To `Dead`: it forgets it. `start_ms`, `update_ms`: calendar time in ms, -1 = none.
@@ -84,11 +64,7 @@ class TransactionTransitioned(Event):
     why: str
 
 
-@kind(
-    "transaction",
-    en="{replica}: producer {producer_id} epoch {producer_epoch}, sequence {first_sequence} to {last_sequence}",
-    zh="{replica}：生产者 {producer_id} 纪元 {producer_epoch}，序列号 {first_sequence} 至 {last_sequence}",
-)
+@kind("transaction")
 class ProducerBatchAppended(Event):
     """What a log notes of a batch whose producer has an id; it follows the batch's own BatchAppended."""
 
@@ -102,11 +78,7 @@ class ProducerBatchAppended(Event):
     is_transactional: bool
 
 
-@kind(
-    "transaction",
-    en="{replica}: {result} of producer {producer_id} at {offset}",
-    zh="{replica}：生产者 {producer_id} 在 {offset} 处的 {result}",
-)
+@kind("transaction")
 class TransactionMarkerAppended(Event):
     """`result`: COMMIT or ABORT. `first_offset`: where the transaction began here; -1 = it has written nothing."""
 
@@ -119,11 +91,7 @@ class TransactionMarkerAppended(Event):
     first_offset: int
 
 
-@kind(
-    "transaction",
-    en="{replica}: the first unstable offset goes from {from_offset} to {to_offset}",
-    zh="{replica}：首个不稳定位移由 {from_offset} 变为 {to_offset}",
-)
+@kind("transaction")
 class FirstUnstableOffsetChanged(Event):
     """-1 = none. The last stable offset is the smaller one of this and the high watermark."""
 
@@ -132,17 +100,13 @@ class FirstUnstableOffsetChanged(Event):
     to_offset: int
 
 
-@kind(
-    "transaction",
-    en="{replica}: producers {producer_ids} have not written for too long and are forgotten",
-    zh="{replica}：生产者 {producer_ids} 长时间未写入，已被遗忘",
-)
+@kind("transaction")
 class ProducersExpired(Event):
     replica: str
     producer_ids: tuple[int, ...]
 
 
-@kind("transaction", en="{client}: {state}, {why}", zh="{client}：{state}，{why}")
+@kind("transaction")
 class ProducerStateChanged(Event):
     """A producer's own side. `state`: initializing, ready, in transaction, committing, aborting, abortable error,
     fatal error. `producer_id`, `producer_epoch` -1 = none yet.

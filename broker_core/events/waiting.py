@@ -3,7 +3,7 @@
 from broker_core.events.envelope import Event, kind
 
 
-@kind("waiting", en="{broker} parks {api} of {client}: {needs}", zh="{broker} 挂起 {client} 的 {api}：{needs}")
+@kind("waiting")
 class RequestParked(Event):
     """`request` is the rpc id of the request; `partitions` are what it waits on."""
 
@@ -16,7 +16,7 @@ class RequestParked(Event):
     deadline_us: int
 
 
-@kind("waiting", en="{broker} completes {request}: {why}", zh="{broker} 完成 {request}：{why}")
+@kind("waiting")
 class RequestCompleted(Event):
     """`why`: satisfied, expired, or the name of an error."""
 

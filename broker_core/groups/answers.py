@@ -39,7 +39,7 @@ def partitions_of(assignment: bytes) -> tuple[str, ...]:
 def respond_join(kernel: Kernel, message: Message, response: JoinGroupResponse) -> None:
     """Answers a JoinGroup."""
     good = response.error is Errors.NONE
-    label = f"generation {response.generation_id}" if good else response.error.name
+    label = f"label.generation?generation={response.generation_id}" if good else response.error.name
     fields = (("member_id", response.member_id), ("leader", response.leader)) if good else ()
     kernel.respond(message, response, label=label, fields=fields)
 
@@ -48,14 +48,14 @@ def respond_sync(kernel: Kernel, message: Message, response: SyncGroupResponse) 
     """Answers a SyncGroup."""
     good = response.error is Errors.NONE
     partitions = ", ".join(partitions_of(response.assignment)) if good else ""
-    label = "assignment" if good else response.error.name
-    kernel.respond(message, response, label=label, fields=(("assignment", partitions),) if good else ())
+    label = "label.assignment" if good else response.error.name
+    kernel.respond(message, response, label=label, fields=(("label.assignment", partitions),) if good else ())
 
 
 def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, Errors], ...]) -> None:
     """Answers an OffsetCommit: (topic-partition, error)."""
     error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
-    label = "committed" if error is Errors.NONE else error.name
+    label = "label.committed" if error is Errors.NONE else error.name
     kernel.respond(message, OffsetCommitResponse(results), label=label)
 
 

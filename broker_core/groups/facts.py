@@ -85,7 +85,7 @@ class Groups:
 
     def create(self, group_id: str) -> ClassicGroup:
         """Somebody speaks of a group that nobody has known."""
-        return self.introduce(group_id, self.partition_of(group_id), GroupState.EMPTY, "somebody speaks of it")
+        return self.introduce(group_id, self.partition_of(group_id), GroupState.EMPTY, "reason.group_introduced")
 
     def introduce(
         self,

@@ -11,6 +11,7 @@ from broker_core.groups.host import StaticRejoin
 from broker_core.groups.rebalance import Rebalances, joined
 from broker_core.groups.states import GroupState
 from broker_core.sim.kernel import Message
+from broker_core.texts import escape
 from broker_core.wire.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
@@ -40,7 +41,7 @@ class Joining:
         was_stuck = group.is_stuck
         if not self._has_room(group, member_id):
             if member_id in group.members:
-                self._rebalances.remove(group, member_id, "group.max.size is reached")
+                self._rebalances.remove(group, member_id, "reason.group_full")
             self._refuse(message, Errors.GROUP_MAX_SIZE_REACHED, "")
         elif not group.supports(request.protocol_type, request.protocols):
             self._refuse(message, Errors.INCONSISTENT_GROUP_PROTOCOL, member_id)
@@ -121,7 +122,7 @@ class Joining:
         member.joining = message
         member.is_new = True
         self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        self._rebalances.maybe_rebalance(group, f"{member_id} joins")
+        self._rebalances.maybe_rebalance(group, f"reason.member_joined?member={escape(member_id)}")
 
     # a member joins again
 
@@ -141,13 +142,13 @@ class Joining:
         member = group.members[member_id]
         is_leader, is_same = group.is_leader(member_id), member.protocols == request.protocols
         if group.state is GroupState.PREPARING_REBALANCE:
-            self._rejoin(group, member, message, request, "a member rejoins")
+            self._rejoin(group, member, message, request, "reason.member_rejoined")
         elif group.state is GroupState.EMPTY:
             self._refuse(message, Errors.UNKNOWN_MEMBER_ID, member_id)
         elif not is_same:
-            self._rejoin(group, member, message, request, f"{member_id} has changed what it wants")
+            self._rejoin(group, member, message, request, f"reason.metadata_changed?member={escape(member_id)}")
         elif group.state is GroupState.STABLE and is_leader:
-            self._rejoin(group, member, message, request, f"the leader {member_id} rejoins")
+            self._rejoin(group, member, message, request, f"reason.leader_rejoined?member={escape(member_id)}")
         else:
             members = group.member_metadata() if is_leader else ()
             respond_join(self._host.kernel, message, joined(group, member_id, members))
@@ -194,7 +195,7 @@ class Joining:
             self._refuse(message, Errors.UNKNOWN_MEMBER_ID, new_id)
         else:
             member.joining = message
-            self._rebalances.maybe_rebalance(group, f"the static member {instance} joins again")
+            self._rebalances.maybe_rebalance(group, f"reason.static_member_rejoined?instance={escape(instance)}")
 
     def static_rejoined(self, group: ClassicGroup, rejoin: StaticRejoin, error: Errors) -> None:
         """The new id of a static member is stored, or could not be: then the old one stands."""

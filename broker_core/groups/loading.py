@@ -60,7 +60,7 @@ class Loading:
             name,
             partition,
             GroupState.STABLE if stored.members else GroupState.EMPTY,
-            "read from its log",
+            "reason.loaded",
             generation_id=stored.generation_id,
             protocol_type=stored.protocol_type,
             protocol=stored.protocol_name or "",

@@ -72,11 +72,11 @@ class Membership:
         error = GROUP_ERRORS.get(error, error)
         if error is Errors.NONE:
             self._groups.assign(group, store.assignments)
-            self._groups.transition(group, GroupState.STABLE, "the assignment is stored")
+            self._groups.transition(group, GroupState.STABLE, "reason.assignment_stored")
             self._rebalances.propagate(group, Errors.NONE)
         else:
             self._rebalances.propagate(group, error)
-            self._rebalances.maybe_rebalance(group, "the assignment could not be stored")
+            self._rebalances.maybe_rebalance(group, "reason.assignment_not_stored")
 
     # life and leave
 
@@ -125,5 +125,5 @@ class Membership:
             return Errors.NONE
         error = group.member_error(member_id, instance)
         if error is Errors.NONE:
-            self._rebalances.remove(group, member_id, "it leaves")
+            self._rebalances.remove(group, member_id, "reason.member_left")
         return error

@@ -10,6 +10,7 @@ from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import TIMER_PREFIX, EmptyGroup
 from broker_core.groups.states import CAN_REBALANCE, GroupState
 from broker_core.sim.handlers import TimerHandler, Unpacked
+from broker_core.texts import escape, text
 from broker_core.wire.messages import JoinGroupResponse, SyncGroupResponse
 
 JOIN_DUE_TIMER = TIMER_PREFIX + "join_due"
@@ -112,7 +113,7 @@ class Rebalances:
     def _complete_join(self, group: ClassicGroup) -> None:
         for member in list(group.members.values()):
             if member.joining is None and not member.is_static:
-                self._remove_member(group, member, "it did not rejoin in time")
+                self._remove_member(group, member, "reason.rejoin_timeout")
         group.rebalance += 1
         group.is_initial_rebalance = False
         leader = group.joined_leader()
@@ -121,14 +122,14 @@ class Rebalances:
             return
         group.pending_syncs.clear()
         if leader is None:
-            self._groups.new_generation(group, GroupState.EMPTY, "no members are left", protocol=None, leader=None)
+            self._groups.new_generation(group, GroupState.EMPTY, "reason.no_members", protocol=None, leader=None)
             self._log.write(group, {}, EmptyGroup(group.group_id))
             return
         protocol = group.select_protocol()
         if protocol is None:
             group.is_stuck = True
             return
-        why = f"{len(group.members)} members, assignor {protocol}"
+        why = text("reason.new_generation", n=len(group.members), assignor=str(protocol)).code
         self._groups.new_generation(
             group,
             GroupState.COMPLETING_REBALANCE,
@@ -155,8 +156,8 @@ class Rebalances:
         for member_id in list(group.pending_syncs):
             member = group.members.get(member_id)
             if member is not None:
-                self._remove_member(group, member, "it did not sync in time")
-        self._rebalance(group, "members did not sync in time")
+                self._remove_member(group, member, "reason.sync_timeout")
+        self._rebalance(group, "reason.members_sync_timeout")
 
     def propagate(self, group: ClassicGroup, error: Errors) -> None:
         """Answers all syncs that wait, with the assignments or an error."""
@@ -173,7 +174,7 @@ class Rebalances:
         """A member is gone: the others share what it had."""
         self._remove_member(group, group.members[member_id], why)
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
-            self._rebalance(group, f"{member_id} is gone: {why}")
+            self._rebalance(group, f"reason.member_removed?member={escape(member_id)}&why=({why})")
         else:
             self.try_complete_join(group)
 
@@ -208,9 +209,9 @@ class Rebalances:
         if due_us < member.deadline_us:
             self._watch_session(group, member)
         elif member.is_new and member.joining is not None:
-            self.remove(group, member_id, "it has waited too long for the others")
+            self.remove(group, member_id, "reason.join_timeout")
         elif member.joining is None and member.syncing is None:
-            self.remove(group, member_id, "its session has ended")
+            self.remove(group, member_id, "reason.session_timeout")
 
     def expect_member(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
         """Somebody has been given an id and will join with it, for as long as a session lasts (KIP-394)."""

@@ -81,7 +81,7 @@ class TransactionalCommits:
 
     def _respond(self, message: Message, results: tuple[tuple[str, Errors], ...]) -> None:
         error = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
-        label = "waits for the end" if error is Errors.NONE else error.name
+        label = "label.waits_for_marker" if error is Errors.NONE else error.name
         self._host.kernel.respond(message, TxnOffsetCommitResponse(results), label=label)
 
 

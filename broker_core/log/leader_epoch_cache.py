@@ -5,6 +5,7 @@ from bisect import bisect_right
 from broker_core.log.files.checkpoints import LeaderEpochCheckpoint
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.records.record_batch import NO_LEADER_EPOCH
+from broker_core.texts import text
 
 UNDEFINED_EPOCH_OFFSET = -1
 
@@ -32,7 +33,7 @@ class LeaderEpochCache:
             if epoch < 0 or start_offset < 0:
                 raise StorageFault(
                     checkpoint.path,
-                    f"epoch {epoch} from offset {start_offset}: neither may be negative",
+                    text("fault.negative_epoch", epoch=epoch, offset=start_offset),
                     is_io_error=False,
                 )
             self._add(epoch, start_offset)

@@ -71,7 +71,7 @@ def _log_start_breach(log: UnifiedLog, now_ms: int) -> Rule:
     def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
         return following is not None and following.base_offset <= start
 
-    return breaks, lambda segments: f"log start offset {start} breach"
+    return breaks, lambda segments: f"reason.retention_start?offset={start}"
 
 
 def _size_breach(log: UnifiedLog, now_ms: int) -> Rule:
@@ -89,7 +89,7 @@ def _size_breach(log: UnifiedLog, now_ms: int) -> Rule:
 
     def describe(segments: list[LogSegment]) -> str:
         left = size - sum(segment.size for segment in segments)
-        return f"log retention size {limit} breach, log size after deletion will be {left}"
+        return f"reason.retention_size?left={left}&limit={limit}"
 
     return breaks, describe
 
@@ -106,7 +106,8 @@ def _time_breach(log: UnifiedLog, now_ms: int) -> Rule:
 
     def describe(segments: list[LogSegment]) -> str:
         has_timestamps = any(segment.max_timestamp >= 0 for segment in segments)
-        what = "the largest record timestamp in" if has_timestamps else "the last modified time of"
-        return f"log retention time {limit}ms breach based on {what} the segment"
+        if has_timestamps:
+            return f"reason.retention_time_of_records?limit={limit}"
+        return f"reason.retention_time_of_file?limit={limit}"
 
     return breaks, describe

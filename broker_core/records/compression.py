@@ -13,15 +13,17 @@ from enum import IntEnum
 
 import cramjam
 
+from broker_core.records.faults import RecordFault, rule_of
 from broker_core.records.lz4_frame import FrameError, compress_frame, decompress_frame
 from broker_core.records.snappy import compress_block
+from broker_core.texts import Text, text
 
 
-class UnreadableRecords(ValueError):
+class UnreadableRecords(RecordFault):
     """The codec of a batch does not exist, or cannot read the batch's bytes. `read`: what it gave before the fault."""
 
-    def __init__(self, message: str, read: bytes = b"") -> None:
-        super().__init__(message)
+    def __init__(self, rule: Text | str, read: bytes = b"") -> None:
+        super().__init__(rule)
         self.read = read
 
 
@@ -99,8 +101,8 @@ def decompress(codec: int, data: bytes, magic: int = 2) -> bytes:
             return bytes(cramjam.zstd.decompress(data)) if data else b""
     except (cramjam.DecompressionError, zlib.error, FrameError) as error:
         name = CompressionType(codec).name.lower()
-        raise UnreadableRecords(f"the {name} data of the batch cannot be read: {error}") from error
-    raise UnreadableRecords(f"unknown compression codec {codec}: expected 0 to 4")
+        raise UnreadableRecords(text("fault.codec", codec=name, rule=rule_of(error))) from error
+    raise UnreadableRecords(text("fault.unknown_codec", codec=codec))
 
 
 def _compress_gzip(data: bytes, level: int) -> bytes:
@@ -117,9 +119,9 @@ def _decompress_gzip(data: bytes) -> bytes:
             parts.append(stream.decompress(data))
         except zlib.error as error:
             read, name = b"".join((*parts, *_until_the_fault(data))), CompressionType.GZIP.name.lower()
-            raise UnreadableRecords(f"the {name} data of the batch cannot be read: {error}", read) from error
+            raise UnreadableRecords(text("fault.codec", codec=name, rule=rule_of(error)), read) from error
         if not stream.eof:
-            raise UnreadableRecords("the gzip data of the batch ends too early", b"".join(parts))
+            raise UnreadableRecords(text("fault.gzip_truncated"), b"".join(parts))
         data = stream.unused_data
         if len(data) <= _GZIP_LEFT_OUT_BYTES or data[:3] != _GZIP_HEADER[:3]:
             return b"".join(parts)
@@ -163,7 +165,7 @@ def _decompress_snappy(data: bytes) -> bytes:
         (length,) = _LENGTH.unpack_from(data, at)
         at += _LENGTH.size
         if length < 0 or at + length > len(data):
-            raise UnreadableRecords("the snappy data of the batch ends within a block")
+            raise UnreadableRecords(text("fault.snappy_truncated"))
         parts.append(_decompress_block(data[at : at + length]))
         at += length
     return b"".join(parts)
@@ -173,5 +175,5 @@ def _decompress_block(block: bytes) -> bytes:
     # The block says how long its content is: a damaged one must not take gigabytes.
     length = cramjam.snappy.decompress_raw_len(block)
     if length > _SNAPPY_LARGEST_RATIO * len(block):
-        raise UnreadableRecords(f"a snappy block of {len(block)} bytes claims to hold {length}")
+        raise UnreadableRecords(text("fault.snappy_length", size=len(block), length=length))
     return bytes(cramjam.snappy.decompress_raw(block))

@@ -17,6 +17,7 @@ from broker_core.records.record_batch import (
     iterate_batches,
     iterate_records,
 )
+from broker_core.texts import text
 
 _PIECE_BYTES = 128 * 1024
 _OVERFLOW = struct.Struct(">qi")
@@ -84,7 +85,7 @@ def _convert(data: bytes, position: int, header: BatchHeader, magic: int, first_
     if not records:
         return b""
     if any(timestamp < NO_TIMESTAMP for _, timestamp, _, _ in records):
-        raise InvalidRecord("a message of an older format holds no timestamp below -1")
+        raise InvalidRecord(text("fault.old_timestamp"))
     return build_message_set(records, magic, compression, header.max_timestamp if header.has_append_time else None)
 
 

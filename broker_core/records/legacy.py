@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from broker_core.records.compression import CompressionType, UnreadableRecords, compress, decompress
 from broker_core.records.record import NO_TIMESTAMP, CorruptRecord, InvalidRecord
+from broker_core.texts import text
 
 MIN_SIZE = 14
 """The size field of a message of magic 0 with neither key nor value; every batch of any magic has at least that."""
@@ -85,10 +86,10 @@ class Message:
     def ensure_valid(self) -> None:
         """Raises CorruptRecord where the CRC does not match."""
         if len(self.content) < MIN_SIZE:
-            raise CorruptRecord(f"a message has at least {MIN_SIZE} bytes, this one {len(self.content)}")
+            raise CorruptRecord(text("fault.message_too_short", size=len(self.content), min=MIN_SIZE))
         stored, found = _CRC.unpack_from(self.content)[0], zlib.crc32(self.content[4:])
         if stored != found:
-            raise CorruptRecord(f"the message at offset {self.offset} has CRC {found}, its header says {stored}")
+            raise CorruptRecord(text("fault.message_crc", offset=self.offset, found=found, stored=stored))
 
     def records(self) -> list["Message"]:
         """The messages in this wrapper with absolute offsets; the message itself when it is none.
@@ -103,10 +104,7 @@ class Message:
             return inner
         last_offset = inner[-1].offset
         if self.offset and self.offset < last_offset:
-            raise InvalidRecord(
-                f"the wrapper's offset is {self.offset}, that of the last message in it {last_offset}: it must not be "
-                "less unless it is 0"
-            )
+            raise InvalidRecord(text("fault.wrapper_offset", offset=self.offset, last=last_offset))
         # Some old clients leave 0 there.
         first_offset = self.offset - last_offset if self.offset else 0
         for message in inner:
@@ -115,21 +113,21 @@ class Message:
 
     def _decompress(self) -> list["Message"]:
         if self.codec == CompressionType.ZSTD:
-            raise InvalidRecord("messages of magic 0 and 1 cannot be compressed with zstd")
+            raise InvalidRecord(text("fault.zstd_in_old_formats"))
         data = self.value
         if data is None:
-            raise InvalidRecord(f"the wrapper at offset {self.offset} has no value")
+            raise InvalidRecord(text("fault.wrapper_null", offset=self.offset))
         data = decompress(self.codec, data, self.magic)
         append_time = self.timestamp if self.has_append_time else None
         inner = []
         for offset, at, size in _split(data):
             message = Message(offset, data[at : at + size])
             if message.codec:
-                raise InvalidRecord("a compressed message lies in a wrapper")
+                raise InvalidRecord(text("fault.wrapper_nested"))
             message.append_time = append_time
             inner.append(message)
         if not inner:
-            raise InvalidRecord(f"there are no messages in the wrapper at offset {self.offset}")
+            raise InvalidRecord(text("fault.wrapper_empty", offset=self.offset))
         return inner
 
     @property
@@ -143,14 +141,14 @@ class Message:
         end = at + _LENGTH.size + length
         if end > len(self.content):
             left = len(self.content) - at - _LENGTH.size
-            raise UnreadableRecords(f"a field of a message claims {length} bytes, {left} are left")
+            raise UnreadableRecords(text("fault.field_cut_off", length=length, left=left))
         return self.content[at + _LENGTH.size : end]
 
     def _unpack(self, field: struct.Struct, at: int) -> int:
         try:
             number: int = field.unpack_from(self.content, at)[0]
         except struct.error:
-            raise UnreadableRecords(f"a message of magic {self.magic} has only {len(self.content)} bytes") from None
+            raise UnreadableRecords(text("fault.message_cut_off", magic=self.magic, size=len(self.content))) from None
         return number
 
 
@@ -174,7 +172,7 @@ def build_message_set(
     UnreadableRecords for what magic 0 and 1 cannot hold: zstd.
     """
     if codec is CompressionType.ZSTD:
-        raise UnreadableRecords(f"messages of magic {magic} cannot be compressed with zstd")
+        raise UnreadableRecords(text("fault.zstd_in_old_format", magic=magic))
     if append_time is not None:
         records = [(offset, append_time, key, value) for offset, _, key, value in records]
     attributes = 0 if append_time is None or not magic else _LOG_APPEND_TIME
@@ -224,7 +222,7 @@ def _split(data: bytes) -> list[tuple[int, int, int]]:
     while at + LOG_OVERHEAD <= len(data):
         offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)
         if size < MIN_SIZE:
-            raise CorruptRecord(f"a message claims {size} bytes, it must have at least {MIN_SIZE}")
+            raise CorruptRecord(text("fault.message_too_short", size=size, min=MIN_SIZE))
         at += LOG_OVERHEAD
         if at + size > len(data):
             break

@@ -10,6 +10,9 @@ import struct
 
 import cramjam
 
+from broker_core.records.faults import RecordFault
+from broker_core.texts import text
+
 MAGIC_NUMBER = b"\x04\x22\x4d\x18"
 _VERSION_MASK, _VERSION = 0xC0, 0x40
 _INDEPENDENT_BLOCKS = 0x20
@@ -34,7 +37,7 @@ _WORD = 0xFFFFFFFF
 _PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
 
-class FrameError(ValueError):
+class FrameError(RecordFault):
     """The bytes are no frame that Kafka reads; the message says what is wrong."""
 
 
@@ -70,15 +73,15 @@ def _compress_block(plain: bytes, level: int) -> bytes:
 def decompress_frame(data: bytes, magic: int) -> bytes:
     """The content of the frame that `data` begins with. Raises FrameError, cramjam.DecompressionError for a block."""
     if len(data) < len(MAGIC_NUMBER) + len(_DESCRIPTOR) + 1 or not data.startswith(MAGIC_NUMBER):
-        raise FrameError("no LZ4 frame begins here")
+        raise FrameError(text("fault.lz4_magic"))
     flags, block_size = data[4], data[5]
     if flags & (_VERSION_MASK | _INDEPENDENT_BLOCKS | _RESERVED_FLAGS) != _VERSION | _INDEPENDENT_BLOCKS:
-        raise FrameError(f"the frame's flags are {flags:#04x}; Kafka reads version 1 with independent blocks only")
+        raise FrameError(text("fault.lz4_flags", flags=f"{flags:#04x}"))
     if block_size not in _BLOCK_SIZES:
-        raise FrameError(f"the frame's block size is {block_size:#04x}, expected 0x40, 0x50, 0x60 or 0x70")
+        raise FrameError(text("fault.lz4_block_size", size=f"{block_size:#04x}"))
     at = 14 if flags & _CONTENT_SIZE else 6
     if magic and data[at : at + 1] != _header_checksum(data[4:at]):
-        raise FrameError("the checksum of the frame's header does not match")
+        raise FrameError(text("fault.lz4_header_checksum"))
     at += 1
     largest = _BLOCK_SIZES[block_size]
     descriptor = bytes((_VERSION | _INDEPENDENT_BLOCKS, block_size))
@@ -86,14 +89,14 @@ def decompress_frame(data: bytes, magic: int) -> bytes:
     parts = [MAGIC_NUMBER, descriptor, _header_checksum(descriptor)]
     while length := _read_length(data, at) & ~_PLAIN_BLOCK:
         if length > largest:
-            raise FrameError(f"a block claims {length} bytes, at most {largest} are allowed")
+            raise FrameError(text("fault.lz4_block_length", length=length, max=largest))
         end = at + 4 + length
         if end > len(data):
-            raise FrameError("the frame ends within a block")
+            raise FrameError(text("fault.lz4_cut_off_block"))
         parts.append(data[at:end])
         if flags & _BLOCK_CHECKSUMS:
             if _read_length(data, end) != xxh32(data[at + 4 : end]):
-                raise FrameError("the checksum of a block does not match")
+                raise FrameError(text("fault.lz4_block_checksum"))
             end += 4
         at = end
     if flags & _CONTENT_CHECKSUM:
@@ -129,7 +132,7 @@ def _header_checksum(checked: bytes) -> bytes:
 
 def _read_length(data: bytes, at: int) -> int:
     if at + 4 > len(data):
-        raise FrameError("the frame ends too early")
+        raise FrameError(text("fault.lz4_cut_off"))
     length: int = _LENGTH.unpack_from(data, at)[0]
     return length
 

@@ -10,18 +10,20 @@ from typing import NamedTuple
 
 import msgspec
 
+from broker_core.records.faults import RecordFault, rule_of
 from broker_core.records.varint import VarintError, VarintTooLong, decode_varint, decode_varlong, encode_varlong
+from broker_core.texts import text
 
 NO_TIMESTAMP = -1
 
 Header = tuple[str, bytes | None]
 
 
-class CorruptRecord(ValueError):
+class CorruptRecord(RecordFault):
     """The bytes are not a valid batch or record; the message says what was found. CORRUPT_MESSAGE for a client."""
 
 
-class InvalidRecord(ValueError):
+class InvalidRecord(RecordFault):
     """The batch is whole, but a record in it cannot be parsed. INVALID_RECORD for a client."""
 
 
@@ -126,7 +128,7 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
                 length, at = _decode_length(body, at)
                 end = at + length
             if has_lengths and not at <= end <= size:
-                raise InvalidRecord(f"a record claims {end - at} bytes, {size - at} are left")
+                raise InvalidRecord(text("fault.record_cut_off", length=end - at, left=size - at))
             # One byte of attributes, of which Kafka uses none.
             low = body[at + 1]
             if low < 0x80:
@@ -168,10 +170,10 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
                 headers = ()
                 at += 1
             if at != end and has_lengths:
-                raise InvalidRecord(f"the fields of a record end {abs(end - at)} bytes {_side(at - end)} its end")
+                raise InvalidRecord(text("fault.record_length", fields=at, record=end))
             add((timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers))
     except (VarintError, IndexError) as error:
-        raise InvalidRecord(f"a record ends too early: {error}") from error
+        raise InvalidRecord(text("fault.record_ended", rule=rule_of(error))) from error
     return outlines, at
 
 
@@ -179,13 +181,13 @@ def _decode_length(body: bytes, at: int) -> tuple[int, int]:
     try:
         return decode_varint(body, at)
     except VarintTooLong as error:
-        raise OverlongLength(f"the length of a record cannot be read: {error}") from error
+        raise OverlongLength(text("fault.record_length_varint", rule=rule_of(error))) from error
 
 
 def check_end(body: bytes, at: int, record_count: int) -> None:
     """Raises InvalidRecord where the last of a batch's records does not end with its bytes."""
     if at != len(body):
-        raise InvalidRecord(f"{len(body) - at} bytes follow the last of {record_count} records")
+        raise InvalidRecord(text("fault.bytes_left", n=len(body) - at, records=record_count))
 
 
 def check_until_fault(read: bytes, record_count: int) -> None:
@@ -206,19 +208,15 @@ def check_until_fault(read: bytes, record_count: int) -> None:
         check_end(read, at, record_count)
 
 
-def _side(distance: int) -> str:
-    return "behind" if distance > 0 else "before"
-
-
 def _read_headers(body: bytes, at: int, end: int) -> tuple[tuple[Header, ...], int]:
     count, at = decode_varint(body, at)
     if not 0 <= count <= end - at:
-        raise InvalidRecord(f"a record claims {count} headers, {end - at} bytes are left in it")
+        raise InvalidRecord(text("fault.header_count", headers=count, left=end - at))
     headers = []
     for _ in range(count):
         name, at = _read_bytes(body, at)
         if name is None:
-            raise InvalidRecord("a record header has no key")
+            raise InvalidRecord(text("fault.header_key"))
         content, at = _read_bytes(body, at)
         headers.append((name.decode("utf-8", "replace"), content))
     return tuple(headers), at
@@ -230,5 +228,5 @@ def _read_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
         return None, at
     end = at + length
     if end > len(body):
-        raise InvalidRecord(f"a field claims {length} bytes, {len(body) - at} are left")
+        raise InvalidRecord(text("fault.field_cut_off", length=length, left=len(body) - at))
     return body[at:end], end

@@ -29,6 +29,7 @@ from broker_core.records.record import Record as Record
 from broker_core.records.record import SimpleRecord as SimpleRecord
 from broker_core.records.record import record_parts
 from broker_core.records.record_runs import read_records
+from broker_core.texts import text
 
 MAGIC_V2 = 2
 MAGIC_POSITION = 16
@@ -178,7 +179,7 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
         if header is not None:
             return header
     if left < HEADER_BYTES:
-        raise CorruptRecord(f"{left} bytes are left, a batch header has {HEADER_BYTES}")
+        raise CorruptRecord(text("fault.batch_header", left=left, size=HEADER_BYTES))
     return BatchHeader(*HEADER.unpack_from(data, position))
 
 
@@ -193,16 +194,16 @@ def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     # Every append asks for this: a batch of magic 2 that is long enough costs no call.
     if length < _MIN_LENGTH and length < smallest_length(magic):
         smallest = smallest_length(magic) + LENGTH_OVERHEAD
-        raise CorruptRecord(f"the batch claims {header.size} bytes, its header alone has {smallest}")
+        raise CorruptRecord(text("fault.batch_too_small", size=header.size, min=smallest))
     end = position + length + LENGTH_OVERHEAD
     if end > len(data):
-        raise CorruptRecord(f"the batch claims {header.size} bytes, only {len(data) - position} are there")
+        raise CorruptRecord(text("fault.batch_cut_off", size=header.size, left=len(data) - position))
     if magic < MAGIC_V2:
         read_message(data, position).ensure_valid()
         return
     found = crc32c_of(data, position + ATTRIBUTES_POSITION, end)
     if found != header.crc:
-        raise CorruptRecord(f"the batch at offset {header.base_offset} has CRC {found}, its header says {header.crc}")
+        raise CorruptRecord(text("fault.batch_crc", offset=header.base_offset, found=found, stored=header.crc))
 
 
 def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:

@@ -6,9 +6,11 @@ nothing is copied but keys.
 
 from typing import NamedTuple
 
+from broker_core.records.faults import rule_of
 from broker_core.records.record import InvalidRecord
 from broker_core.records.record_runs import RECORDS_BETWEEN_LOOKS, SHORTEST_RUN, Run, find_run
 from broker_core.records.varint import VarintError, decode_varint
+from broker_core.texts import text
 
 
 class RecordColumns(NamedTuple):
@@ -39,9 +41,9 @@ def read_columns(body: bytes, record_count: int) -> RecordColumns:
                 at = _add_records(columns, body, at, some)
                 index += some
     except (VarintError, IndexError) as error:
-        raise InvalidRecord(f"a record ends too early: {error}") from error
+        raise InvalidRecord(text("fault.record_ended", rule=rule_of(error))) from error
     if at != len(body):
-        raise InvalidRecord(f"{len(body) - at} bytes follow the last of {record_count} records")
+        raise InvalidRecord(text("fault.bytes_left", n=len(body) - at, records=record_count))
     return columns
 
 
@@ -107,7 +109,7 @@ def _add_records(columns: RecordColumns, body: bytes, at: int, record_count: int
         if length == 1 or (length & 0x81 == 0x81 and decode_varint(body, at)[0] < 0):
             tombstones.append(index)
         if at >= end:
-            raise InvalidRecord(f"record {index} claims to end at byte {end}, its key ends at {at}")
+            raise InvalidRecord(text("fault.record_key", record=index, end=end, key_end=at))
         add_end(end)
         at = end
     return at

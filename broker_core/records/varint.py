@@ -5,11 +5,14 @@ first, with the high bit set on every byte but the last. A varint holds 32 bits 
 at most 10.
 """
 
+from broker_core.records.faults import RecordFault
+from broker_core.texts import text
+
 VARINT_MAX_BYTES = 5
 VARLONG_MAX_BYTES = 10
 
 
-class VarintError(ValueError):
+class VarintError(RecordFault):
     """The data ends within a variable-length integer."""
 
 
@@ -77,11 +80,11 @@ def _decode(data: bytes, position: int, max_bytes: int, mask: int) -> tuple[int,
         shift += 7
     if end < position + max_bytes:
         raise _cut_off(position)
-    raise VarintTooLong(f"the variable-length integer at byte {position} does not end within {max_bytes} bytes")
+    raise VarintTooLong(text("fault.varint_too_long", position=position, max=max_bytes))
 
 
 def _cut_off(position: int) -> VarintError:
-    return VarintError(f"the data ends within the variable-length integer at byte {position}")
+    return VarintError(text("fault.varint_cut_off", position=position))
 
 
 # Lengths and offset deltas are nearly always small.

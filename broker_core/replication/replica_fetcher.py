@@ -27,7 +27,7 @@ from broker_core.wire.messages import (
     OffsetForLeaderEpochResponse,
 )
 
-_NOTHING_KNOWN = "the leader knows nothing of the epoch, so what is not known to be committed goes"
+_NOTHING_KNOWN = "reason.epoch_unknown"
 _BACK_OFF = frozenset(
     {
         Errors.NOT_LEADER_OR_FOLLOWER,
@@ -184,7 +184,7 @@ class ReplicaFetcher:
             label = (
                 f"Fetch @{partitions[0].fetch_offset}"
                 if len(partitions) == 1
-                else f"Fetch {len(partitions)} partitions"
+                else f"label.api_partitions?api=Fetch&n={len(partitions)}"
             )
             self.in_flight = host.kernel.request(
                 host.name,
@@ -228,7 +228,7 @@ class ReplicaFetcher:
             self._leader,
             "OffsetForLeaderEpoch",
             OffsetForLeaderEpochRequest(host.broker_id, tuple(partitions)),
-            label=f"end of epoch {partitions[0][2]}?" if len(partitions) == 1 else "ends of epochs?",
+            label=f"label.end_of_epoch?epoch={partitions[0][2]}" if len(partitions) == 1 else "label.ends_of_epochs",
             fields=tuple((name, epoch) for name, _, epoch in partitions),
             context=(EPOCHS, self.leader_id),
             timeout_us=host.settings.socket_timeout_us,
@@ -248,7 +248,7 @@ class ReplicaFetcher:
             if self._asked[name] != (log.leader_epoch_cache.latest_epoch, state.leader_epoch):
                 continue
             if result.error is Errors.FENCED_LEADER_EPOCH:
-                self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
+                self._fail(partition, "reason.leader_epoch_fenced")
             elif result.error is not Errors.NONE:
                 self._delay(name)
             else:
@@ -259,7 +259,7 @@ class ReplicaFetcher:
                     log.leader_epoch_cache, log.log_end_offset, partition.high_watermark, epoch, end_offset
                 )
                 known = end_offset != -1
-                why = f"the leader's epoch {result.leader_epoch} ends at {end_offset}" if known else _NOTHING_KNOWN
+                why = f"reason.epoch_end?epoch={result.leader_epoch}&offset={end_offset}" if known else _NOTHING_KNOWN
                 partition.truncate_to(decision.offset, why)
                 if decision.final:
                     del self.truncating[name]
@@ -302,7 +302,7 @@ class ReplicaFetcher:
         if answer.diverging_epoch is not None:
             epoch, end_offset = answer.diverging_epoch
             decision = decide(log.leader_epoch_cache, log.log_end_offset, partition.high_watermark, epoch, end_offset)
-            partition.truncate_to(decision.offset, f"the leader's epoch {epoch} ends at {end_offset}")
+            partition.truncate_to(decision.offset, f"reason.epoch_end?epoch={epoch}&offset={end_offset}")
             return
         if answer.records:
             try:
@@ -316,7 +316,7 @@ class ReplicaFetcher:
         state.in_sync = answer.high_watermark <= log.log_end_offset
         partition.update_follower_high_watermark(answer.high_watermark)
         if answer.log_start_offset > log.log_start_offset and answer.log_start_offset <= partition.high_watermark:
-            partition.increment_log_start_offset(answer.log_start_offset, "leader offset increment")
+            partition.increment_log_start_offset(answer.log_start_offset, "reason.leader_offset_increment")
         self.host.log_appended_by_follower(partition)
 
     def _refused(self, partition: Partition, state: FetchState, error: Errors) -> None:
@@ -324,7 +324,7 @@ class ReplicaFetcher:
             state.asking_offsets = True
             self._ask_offset(partition.name, state.leader_epoch, -1)
         elif error is Errors.FENCED_LEADER_EPOCH:
-            self._fail(partition, "FENCED_LEADER_EPOCH: the leader knows a newer epoch")
+            self._fail(partition, "reason.leader_epoch_fenced")
         elif error in _BACK_OFF:
             self._delay(partition.name)
         else:
@@ -338,7 +338,7 @@ class ReplicaFetcher:
             self._leader,
             "ListOffsets",
             ListOffsetsRequest(host.broker_id, ((name, meant_for, timestamp),)),
-            label="ListOffsets latest" if timestamp == -1 else "ListOffsets earliest",
+            label="label.list_latest" if timestamp == -1 else "label.list_earliest",
             fields=((name, timestamp),),
             context=(OFFSETS, (self.leader_id, name, leader_epoch, timestamp)),
             timeout_us=host.settings.socket_timeout_us,
@@ -363,13 +363,13 @@ class ReplicaFetcher:
             if ends is None:
                 self._delay(name)
             else:
-                partition.truncate_to(result.offset, f"the leader's log ends at {result.offset}")
+                partition.truncate_to(result.offset, f"reason.leader_end?offset={result.offset}")
         elif timestamp == -1:
             self._ask_offset(name, leader_epoch, -2)
             return
         else:
             if result.offset > partition.log.log_end_offset:
-                partition.truncate_fully_and_start_at(result.offset, f"the leader's log begins at {result.offset}")
+                partition.truncate_fully_and_start_at(result.offset, f"reason.leader_start?offset={result.offset}")
             state.asking_offsets = False
         self.send()
 

@@ -39,6 +39,7 @@ from broker_core.log.files.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
 from broker_core.replication.replica_state import ReplicaState
 from broker_core.sim.disk import CutFact
+from broker_core.texts import code_of
 
 HIGH_WATERMARK = -1
 UNLINK_TIMER = "unlink_files"
@@ -129,7 +130,7 @@ class ReplicaLog(ReplicaState):
                     repair=fact.repair.value,
                     position=fact.position,
                     length=fact.length,
-                    rule=fact.rule,
+                    rule=code_of(fact.rule),
                     digest=fact.digest or "",
                 ),
                 self.node,
@@ -343,7 +344,7 @@ class ReplicaLog(ReplicaState):
             raise KafkaException(
                 Errors.OFFSET_OUT_OF_RANGE, f"The offset {target} for partition {self.name} is not valid"
             )
-        self.increment_log_start_offset(target, "client delete records request")
+        self.increment_log_start_offset(target, "reason.delete_records")
         return target
 
     def increment_log_start_offset(self, offset: int, why: str) -> None:
@@ -364,7 +365,7 @@ class ReplicaLog(ReplicaState):
         for deletion in delete_old_segments(self.log, self.high_watermark, now_ms):
             if deletion.rolled is not None:
                 self._state_roll(deletion.rolled)
-            self._state_log_start(before, epochs, "segment deletion")
+            self._state_log_start(before, epochs, "reason.segment_deletion")
             self.kernel.emit(SegmentsDeleted(replica=self.key, segments=deletion.segments, why=deletion.why), self.node)
             self.state_deleted_files()
             before, epochs = self._log_start()

@@ -47,7 +47,7 @@ class Kernel(Links):
         self.incarnations[name] += 1
         for stuck in self.frozen.pop(name, ()):
             if isinstance(stuck, Message):
-                self._drop(stuck, "the process is gone")
+                self._drop(stuck, "reason.process_gone")
         for correlation, pending in list(self.pending.items()):
             if pending.source == name:
                 self._forget(correlation)
@@ -60,7 +60,7 @@ class Kernel(Links):
         for ends, messages in (*self.cut_links.items(), *self.held_fetches.items()):
             if name in ends:
                 for message in messages:
-                    self._drop(message, "the connection is gone")
+                    self._drop(message, "reason.connection_gone")
                 messages.clear()
 
     def forget(self, name: str) -> None:
@@ -122,7 +122,7 @@ class Kernel(Links):
 
     def _deliver(self, name: str, message: Message) -> None:
         if name in self.frozen:
-            self._hold(message, "the process is frozen")
+            self._hold(message, "reason.process_frozen")
             self.frozen[name].append(message)
             return
         self.in_flight.pop(message.rpc, None)
@@ -130,7 +130,7 @@ class Kernel(Links):
         self.cause_seq = message.cause_seq
         kind = message.kind
         if name not in self.up or message.incarnation != self.incarnations[name]:
-            self.emit(RpcDropped(rpc=message.rpc, why="connection refused"), name)
+            self.emit(RpcDropped(rpc=message.rpc, why="reason.connection_refused"), name)
             if kind == "request" and message.correlation in self.pending:
                 source = message.source
                 self.scheduler.at(
@@ -141,7 +141,7 @@ class Kernel(Links):
         if kind == "response":
             pending = self._forget(message.correlation)
             if pending is None:
-                self.emit(RpcDropped(rpc=message.rpc, why="the connection is closed"), name)
+                self.emit(RpcDropped(rpc=message.rpc, why="reason.connection_closed"), name)
                 return
             self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
             node.on_response(message.api, message.body, pending.context)
@@ -163,6 +163,6 @@ class Kernel(Links):
         if message is not None and message not in self.frozen.get(message.destination, ()):
             # what lies in the socket of a frozen process is not taken back: it will be read, and the answer go nowhere
             self._take_back(message)
-            self._drop(message, "timed out, the sender closed the connection")
+            self._drop(message, "reason.request_timeout")
         self.cause_seq = 0
         node.on_disconnect(pending.api, pending.context, "timed out")

@@ -17,7 +17,7 @@ class Links(Network):
         stuck = self.cut_links.setdefault((source, destination), [])
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
             if not message.held and (message.source, message.destination) == (source, destination):
-                self._hold(message, "the link is cut")
+                self._hold(message, "reason.link_cut")
                 stuck.append(message)
 
     def restore(self, a: str, b: str) -> None:
@@ -54,7 +54,7 @@ class Links(Network):
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
             is_theirs = (message.source, message.destination) == (source, destination)
             if is_theirs and message.kind == "request" and message.api in FOLLOWING and not message.held:
-                self._hold(message, "held by hand")
+                self._hold(message, "reason.held")
                 held.append(message)
 
     def release_fetches(self, source: str, destination: str) -> None:
@@ -92,7 +92,7 @@ class Links(Network):
         if message.kind == "watch":
             raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which gets lost only with the whole session.")
         self._take_back(message)
-        self._drop(message, "dropped by hand")
+        self._drop(message, "reason.dropped")
         if message.correlation in self._one_way:
             self._forget(message.correlation)
 
@@ -114,7 +114,7 @@ class Links(Network):
         message = self._waiting(rpc)
         if message.held:
             raise MessageError(f"{rpc} is stuck; a copy would be stuck behind it.")
-        fields = (("copy of", rpc),)
+        fields = (("label.copy_of", rpc),)
         kind, correlation = message.kind, message.correlation
         if kind == "watch":
             raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which is said once.")

@@ -15,6 +15,14 @@ from broker_core.sim.messages import (
     Timer,
 )
 from broker_core.sim.rng import Streams
+from broker_core.texts import escape
+
+WATCH_LABELS = {
+    "children": "label.watch_children",
+    "changed": "label.watch_changed",
+    "created": "label.watch_created",
+    "deleted": "label.watch_deleted",
+}
 
 
 class Network(EventLog):
@@ -92,7 +100,7 @@ class Network(EventLog):
             destination,
             0,
             (kind, path),
-            f"{kind} {path}",
+            f"{WATCH_LABELS[kind]}?path={escape(path)}",
             (("kind", kind), ("path", path)),
         )
 
@@ -185,14 +193,14 @@ class Network(EventLog):
         message = Message(rpc, api, kind, source, destination, correlation, body, due_us, seq, incarnation, label)
         self.in_flight[rpc] = message
         if self.cut_links and (source, destination) in self.cut_links:
-            self._hold(message, "the link is cut")
+            self._hold(message, "reason.link_cut")
             self.cut_links[source, destination].append(message)
         elif self.link_faults and self._is_lost(source, destination):
-            self._drop(message, "the link lost it")
+            self._drop(message, "reason.link_loss")
         elif (
             self.held_fetches and kind == "request" and api in FOLLOWING and (source, destination) in self.held_fetches
         ):
-            self._hold(message, "held by hand")
+            self._hold(message, "reason.held")
             self.held_fetches[source, destination].append(message)
         else:
             message.timer_id = self.scheduler.at(due_us, destination, message)

@@ -6,6 +6,18 @@ are made often, an f-string of the code whose values need no escaping. tests/pro
 """
 
 from broker_core.texts.catalogues import LANGUAGES, TextError, catalogue, register
-from broker_core.texts.text import Text, Value, escape, render, text
+from broker_core.texts.text import Text, Value, code_of, escape, message_of, render, text
 
-__all__ = ["LANGUAGES", "Text", "TextError", "Value", "catalogue", "escape", "register", "render", "text"]
+__all__ = [
+    "LANGUAGES",
+    "Text",
+    "TextError",
+    "Value",
+    "catalogue",
+    "code_of",
+    "escape",
+    "message_of",
+    "register",
+    "render",
+    "text",
+]

@@ -49,6 +49,16 @@ def text(id: str, /, **values: Value) -> Text:
     return Text(id, values)
 
 
+def message_of(code: str) -> Text | str:
+    """The message of a code, to be a value of another message; prose as it is."""
+    return Text.parse(code) or code
+
+
+def code_of(message: Text | str) -> str:
+    """The message as events hold it: a string, which is prose or a code already, is left as it is."""
+    return message.code if isinstance(message, Text) else message
+
+
 def escape(value: str) -> str:
     """A value as it stands in a code, for names that may have any character."""
     return quote(value, safe=_SAFE)

@@ -17,6 +17,7 @@ from broker_core.partitions import partition_name
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Message, Subjects, applies
+from broker_core.texts import escape
 from broker_core.topics import TRANSACTION_TOPIC
 from broker_core.transactions.host import AddRequest, Then, TransactionHost, TransactionStore
 from broker_core.transactions.loading import TIMER_PREFIX, Partitions
@@ -79,7 +80,7 @@ class TransactionCoordinator:
         for transactional_id, transit in loaded.items():
             metadata = self._create(transactional_id, transit.timeout_ms)
             metadata.current = msgspec.structs.replace(transit, state=_State.EMPTY)
-            self._transitioned(metadata, transit, "read from its log", from_state="")
+            self._transitioned(metadata, transit, "reason.loaded", from_state="")
         for transactional_id, transit in loaded.items():
             if transit.state in PREPARED:
                 metadata = self.transactions[transactional_id]
@@ -144,9 +145,9 @@ class TransactionCoordinator:
         if isinstance(transit, Errors):
             return transit
         if transit.state is _State.PREPARE_EPOCH_FENCE:
-            why = "another producer begins with this transactional id"
+            why = "reason.producer_replaced"
             return self._end(metadata, transit.producer_epoch, False, message, "fence", why) or Errors.NONE
-        self._write(metadata, transit, "init", "a producer has its id and epoch", message)
+        self._write(metadata, transit, "init", "reason.producer_initialized", message)
         return Errors.NONE
 
     def _prepare_init(
@@ -200,7 +201,7 @@ class TransactionCoordinator:
             return Errors.NONE
         transit = metadata.add_partitions(transaction.partitions, self.host.wall_ms)
         added = ", ".join(transaction.partitions)
-        self._write(metadata, transit, then, f"{added} belongs to the transaction", waiting)
+        self._write(metadata, transit, then, f"reason.partition_added?partitions={escape(added)}", waiting)
         return None
 
     def verify_partitions(self, transaction: AddPartitionsToTxnTransaction) -> PartitionErrors:
@@ -224,7 +225,7 @@ class TransactionCoordinator:
         metadata = self._known(transactional_id, producer_id, producer_epoch)
         if isinstance(metadata, Errors):
             return metadata
-        why = "the producer commits" if committed else "the producer aborts"
+        why = "reason.producer_commits" if committed else "reason.producer_aborts"
         return self._end(metadata, producer_epoch, committed, message, "end", why)
 
     def _end(
@@ -258,7 +259,7 @@ class TransactionCoordinator:
             return
         if self.partitions.owned.get(metadata.log_partition) != coordinator_epoch:
             return
-        self._write(metadata, metadata.pending, "complete", "all partitions have their markers")
+        self._write(metadata, metadata.pending, "complete", "reason.markers_written")
 
     # the log
 
@@ -317,7 +318,7 @@ class TransactionCoordinator:
             self._respond_init(waiting, InitProducerIdResponse(again))
         else:
             response = AddOffsetsToTxnResponse(error) if store.then == "offsets" else EndTxnResponse(error)
-            self.host.kernel.respond(waiting, response, label=_label(error, "done"))
+            self.host.kernel.respond(waiting, response, label=_label(error, "label.done"))
 
     def added(self, request: AddRequest, transactional_id: str, outcome: Errors | PartitionErrors) -> None:
         """One transaction of an AddPartitionsToTxn is decided, with one error for all its partitions or one for each.
@@ -335,7 +336,7 @@ class TransactionCoordinator:
             return
         results = tuple(request.results)
         first = next((error for _, rows in results for _, error in rows if error is not Errors.NONE), Errors.NONE)
-        label = "belongs to it" if asked.verify_only else "added"
+        label = "label.in_transaction" if asked.verify_only else "label.added"
         response = AddPartitionsToTxnResponse(results, alike=request.alike)
         self.host.kernel.respond(request.message, response, label=_label(first, label))
 
@@ -343,7 +344,7 @@ class TransactionCoordinator:
         error = for_client(response.error, message.body.version, 4)
         if error is not response.error:
             response = InitProducerIdResponse(error)
-        label = f"id {response.producer_id} epoch {response.producer_epoch}"
+        label = f"label.producer_id?epoch={response.producer_epoch}&id={response.producer_id}"
         fields = (("producer_id", response.producer_id), ("producer_epoch", response.producer_epoch))
         self.host.kernel.respond(message, response, label=_label(error, label), fields=fields)
 
@@ -436,7 +437,7 @@ class TransactionCoordinator:
             now = metadata.current
             if metadata.pending is None and now.state is _State.ONGOING and now.start_ms + now.timeout_ms < now_ms:
                 transit = metadata.fence_epoch()
-                why = f"transaction.timeout.ms={now.timeout_ms} is over"
+                why = f"reason.transaction_timeout?timeout={now.timeout_ms}"
                 self._end(metadata, transit.producer_epoch, False, None, "timeout", why)
 
     def _remove_expired(self) -> None:
@@ -451,7 +452,7 @@ class TransactionCoordinator:
                 error = self.host.append_to_transaction_log(metadata.log_partition, tombstone, None, now.timeout_ms)
                 if error is Errors.NONE:
                     dead = msgspec.structs.replace(now, state=_State.DEAD)
-                    self._transitioned(metadata, dead, "transactional.id.expiration.ms is over")
+                    self._transitioned(metadata, dead, "reason.transactional_id_expired")
 
 
 def for_client(error: Errors, version: int, knows_fenced_from: int) -> Errors:

@@ -22,6 +22,7 @@ from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.partitions import ReplicaId, broker_node, partition_of, replica_name, topic_of
 from broker_core.run import Made
+from broker_core.texts import render
 from devtools.sim.aftermath import Acknowledged
 from devtools.sim.verdict import Failure
 
@@ -31,14 +32,11 @@ _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
 _UNTOLD = "a replica left behind of a deleted topic of the same name: nobody told its broker, which knows a later epoch"
-_OLD_LEADER = "led the deleted topic"
+_OLD_LEADER = "cause.zookeeper_usurped"
 _ASKS_ON = "a follower asks for the end of an epoch in which it led without a record, and keeps it (KAFKA-10706)"
 _ASKED_IN_VAIN = 20
 """Once a truncation takes two or three questions; who hears one answer so often will hear it forever."""
-_REASONS = re.compile(
-    "power loss|unclean election|without having heard|KAFKA-7128|KAFKA-10706|KIP-320|"
-    f"another history of that epoch|no segment can hold|made anew|left behind|{_OLD_LEADER}|era"
-)
+_REASONS = re.compile(r"cause\.(?!two\b)\w+|power loss|unclean election|made anew|left behind")
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
 
@@ -101,7 +99,7 @@ class ExpectedFailures:
         if event.explained_by:
             self.explained[partition_of(event.subject)] = event.explained_by
         elif self.unexplained is None:
-            self.unexplained = Failure(event.invariant, seq, f"{event.subject}: {event.detail}")
+            self.unexplained = Failure(event.invariant, seq, f"{event.subject}: {render(event.detail)}")
 
     def _elected(self, seq: int, event: LeaderElected) -> None:
         if event.unclean:

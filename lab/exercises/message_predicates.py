@@ -2,6 +2,7 @@
 
 from broker_core.events.envelope import Event
 from broker_core.events.rpc import RpcDelivered
+from broker_core.texts import LANGUAGES, render
 from broker_core.view.tree import Rpc, View
 from lab.exercises.places import (
     UnresolvedReference,
@@ -64,8 +65,11 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
                 en = f"No {self.api} {self.kind}{at} is under way from {one.en} to {other.en}."
                 kind = {"request": "请求", "response": "响应"}[self.kind]
                 return Answer(False, Text(en, f"{one.zh}到{other.zh}之间没有在途的 {self.api} {kind}{at}。"))
-            labels.append(f"{source} {view['rpcs'][name]['label']}")
-        return Answer(True, Text(f"under way: {', '.join(labels)}", f"在途：{'，'.join(labels)}"))
+            labels.append((source, view["rpcs"][name]["label"]))
+        english, chinese = (
+            [f"{source} {render(label, language)}" for source, label in labels] for language in LANGUAGES
+        )
+        return Answer(True, Text(f"under way: {', '.join(english)}", f"在途：{'，'.join(chinese)}"))
 
 
 def _fetch_offsets(rpc: Rpc) -> list[int]:
@@ -88,8 +92,9 @@ class Parked(Predicate, frozen=True, kw_only=True, tag="parked"):
         leader = leader_of(view, self.partition)
         for request in view["parked"].values():
             if (request["broker"], request["api"]) == (leader, self.api) and self.partition in request["partitions"]:
-                en = f"{self.api} of {request['client']} waits at {leader}: {request['needs']}"
-                return Answer(True, Text(en, f"{request['client']} 的 {self.api} 在 {leader} 等待：{request['needs']}"))
+                needs, chinese = (render(request["needs"], language) for language in LANGUAGES)
+                en = f"{self.api} of {request['client']} waits at {leader}: {needs}"
+                return Answer(True, Text(en, f"{request['client']} 的 {self.api} 在 {leader} 等待：{chinese}"))
         node = node_text(leader)
         en = f"No {self.api} for {self.partition} waits in the purgatory of {node.en}."
         return Answer(False, Text(en, f"{node.zh}的延迟请求区里没有 {self.partition} 的 {self.api}。"))

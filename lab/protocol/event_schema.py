@@ -1,4 +1,4 @@
-"""The vocabulary of `broker_core.events` for the browser: its JSON schema, its types, its labels, and the hash of all.
+"""The vocabulary of `broker_core.events` for the browser: its JSON schema, its types, and the hash of both.
 
 Three files come from here, all below `static/lab/core/events/`: `events.schema.json` (2020-12), `events.d.ts` and
 `events.gen.js`. A fourth, `static/lab/core/view/empty.gen.js`, is the view before the first event. They are committed,
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from broker_core.events import KINDS, Event, label
+from broker_core.events import KINDS, Event, family_of
 from broker_core.view import empty_view
 from lab.protocol.marks import MARKED_KINDS
 
@@ -28,16 +28,15 @@ HASH_LENGTH = 12
 def schema() -> dict[str, Any]:
     """JSON schema of an event on the wire: an array of the kind's name and its fields in order, one definition a kind.
 
-    Each definition carries its family and its label templates as `x-family`, `x-en` and `x-zh`.
+    Each definition carries its family as `x-family`.
     """
     _, definitions = msgspec.json.schema_components(KINDS.values(), ref_template="#/$defs/{name}")
     for name, kind in KINDS.items():
-        family, en, zh = label(kind)
         fields = [field.name for field in _fields(kind)]
         if "description" in definitions[name]:
             # Python 3.13 keeps no indentation of a docstring, those before it do.
             definitions[name]["description"] = cleandoc(definitions[name]["description"])
-        definitions[name] |= {"x-family": family, "x-fields": fields, "x-en": en, "x-zh": zh}
+        definitions[name] |= {"x-family": family_of(kind), "x-fields": fields}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highwater events",
@@ -73,7 +72,7 @@ def _families() -> Iterator[tuple[str, list[str]]]:
     """Families in the order of their registration, each with its kinds in the order of theirs."""
     families: dict[str, list[str]] = {}
     for name, kind in KINDS.items():
-        families.setdefault(label(kind)[0], []).append(name)
+        families.setdefault(family_of(kind), []).append(name)
     yield from families.items()
 
 
@@ -85,15 +84,13 @@ def _javascript() -> Iterator[str]:
     yield ""
     yield '/** @import { EventKind, KindInfo } from "./events.d.ts" */'
     yield ""
-    yield "/** Kind to family, fields in the order of the wire with their types, and label templates. */"
+    yield "/** Kind to family, fields in the order of the wire with their types. */"
     yield "/** @type {Record<EventKind, KindInfo>} */"
     yield "export const KINDS = {"
     for family, kinds in _families():
         for name in kinds:
-            _, en, zh = label(KINDS[name])
             fields = ", ".join(f'["{field.name}", {_js_type(field.type)}]' for field in _fields(KINDS[name]))
-            yield f'  {name}: {{ family: "{family}", fields: [{fields}],'
-            yield f"    en: {_text(en)}, zh: {_text(zh)} }},"
+            yield f'  {name}: {{ family: "{family}", fields: [{fields}] }},'
     yield "};"
     yield ""
     yield "/** Kinds that get a mark on the whole run, the most telling first. */"
@@ -136,11 +133,7 @@ def _typescript() -> Iterator[str]:
     yield "export type WireEvent = [number, number, string, number, [EventKind, ...unknown[]], Patch];"
     yield 'export type FieldType = "int" | "str" | "bool" | [FieldShape, ...FieldType[]];'
     yield 'export type FieldShape = "list" | "tuple" | "maybe" | "either";'
-    yield "export interface KindInfo { family: Family; fields: [string, FieldType][]; en: string; zh: string }"
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    yield "export interface KindInfo { family: Family; fields: [string, FieldType][] }"
 
 
 def _js_type(info: inspect.Type) -> str:

@@ -1,14 +1,15 @@
 """Marks: the events that the time line points out."""
 
 from functools import cache
-from string import Formatter
 from typing import Any
 
 import msgspec
 
 from broker_core.controller.election import ElectionStrategy
-from broker_core.events import KINDS, Event, label
+from broker_core.events import KINDS, Event
 from broker_core.events.control import LeaderElected
+from broker_core.texts import LANGUAGES, catalogue
+from broker_core.texts.catalogues import PLACE
 
 #: Kinds that get a mark, the most telling first. `manage.py gen_events` writes them for the page, too.
 MARKED_KINDS = (
@@ -34,7 +35,7 @@ _RANKS = {kind: rank for rank, kind in enumerate(MARKED_KINDS)}
 
 
 class Mark(msgspec.Struct, array_like=True):
-    """A marked event. `values`: what its labels name, by field, so that the page can say it in any language."""
+    """A marked event. `values`: what its sentence names, by field, so that the page can say it in any language."""
 
     seq: int
     at_us: int
@@ -57,6 +58,7 @@ def mark_of(seq: int, at_us: int, event: Event) -> Mark | None:
 
 @cache
 def _named(kind: str) -> tuple[str, ...]:
-    """The fields that the labels of a kind name."""
-    _, en, zh = label(KINDS[kind])
-    return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(en + zh) if name))
+    """The fields that the sentence of a kind names, and what an old alarm says in Chinese."""
+    named = (name for language in LANGUAGES for name in PLACE.findall(catalogue(language)[f"event.{kind}"]))
+    fields = KINDS[kind].__struct_fields__
+    return tuple(dict.fromkeys(field for name in named for field in (name, f"{name}_zh") if field in fields))

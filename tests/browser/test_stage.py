@@ -14,12 +14,13 @@ from playwright.sync_api import Page, expect
 
 from broker_core.partitions import broker_node
 from devtools.tour.cells import cells_of, click_record
+from lab.texts.i18n import LANGUAGES, merged
 from tests.support.browser_recording import write_recording
 from tests.support.paths import ROOT
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
-    """`/static/` from the repository, `/api/runs/r/main/` from the recording, the gallery at `/`."""
+    """`/static/` from the repository, `/api/runs/r/main/` and `/texts/` from the recording, the gallery at `/`."""
 
     def __init__(self, *args: Any, recording: Path, **kwargs: Any) -> None:
         self.recording = recording
@@ -31,6 +32,8 @@ class _Files(http.server.SimpleHTTPRequestHandler):
             return str(ROOT / path[1:])
         if path.startswith("/api/runs/r/main/"):
             return str(self.recording / path.removeprefix("/api/runs/r/main/"))
+        if path.startswith("/texts/"):
+            return str(self.recording / path[1:])
         return str(ROOT / "tests" / "js" / "gallery.html")
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -41,6 +44,9 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stage") / "recording"
     write_recording(folder)
+    (folder / "texts").mkdir()
+    for language in LANGUAGES:
+        (folder / "texts" / f"{language}.json").write_bytes(merged(language))
     return folder
 
 

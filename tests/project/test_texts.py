@@ -1,12 +1,15 @@
 """The catalogues of texts: the same messages in both languages, each of them used, and none missing."""
 
+import ast
 import json
 import re
+from functools import cache
 
 import pytest
 
+from broker_core.events import KINDS
 from broker_core.texts import LANGUAGES, TextError, catalogue
-from broker_core.texts.catalogues import read
+from broker_core.texts.catalogues import PLACE, read
 from lab.texts import CATALOGUES
 from lab.texts.i18n import translate
 from tests.support.catalogues import Use, flaws, misused, uses
@@ -38,13 +41,35 @@ def test_a_catalogue_says_the_same_in_both_languages(folder) -> None:
     assert flaws(folder, PLAIN) == []
 
 
+@cache
+def used() -> tuple[Use, ...]:
+    return tuple(uses(PYTHON, FAMILIES))
+
+
 def test_sources_name_messages_that_are_there_with_the_values_that_they_take() -> None:
-    assert misused(uses(PYTHON, FAMILIES), MESSAGES) == []
+    assert misused(used(), MESSAGES) == []
 
 
 def test_every_message_of_the_server_is_used() -> None:
-    used = {use.id for use in uses(PYTHON, FAMILIES)}
-    assert {id for id in MESSAGES if id.removesuffix(".one") not in used} == set()
+    named = {use.id for use in used()} | {f"event.{kind}" for kind in KINDS}
+    unused = {id for id in MESSAGES if id.removesuffix(".one") not in named}
+    assert {id for id in unused if not id.startswith("value.")} == set()
+
+
+def test_the_sentence_of_every_kind_of_event_names_its_fields() -> None:
+    for name, kind in KINDS.items():
+        assert set(PLACE.findall(MESSAGES[f"event.{name}"])) <= set(kind.__struct_fields__), name
+
+
+def test_every_enumerated_value_is_a_value_that_the_core_has() -> None:
+    constants = {
+        node.value
+        for path in ROOT.glob("broker_core/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+    }
+    terms = {id.removeprefix("value.") for id in MESSAGES if id.startswith("value.")}
+    assert {term for term in terms if term.replace("_", " ") not in constants} == set()
 
 
 def asked_keys() -> dict[str, str]:

@@ -39,8 +39,9 @@ class DelayedElections(msgspec.Struct):
             else result
             for result in self.response.partitions
         )
-        label = ", ".join(f"{result.partition} {result.error.name}" for result in results) or "no elections"
-        kernel.respond(self.message, ElectLeadersResponse(self.response.error, results), label=label[:60])
+        label = ", ".join(f"{result.partition} {result.error.name}" for result in results)
+        response = ElectLeadersResponse(self.response.error, results)
+        kernel.respond(self.message, response, label=label[:60] or "label.no_elections")
 
 
 class DelayedTopics(msgspec.Struct):

@@ -27,7 +27,7 @@ def handle(services: TransactionServices, message: Message) -> None:
     coordinator = services.transactions.coordinator
     request = AddRequest(message, len(body.transactions))
     if not body.transactions:
-        services.kernel.respond(message, AddPartitionsToTxnResponse(), label="nothing")
+        services.kernel.respond(message, AddPartitionsToTxnResponse(), label="label.nothing")
     partitions = {each.transactional_id: each.partitions for each in body.transactions}
     for told in body.transactions:
         transaction = structs.replace(told, partitions=partitions[told.transactional_id])

@@ -24,5 +24,5 @@ def handle(services: ControllerServices, message: Message) -> None:
         except Unreadable:
             response = AllocateProducerIdsResponse(Errors.UNKNOWN_SERVER_ERROR)
     is_good = response.error is Errors.NONE
-    label = f"from {response.producer_id_start} on" if is_good else response.error.name
+    label = f"label.ids_from?first={response.producer_id_start}" if is_good else response.error.name
     services.kernel.respond(message, response, label=label)

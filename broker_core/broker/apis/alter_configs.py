@@ -33,5 +33,5 @@ def handle_incremental(services: AdminServices, message: Message) -> None:
 
 def _answer(services: AdminServices, message: Message, results: list[AlterConfigsResult]) -> None:
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in results)
-    label = next((each.error.name for each in results if each.error is not Errors.NONE), "ok")
+    label = next((each.error.name for each in results if each.error is not Errors.NONE), "label.ok")
     services.kernel.respond(message, AlterConfigsResponse(tuple(results)), label=label, fields=fields)

@@ -12,6 +12,6 @@ def handle(services: ControllerServices, message: Message) -> None:
         (result.partition, f"ISR {list(result.isr)}" if result.error is Errors.NONE else result.error.name)
         for result in response.partitions
     )
-    label = response.error.name if response.error is not Errors.NONE else (str(fields[0][1]) if fields else "ok")
+    label = response.error.name if response.error is not Errors.NONE else (str(fields[0][1]) if fields else "label.ok")
     services.kernel.respond(message, response, label=label, fields=fields)
     services.controller.partitions_altered(response)

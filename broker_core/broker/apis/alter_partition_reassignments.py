@@ -10,5 +10,5 @@ def handle(services: ControllerServices, message: Message) -> None:
     response = services.controller.alter_partition_reassignments(message.body)
     fields = tuple((result.partition, result.error.name) for result in response.partitions)
     errors = (response.error, *(each.error for each in response.partitions))
-    label = next((error.name for error in errors if error is not Errors.NONE), "ok")
+    label = next((error.name for error in errors if error is not Errors.NONE), "label.ok")
     services.kernel.respond(message, response, label=label, fields=fields)

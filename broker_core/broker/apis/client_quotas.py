@@ -11,7 +11,7 @@ def handle_describe(services: AdminServices, message: Message) -> None:
     services.kernel.respond(
         message,
         response,
-        label=response.error.name if response.error.code else "quotas",
+        label=response.error.name if response.error.code else "label.quotas",
         fields=tuple(
             (_called(entity), ", ".join(f"{key}={value}" for key, value in values))
             for entity, values in response.entries
@@ -23,7 +23,7 @@ def handle_alter(services: AdminServices, message: Message) -> None:
     """Sets and takes away quotas."""
     response = services.quotas_admin.alter(message.body)
     errors = [error.name for error, _ in response.results]
-    label = next((name for name in errors if name != "NONE"), "ok")
+    label = next((name for name in errors if name != "NONE"), "label.ok")
     entities = (_called(each.entity) for each in message.body.entries)
     services.kernel.respond(message, response, label=label, fields=tuple(zip(entities, errors, strict=True)))
 

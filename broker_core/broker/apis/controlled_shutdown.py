@@ -8,5 +8,8 @@ def handle(services: ControllerServices, message: Message) -> None:
     """The controller moves leaderships away from a broker that wants to stop."""
     response = services.controller.controlled_shutdown(message.body)
     services.kernel.respond(
-        message, response, label=f"{len(response.remaining)} left", fields=tuple((p, "led") for p in response.remaining)
+        message,
+        response,
+        label=f"label.remaining?n={len(response.remaining)}",
+        fields=tuple((p, "label.still_led") for p in response.remaining),
     )

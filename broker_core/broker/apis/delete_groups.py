@@ -11,5 +11,5 @@ def handle(services: GroupServices, message: Message) -> None:
     body: DeleteGroupsRequest = message.body
     results = tuple((group_id, services.groups.delete_group(group_id)) for group_id in body.groups)
     shown = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)
-    label = "deleted" if shown is Errors.NONE else shown.name
+    label = "label.deleted" if shown is Errors.NONE else shown.name
     services.kernel.respond(message, DeleteGroupsResponse(results), label=label)

@@ -9,4 +9,4 @@ def handle(services: AdminServices, message: Message) -> None:
     """Says what topics and brokers are configured with, and where each value comes from."""
     response = DescribeConfigsResponse(tuple(services.configs.describe(each) for each in message.body.resources))
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in response.results)
-    services.kernel.respond(message, response, label="configurations", fields=fields)
+    services.kernel.respond(message, response, label="label.configs", fields=fields)

@@ -10,4 +10,6 @@ def handle(services: GroupServices, message: Message) -> None:
     body: DescribeGroupsRequest = message.body
     groups = tuple(services.groups.describe_group(group_id) for group_id in body.groups)
     fields = tuple((group.group_id, group.state or group.error.name) for group in groups)
-    services.kernel.respond(message, DescribeGroupsResponse(groups), label=f"{len(groups)} groups", fields=fields)
+    services.kernel.respond(
+        message, DescribeGroupsResponse(groups), label=f"label.groups?n={len(groups)}", fields=fields
+    )

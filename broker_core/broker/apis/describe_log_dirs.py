@@ -23,6 +23,6 @@ def handle(services: ReplicationServices, message: Message) -> None:
         for name, partition in services.replicas.partitions.items()
         if body.topics is None or topic_of(name) in body.topics
     )
-    fields = tuple((replica.partition, f"{replica.size} bytes") for replica in replicas)
+    fields = tuple((replica.partition, f"label.bytes?n={replica.size}") for replica in replicas)
     response = DescribeLogDirsResponse((LogDirDescription(services.directory.path, replicas),))
-    services.kernel.respond(message, response, label=f"{len(replicas)} replicas", fields=fields)
+    services.kernel.respond(message, response, label=f"label.replicas?n={len(replicas)}", fields=fields)

@@ -19,7 +19,7 @@ def handle(services: ReplicationServices, message: Message) -> None:
     """What replicas know of their producers; any replica may be asked."""
     body: DescribeProducersRequest = message.body
     rows = tuple(_describe(services, name) for name in body.partitions)
-    label = f"{len(rows[0].active_producers)} producers" if rows else "nothing"
+    label = f"label.producers?n={len(rows[0].active_producers)}" if rows else "label.nothing"
     services.kernel.respond(message, DescribeProducersResponse(rows), label=label)
 
 

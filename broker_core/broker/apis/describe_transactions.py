@@ -10,7 +10,7 @@ def handle(services: TransactionServices, message: Message) -> None:
     """What the coordinator knows of transactional ids."""
     body: DescribeTransactionsRequest = message.body
     rows = tuple(_describe(services, transactional_id) for transactional_id in body.transactional_ids)
-    label = rows[0].transaction_state or rows[0].error.name if rows else "nothing"
+    label = rows[0].transaction_state or rows[0].error.name if rows else "label.nothing"
     services.kernel.respond(message, DescribeTransactionsResponse(rows), label=label)
 
 

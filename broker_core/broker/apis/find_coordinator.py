@@ -18,11 +18,11 @@ def handle(services: CoordinatorServices, message: Message) -> None:
     if body.keys:
         each = (_find(services, FindCoordinatorRequest(key, body.key_type)) for key in body.keys)
         response = FindCoordinatorResponse(coordinators=tuple(each))
-        services.kernel.respond(message, response, label=f"{len(body.keys)} coordinators")
+        services.kernel.respond(message, response, label=f"label.coordinators?n={len(body.keys)}")
         return
     response = _find(services, body)
     found = response.error is Errors.NONE
-    label = f"coordinator b{response.node_id}" if found else response.error.name
+    label = f"label.coordinator?broker=b{response.node_id}" if found else response.error.name
     services.kernel.respond(message, response, label=label)
 
 

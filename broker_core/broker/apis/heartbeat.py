@@ -9,5 +9,5 @@ from broker_core.wire.messages import HeartbeatResponse
 def handle(services: GroupServices, message: Message) -> None:
     """Keeps a member's session alive."""
     error = services.groups.heartbeat(message.body)
-    label = "alive" if error is Errors.NONE else error.name
+    label = "label.alive" if error is Errors.NONE else error.name
     services.kernel.respond(message, HeartbeatResponse(error), label=label)

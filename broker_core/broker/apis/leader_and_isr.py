@@ -12,4 +12,6 @@ def handle(services: ClusterStateServices, message: Message) -> None:
     error = controller_error(services, message.body)
     response = LeaderAndIsrResponse(error) if error is not Errors.NONE else services.leader_and_isr(message.body)
     fields = tuple((partition, result.name) for partition, result in response.partitions)
-    services.kernel.respond(message, response, label=error.name if error is not Errors.NONE else "ok", fields=fields)
+    services.kernel.respond(
+        message, response, label=error.name if error is not Errors.NONE else "label.ok", fields=fields
+    )

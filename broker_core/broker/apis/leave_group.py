@@ -10,5 +10,5 @@ def handle(services: GroupServices, message: Message) -> None:
     """Members leave before their sessions end."""
     error, members = services.groups.leave(message.body)
     shown = next((each for *_, each in members if each is not Errors.NONE), error)
-    label = "left" if shown is Errors.NONE else shown.name
+    label = "label.left" if shown is Errors.NONE else shown.name
     services.kernel.respond(message, LeaveGroupResponse(error, members), label=label)

@@ -11,4 +11,4 @@ def handle(services: GroupServices, message: Message) -> None:
     body: ListGroupsRequest = message.body
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS if services.groups.is_loading else Errors.NONE
     response = ListGroupsResponse(error, services.groups.list_groups(body.states_filter))
-    services.kernel.respond(message, response, label=f"{len(response.groups)} groups")
+    services.kernel.respond(message, response, label=f"label.groups?n={len(response.groups)}")

@@ -12,5 +12,5 @@ def handle(services: ReplicationServices, message: Message) -> None:
         for result in response.partitions
     )
     services.kernel.respond(
-        message, response, label=f"offset {fields[0][1]}" if fields else "no offsets", fields=fields
+        message, response, label=f"label.offset?offset={fields[0][1]}" if fields else "label.no_offsets", fields=fields
     )

@@ -2,10 +2,14 @@
 
 from broker_core.broker.apis.services import ControllerServices
 from broker_core.sim.kernel import Message
+from broker_core.texts import escape
 
 
 def handle(services: ControllerServices, message: Message) -> None:
     """The controller says which partitions move."""
     response = services.controller.list_partition_reassignments(message.body)
-    fields = tuple((each.partition, f"replicas {list(each.replicas)}") for each in response.partitions)
-    services.kernel.respond(message, response, label=f"{len(response.partitions)} moving", fields=fields)
+    fields = tuple(
+        (each.partition, f"label.replica_list?replicas={escape(str(list(each.replicas)))}")
+        for each in response.partitions
+    )
+    services.kernel.respond(message, response, label=f"label.reassigning?n={len(response.partitions)}", fields=fields)

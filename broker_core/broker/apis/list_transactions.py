@@ -26,7 +26,7 @@ def handle(services: TransactionServices, message: Message) -> None:
         unknown_state_filters=tuple(name for name in body.state_filters if name not in states),
         transaction_states=rows,
     )
-    services.kernel.respond(message, response, label=f"{len(response.transaction_states)} transactional ids")
+    services.kernel.respond(message, response, label=f"label.transactional_ids?n={len(response.transaction_states)}")
 
 
 def _passes(body: ListTransactionsRequest, metadata: TransactionMetadata, now_ms: int) -> bool:

@@ -37,5 +37,5 @@ def _error_of_absent(services: TopicCreationServices, name: str, *, create: bool
 def handle(services: TopicCreationServices, message: Message) -> None:
     """Answers a client that looks for brokers, topics and leaders."""
     response = answer(services, message.body)
-    fields = tuple((row[0], f"leader {row[1]}") for row in response.partitions)
-    services.kernel.respond(message, response, label=f"{len(response.topics)} topics", fields=fields)
+    fields = tuple((row[0], f"label.leader?leader={row[1]}") for row in response.partitions)
+    services.kernel.respond(message, response, label=f"label.topics?n={len(response.topics)}", fields=fields)

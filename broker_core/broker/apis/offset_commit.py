@@ -8,6 +8,6 @@ def handle(services: GroupServices, message: Message) -> None:
     """Answered when the offsets are committed in the log of `__consumer_offsets`, or written to ZooKeeper."""
     if message.body.in_zookeeper:
         response = services.zookeeper_offsets.commit(message.body)
-        services.kernel.respond(message, response, label="written to ZooKeeper")
+        services.kernel.respond(message, response, label="label.written_to_zookeeper")
     else:
         services.groups.commit(message, message.body)

@@ -15,4 +15,4 @@ def handle(services: GroupServices, message: Message) -> None:
     decided = dict(results)
     rows = tuple((name, decided.get(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)) for name in partitions)
     response = OffsetDeleteResponse(error, rows if error is Errors.NONE else ())
-    services.kernel.respond(message, response, label="deleted" if error is Errors.NONE else error.name)
+    services.kernel.respond(message, response, label="label.deleted" if error is Errors.NONE else error.name)

@@ -12,10 +12,10 @@ def handle(services: GroupServices, message: Message) -> None:
     if body.groups:
         asked = (OffsetFetchRequest(group, names, require_stable=body.require_stable) for group, names in body.groups)
         groups = tuple(services.groups.fetch_offsets(each) for each in asked)
-        services.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"{len(groups)} groups")
+        services.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"label.groups?n={len(groups)}")
         return
     response = services.zookeeper_offsets.fetch(body) if body.in_zookeeper else services.groups.fetch_offsets(body)
     rows, error = response.partitions, response.error
-    label = f"{len(rows)} offsets" if error is Errors.NONE else error.name
+    label = f"label.offsets?n={len(rows)}" if error is Errors.NONE else error.name
     fields = tuple((name, offset) for name, offset, *_ in rows)
     services.kernel.respond(message, response, label=label, fields=fields)

@@ -8,11 +8,11 @@ def handle(services: ReplicationServices, message: Message) -> None:
     """Says where epochs end in the logs that this broker leads."""
     response = services.replicas.offsets.for_leader_epochs(message.body)
     fields = tuple(
-        (result.partition, f"epoch {result.leader_epoch} ends at {result.end_offset}")
+        (result.partition, f"label.epoch_end?end={result.end_offset}&epoch={result.leader_epoch}")
         if result.error.code == 0
         else (result.partition, result.error.name)
         for result in response.partitions
     )
     services.kernel.respond(
-        message, response, label=fields[0][1] if len(fields) == 1 else "ends of epochs", fields=fields
+        message, response, label=fields[0][1] if len(fields) == 1 else "label.epoch_ends", fields=fields
     )

@@ -21,5 +21,5 @@ def _answer(
     response: DescribeUserScramCredentialsResponse | AlterUserScramCredentialsResponse,
 ) -> None:
     fields = tuple((each.user, each.error.name) for each in response.results)
-    label = next((each.error.name for each in response.results if each.error.code), "ok")
+    label = next((each.error.name for each in response.results if each.error.code), "label.ok")
     services.kernel.respond(message, response, label=label, fields=fields)

@@ -23,7 +23,9 @@ def handle(services: ClusterStateServices, message: Message) -> None:
         if any(stop.delete_partition for stop in body.partitions):
             services.logs.checkpoint()
     fields = tuple((partition, result.name) for partition, result in response.partitions)
-    services.kernel.respond(message, response, label=error.name if error is not Errors.NONE else "ok", fields=fields)
+    services.kernel.respond(
+        message, response, label=error.name if error is not Errors.NONE else "label.ok", fields=fields
+    )
 
 
 def _stop(services: ClusterStateServices, stop: StopReplicaPartition) -> Errors:

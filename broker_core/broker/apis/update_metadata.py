@@ -24,7 +24,7 @@ def handle(services: ClusterStateServices, message: Message) -> None:
             )
         )
     services.kernel.respond(
-        message, UpdateMetadataResponse(error), label=error.name if error is not Errors.NONE else "ok"
+        message, UpdateMetadataResponse(error), label=error.name if error is not Errors.NONE else "label.ok"
     )
     if error is Errors.NONE:
         services.waiting_admin.metadata_updated()

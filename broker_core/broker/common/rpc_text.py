@@ -5,8 +5,10 @@ from typing import Any
 
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
+from broker_core.texts import escape
 from broker_core.wire.messages import (
     FetchPartitionResponse,
+    LeaderAndIsrPartition,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
@@ -16,42 +18,55 @@ from broker_core.wire.messages import (
 def describe_request(api: str, body: Any) -> tuple[str, Fields]:
     """`(label, fields)` of a request that the controller sends."""
     if isinstance(body, LeaderAndIsrRequest):
-        fields: Fields = tuple(
-            (state.partition, f"leader {state.leader} epoch {state.leader_epoch} ISR {list(state.isr)}")
-            for state in body.partitions
-        )
+        fields: Fields = tuple((state.partition, _leader_isr(state)) for state in body.partitions)
     elif isinstance(body, UpdateMetadataRequest):
         fields = (
-            ("live brokers", str([broker_id for broker_id, _ in body.live_brokers])),
-            *((state.partition, f"leader {state.leader} epoch {state.leader_epoch}") for state in body.partitions),
+            ("label.live_brokers", str([broker_id for broker_id, _ in body.live_brokers])),
+            *(
+                (state.partition, f"label.leader_epoch?epoch={state.leader_epoch}&leader={state.leader}")
+                for state in body.partitions
+            ),
         )
     elif isinstance(body, StopReplicaRequest):
-        fields = tuple((stop.partition, "delete" if stop.delete_partition else "stop") for stop in body.partitions)
+        fields = tuple(
+            (stop.partition, "label.delete_replica" if stop.delete_partition else "label.stop_replica")
+            for stop in body.partitions
+        )
     else:
         raise TypeError(f"{api}: {type(body).__name__} is no request of the controller")
     partitions = body.partitions
-    label = f"{api} {partitions[0].partition}" if len(partitions) == 1 else f"{api} {len(partitions)} partitions"
+    label = (
+        f"{api} {partitions[0].partition}"
+        if len(partitions) == 1
+        else f"label.api_partitions?api={api}&n={len(partitions)}"
+    )
     return label, (("controller_epoch", body.controller_epoch), ("broker_epoch", body.broker_epoch), *fields)
+
+
+def _leader_isr(state: LeaderAndIsrPartition) -> str:
+    isr = escape(str(list(state.isr)))
+    return f"label.leader_isr?epoch={state.leader_epoch}&isr={isr}&leader={state.leader}"
 
 
 def describe_fetched(answers: Sequence[FetchPartitionResponse]) -> tuple[str, Fields]:
     """`(label, fields)` of the answer to a fetch."""
-    label = "nothing new"
+    label = "label.nothing_new"
     fields = []
     byte_count = 0
     for answer in answers:
         high_watermark, diverging = answer.high_watermark, answer.diverging_epoch
         if answer.error is not Errors.NONE:
-            label = text = answer.error.name
+            label = shown = answer.error.name
         elif diverging is not None:
-            label = f"diverging epoch {diverging[0]}"
-            text = f"{label} ends at {diverging[1]}"
+            epoch, end = diverging
+            label = f"label.diverging?epoch={epoch}"
+            shown = f"label.diverging_end?end={end}&epoch={epoch}"
         else:
             size = len(answer.records)
             byte_count += size
-            label = f"records · HW {high_watermark}" if size else f"HW {high_watermark}"
-            text = f"HW {high_watermark}, {size} bytes"
-        fields.append((answer.partition, text))
+            label = f"label.records?hw={high_watermark}" if size else f"HW {high_watermark}"
+            shown = f"label.hw_bytes?hw={high_watermark}&n={size}"
+        fields.append((answer.partition, shown))
     if len(fields) > 1:
-        label = f"{len(fields)} partitions, {byte_count} bytes"
+        label = f"label.partitions_bytes?bytes={byte_count}&partitions={len(fields)}"
     return label, tuple(fields)

@@ -99,5 +99,5 @@ def _respond(host: MarkerHost, request: MarkerRequest) -> None:
         for marker, errors in zip(body.markers, request.errors, strict=True)
     )
     fields = tuple((name, error.name) for _, rows in results for name, error in rows)
-    label = next((text for _, text in fields if text != "NONE"), "written")
+    label = next((text for _, text in fields if text != "NONE"), "label.written")
     host.kernel.respond(request.message, WriteTxnMarkersResponse(results), label=label, fields=fields)

@@ -19,6 +19,7 @@ from broker_core.partitions import broker_node
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.handlers import ResponseHandler
 from broker_core.sim.kernel import Kernel, Message
+from broker_core.texts import escape
 from broker_core.transactions.coordinator import TransactionCoordinator
 from broker_core.wire.messages import (
     AddPartitionsToTxnRequest,
@@ -122,8 +123,8 @@ class TransactionVerifier:
             broker_node(state.leader),
             "AddPartitionsToTxn",
             AddPartitionsToTxnRequest((transaction,)),
-            label=f"verify {transactional_id}",
-            fields=tuple((name, "is it added?") for name in verification.guards),
+            label=f"label.verify?transaction={escape(transactional_id)}",
+            fields=tuple((name, "label.is_added") for name in verification.guards),
             context=(CONTEXT, verification),
             timeout_us=host.config.request_timeout_ms * 1_000,
         )

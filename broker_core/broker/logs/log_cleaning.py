@@ -13,6 +13,7 @@ from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Unclea
 from broker_core.log.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.replication.compaction import clean_replica, measure
 from broker_core.replication.partition import Partition
+from broker_core.texts import code_of
 
 
 class LogCleaning:
@@ -83,7 +84,7 @@ class LogCleaning:
         try:
             facts = self._clean(partition, cleanable)
         except Uncleanable as error:
-            self._give_up(partition, str(error))
+            self._give_up(partition, code_of(error.rule))
             return True
         return facts.to_offset > facts.from_offset
 

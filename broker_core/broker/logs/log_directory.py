@@ -25,6 +25,7 @@ from broker_core.log.files.storage_fault import StorageFault
 from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
+from broker_core.texts import code_of
 
 _PARTITION_FOLDER = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
@@ -79,7 +80,7 @@ class LogDirectory:
             if fault.is_io_error:
                 raise
             # Kafka takes a number that is none for less of a fault than a line too many.
-            self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=fault.rule), self.node)
+            self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=code_of(fault.rule)), self.node)
             return {}
         return {str(partition): offset for partition, offset in offsets.items()}
 

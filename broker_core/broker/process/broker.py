@@ -43,6 +43,7 @@ from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
+from broker_core.texts import Text
 from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import LeaderAndIsrPartition, LeaderAndIsrRequest, LeaderAndIsrResponse
 from broker_core.zk.store import BadVersion, NoNode, SessionExpired
@@ -78,7 +79,7 @@ class Broker:
         self.start_wall_ms = start_wall_ms
         self.port = BASE_PORT + broker_id
         self.state = "starting"
-        self.failure = ""
+        self.failure: Text | str = ""
         self.broker_epoch = -1
         self.cluster_id = ""
         self.metadata = MetadataCache()

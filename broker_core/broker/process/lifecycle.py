@@ -27,6 +27,7 @@ from broker_core.replication.partition import Partition
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
+from broker_core.texts import Text, code_of
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
 from broker_core.zk.store import NodeExists
 
@@ -44,7 +45,7 @@ class LivingBroker(LogHost, Protocol):
     broker_epoch: int
     cluster_id: str
     state: str
-    failure: str
+    failure: Text | str
     port: int
     zookeeper: ZooKeeper
     zk: ZkClient
@@ -170,15 +171,15 @@ class Life:
                 broker=broker.name,
                 file=fault.path,
                 position=fault.position,
-                rule=fault.rule,
+                rule=code_of(fault.rule),
                 what=f"Shutdown broker because all log dirs in {broker.directory.path} have failed"
                 if fault.is_io_error
                 else "Exiting Kafka due to fatal exception during startup.",
             )
         )
-        self._give_up(fault.message)
+        self._give_up(fault.text)
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: Text | str) -> None:
         """The process ends before the broker is up."""
         broker = self._broker
         broker.failure = why

@@ -109,7 +109,7 @@ class RequestRouter:
             self.kernel.close_connection(message)
             return
         if isinstance(message.body, Prepared):
-            self.kernel.respond(message, message.body, label="ok")
+            self.kernel.respond(message, message.body, label="label.ok")
             return
         if not broker.reaches_zookeeper and (message.api in _CONTROLLER_APIS or _is_of_zookeeper(message.body)):
             self._blocked.append((self.on_request, (message,)))

@@ -82,7 +82,7 @@ class AlterPartitionManager:
             AlterPartitionRequest(host.broker_id, host.broker_epoch, items),
             label=f"AlterPartition {items[0].partition}"
             if len(items) == 1
-            else f"AlterPartition {len(items)} partitions",
+            else f"label.api_partitions?api=AlterPartition&n={len(items)}",
             fields=tuple((item.partition, f"ISR {[broker_id for broker_id, _ in item.new_isr]}") for item in items),
             context=(CONTEXT, None),
             timeout_us=REQUEST_TIMEOUT_US,

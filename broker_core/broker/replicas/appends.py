@@ -223,6 +223,6 @@ class Produces:
             (answer.partition, answer.base_offset if answer.error is Errors.NONE else answer.error.name)
             for answer in response.partitions
         ]
-        first = fields[0][1] if fields else "no partitions"
-        label = first if isinstance(first, str) else f"ack @{first}"
+        first = fields[0][1] if fields else "label.no_partitions"
+        label = first if isinstance(first, str) else f"label.ack?offset={first}"
         self._kernel.respond(message, response, label=label, fields=tuple(fields))

@@ -74,7 +74,7 @@ class Fetches:
                 api="Fetch",
                 client=message.source,
                 partitions=partitions,
-                needs=f"{body.min_bytes} byte" if body.min_bytes == 1 else f"{body.min_bytes} bytes",
+                needs=f"label.bytes?n={body.min_bytes}",
                 deadline_us=due_us,
             ),
             self._name,

@@ -16,6 +16,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.purgatory import Purgatory
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel, Message
+from broker_core.texts import text
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsResult
 
@@ -85,6 +86,7 @@ class RecordDeletion:
         due_us = kernel.now_us + body.timeout_ms * 1_000
         delayed.timer_id = kernel.timer(self._host.name, due_us, EXPIRED_TIMER, message.rpc)
         self._purgatory.watch(delayed)
+        needed = ", ".join(f"{name} >= {offset}" for name, offset in delayed.required.items())
         kernel.emit(
             RequestParked(
                 broker=self._host.name,
@@ -92,7 +94,7 @@ class RecordDeletion:
                 api="DeleteRecords",
                 client=message.source,
                 partitions=names,
-                needs=", ".join(f"{name} low watermark >= {offset}" for name, offset in delayed.required.items()),
+                needs=text("label.low_watermarks", required=needed).code,
                 deadline_us=due_us,
             ),
             self._host.name,
@@ -151,5 +153,7 @@ class RecordDeletion:
             (result.partition, result.low_watermark if result.error is Errors.NONE else result.error.name)
             for result in results
         )
-        label = f"low watermark {fields[0][1]}" if fields else "nothing"
+        label = "label.nothing"
+        if fields:
+            label = f"label.low_watermark?offset={fields[0][1]}"
         self._host.kernel.respond(delayed.message, DeleteRecordsResponse(results), label=label, fields=fields)

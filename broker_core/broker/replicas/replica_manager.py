@@ -207,9 +207,7 @@ class ReplicaManager:
         if fetcher is None:
             fetcher = self.fetchers[leader] = ReplicaFetcher(self, leader)
         if not partition.log.leader_epoch_cache.entries:
-            partition.truncate_to(
-                partition.high_watermark, "no epochs are known, so what is not known to be committed goes"
-            )
+            partition.truncate_to(partition.high_watermark, "reason.no_epochs")
         if not self.host.is_stopping:
             fetcher.add(partition.name, partition.leader_epoch)
 

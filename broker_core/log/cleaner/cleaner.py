@@ -36,6 +36,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.records.record_columns import read_columns
 from broker_core.sim.disk import CutFact
+from broker_core.texts import Text, text
 
 _CHUNK_BYTES = 256 * 1024
 _MAX_TIMESTAMP = struct.Struct(">q")
@@ -49,7 +50,7 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
     try:
         return _clean(cleanable, now_ms, offset_map)
     except (InvalidRecord, UnreadableRecords, CorruptRecord, KafkaException) as error:
-        raise Uncleanable(str(error)) from error
+        raise Uncleanable(str(error) if isinstance(error, KafkaException) else error.rule) from error
 
 
 def fill_offset_map(log: UnifiedLog, start: int, end: int, offset_map: OffsetMap) -> None:
@@ -127,11 +128,11 @@ def batches_of(segment: LogSegment, position: int = 0) -> Iterator[tuple[bytes, 
         try:
             first = parse_header(data)
         except CorruptRecord:
-            raise _unreadable(segment, position, "the last batch is not whole") from None
+            raise _unreadable(segment, position, text("fault.last_batch_incomplete")) from None
         if first.magic > MAGIC_V2:
-            raise _unreadable(segment, position, f"the batch has magic {first.magic}, expected {MAGIC_V2} at most")
+            raise _unreadable(segment, position, text("fault.magic", magic=first.magic, max=MAGIC_V2))
         if first.length < smallest_length(first.magic) or position + first.size > segment.size:
-            raise _unreadable(segment, position, f"the batch claims {first.size} bytes")
+            raise _unreadable(segment, position, text("fault.batch_size", size=first.size))
         if first.size > len(data):
             data = segment.log.read(position, first.size)
         consumed = 0
@@ -143,8 +144,8 @@ def batches_of(segment: LogSegment, position: int = 0) -> Iterator[tuple[bytes, 
         position += consumed
 
 
-def _unreadable(segment: LogSegment, position: int, what: str) -> Uncleanable:
-    return Uncleanable(f"{segment.log.path}, byte {position}: {what}")
+def _unreadable(segment: LogSegment, position: int, rule: Text) -> Uncleanable:
+    return Uncleanable(text("fault.at_byte", file=segment.log.path, position=position, rule=rule))
 
 
 def _index_bytes(segments: list[LogSegment]) -> int:

@@ -4,10 +4,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from broker_core.sim.disk import CutFact
+from broker_core.texts import Text
 
 
 class Uncleanable(Exception):
-    """The cleaner cannot go on with this log; it leaves it alone from now on (`LogCleaningException`)."""
+    """The cleaner cannot go on with this log; it leaves it alone from now on (`LogCleaningException`).
+
+    `rule`: what is wrong with it; prose where Kafka's code throws.
+    """
+
+    def __init__(self, rule: Text | str) -> None:
+        super().__init__(rule)
+        self.rule = rule
 
 
 class Fate(StrEnum):

@@ -23,6 +23,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.records.record_columns import RecordColumns
 from broker_core.records.varint import decode_varlong, encode_varlong
+from broker_core.texts import text
 
 _REBUILT_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG | CONTROL_FLAG
 
@@ -107,17 +108,16 @@ def _with_timestamp_delta(rest: bytes, timestamp_delta: int) -> bytes:
 def _check(header: BatchHeader, offset_deltas: list[int], deltas: list[tuple[int, int]]) -> None:
     """What a builder refuses, although a broker has stored it."""
     if any(after <= before for before, after in pairwise(offset_deltas)):
-        raise Uncleanable(f"the offsets in the batch at {header.base_offset} do not rise")
+        raise Uncleanable(text("fault.offsets_not_increasing", offset=header.base_offset))
     if not header.attributes & LOG_APPEND_TIME_FLAG:
         for delta, _ in deltas:
             if header.base_timestamp + delta < NO_TIMESTAMP:
                 raise Uncleanable(
-                    f"a record in the batch at {header.base_offset} has the timestamp {header.base_timestamp + delta}, "
-                    "which is below -1"
+                    text("fault.timestamp_too_low", offset=header.base_offset, timestamp=header.base_timestamp + delta)
                 )
     if (
         header.producer_id != NO_PRODUCER_ID
         and header.base_sequence == NO_SEQUENCE
         and not header.attributes & CONTROL_FLAG
     ):
-        raise Uncleanable(f"the batch at {header.base_offset} has a producer id, but no sequence number")
+        raise Uncleanable(text("fault.no_sequence", offset=header.base_offset))

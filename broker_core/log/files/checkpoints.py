@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
+from broker_core.texts import text
 
 VERSION = 0
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
@@ -83,26 +84,28 @@ def _read_lines(disk: Disk, path: str, field_count: int) -> list[list[str]]:
     if not disk.exists(path):
         return []
     try:
-        text = disk.read_file(path).decode()
+        content = disk.read_file(path).decode()
     except UnicodeDecodeError as error:
-        raise StorageFault(path, "this is no UTF-8 text", error.start) from None
+        raise StorageFault(path, text("fault.not_utf8"), error.start) from None
     # A reader of lines in Java knows no other line ends.
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if text else []
+    lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if content else []
     if lines and lines[0] != str(VERSION):
-        raise StorageFault(path, f"its first line is {lines[0]!r}, expected the version, {VERSION}")
+        raise StorageFault(path, text("fault.checkpoint_version", line=repr(lines[0]), version=VERSION))
     if len(lines) < 2:
         return []
     entries = [line.split() for line in lines[2:]]
     for line, fields in zip(lines[2:], entries, strict=True):
         if len(fields) != field_count:
-            raise StorageFault(path, f"the line {line!r} has {len(fields)} fields, expected {field_count}")
+            raise StorageFault(
+                path, text("fault.checkpoint_fields", line=repr(line), found=len(fields), expected=field_count)
+            )
     if lines[1] != str(len(entries)):
-        raise StorageFault(path, f"its second line is {lines[1]!r}, expected the number of entries, {len(entries)}")
+        raise StorageFault(path, text("fault.checkpoint_count", line=repr(lines[1]), count=len(entries)))
     return entries
 
 
 def _number(path: str, field: str) -> int:
     digits = field[1:] if field[:1] in ("-", "+") else field
     if not (digits.isascii() and digits.isdigit()):
-        raise StorageFault(path, f"{field!r} is no number", is_io_error=False)
+        raise StorageFault(path, text("fault.not_a_number", field=repr(field)), is_io_error=False)
     return int(field)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from broker_core.log.files.storage_fault import MAX_FILE_NAME_LENGTH, StorageFault
 from broker_core.partitions import TopicPartition
 from broker_core.sim.disk import Disk
+from broker_core.texts import text
 
 META_PROPERTIES = "meta.properties"
 META_PROPERTIES_VERSION = "0"
@@ -47,13 +48,17 @@ def ensure_meta_properties(
     properties = parse_properties(disk.read_file(path)) if disk.exists(path) else {}
     version = properties.get("version", META_PROPERTIES_VERSION)
     if version != META_PROPERTIES_VERSION:
-        raise StorageFault(path, f"its version is {version}, expected {META_PROPERTIES_VERSION}", is_io_error=False)
+        raise StorageFault(
+            path,
+            text("fault.meta_properties_version", version=version, expected=META_PROPERTIES_VERSION),
+            is_io_error=False,
+        )
     owner, cluster = properties.get("broker.id"), properties.get("cluster.id")
     if cluster not in (None, cluster_id):
-        rule = f"it belongs to cluster {cluster}, this one is {cluster_id}"
+        rule = text("fault.other_cluster", other=str(cluster), cluster=cluster_id)
         raise StorageFault(path, rule, is_io_error=False)
     if owner not in (None, str(broker_id)):
-        raise StorageFault(path, f"it belongs to broker {owner}, this one is {broker_id}", is_io_error=False)
+        raise StorageFault(path, text("fault.other_broker", other=str(owner), broker=broker_id), is_io_error=False)
     if any(name not in properties for name in names):
         write_meta_properties(disk, directory, broker_id, cluster_id, names)
 

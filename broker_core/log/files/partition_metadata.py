@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import Disk
+from broker_core.texts import text
 
 PARTITION_METADATA = "partition.metadata"
 _SEPARATOR = re.compile(r":\s+")
@@ -27,21 +28,23 @@ def read_topic_id(disk: Disk, directory: str) -> str | None:
     lines = disk.read_file(path).decode("utf-8", "replace").splitlines()
     version = _value(path, lines, 0, "version: 0")
     if not version.isdecimal():
-        raise StorageFault(path, f"the version is {version!r}, expected a number from 0 on")
+        raise StorageFault(path, text("fault.metadata_version", version=repr(version)))
     topic_id = _value(path, lines, 1, "topic_id: and 22 characters")
     if _TOPIC_ID.fullmatch(topic_id) is None:
-        raise StorageFault(path, f"{topic_id!r} is no topic id of 22 characters", is_io_error=False)
+        raise StorageFault(path, text("fault.topic_id", topic_id=repr(topic_id)), is_io_error=False)
     if not any(urlsafe_b64decode(topic_id + "==")):
-        raise StorageFault(path, "the topic id is zero")
+        raise StorageFault(path, text("fault.topic_id_zero"))
     return topic_id
 
 
 def _value(path: str, lines: list[str], number: int, expected: str) -> str:
     if number >= len(lines):
-        raise StorageFault(path, f"line {number + 1} is missing, expected {expected}", is_io_error=False)
+        raise StorageFault(path, text("fault.line_missing", line=number + 1, expected=expected), is_io_error=False)
     parts = _SEPARATOR.split(lines[number])
     if len(parts) != 2:
-        raise StorageFault(path, f"line {number + 1} is {lines[number]!r}, expected {expected}")
+        raise StorageFault(
+            path, text("fault.line_malformed", line=number + 1, found=repr(lines[number]), expected=expected)
+        )
     return parts[1]
 
 

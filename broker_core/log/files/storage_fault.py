@@ -1,6 +1,7 @@
 """What is said of a file that cannot be used."""
 
 from broker_core.errors import Errors, KafkaException
+from broker_core.texts import Text, text
 
 _MAX_OFFSET = 2**63 - 1
 MAX_FILE_NAME_LENGTH = 255
@@ -14,19 +15,27 @@ class StorageFault(KafkaException):
     that nothing expects, which ends the start of the broker.
     """
 
-    def __init__(self, path: str, rule: str, position: int = 0, *, is_io_error: bool = True) -> None:
-        where = f", byte {position}" if position else ""
-        message = f"Malformed file {path}{where}: {rule}; restore it or delete it"
-        super().__init__(Errors.KAFKA_STORAGE_ERROR, message)
+    def __init__(self, path: str, rule: Text | str, position: int = 0, *, is_io_error: bool = True) -> None:
+        super().__init__(Errors.KAFKA_STORAGE_ERROR)
         self.path = path
         self.rule = rule
         self.position = position
         self.is_io_error = is_io_error
+
+    @property
+    def text(self) -> Text:
+        """What is wrong with which file, and what to do."""
+        if not self.position:
+            return text("fault.malformed_file", file=self.path, rule=self.rule)
+        return text("fault.malformed_file_at", file=self.path, position=self.position, rule=self.rule)
+
+    def __str__(self) -> str:
+        return f"{self.error.name}: {self.text}"
 
 
 def offset_of(path: str) -> int:
     """The offset that a file of a log is named after. Raises StorageFault for a name that is none."""
     stem = path.rpartition("/")[2].partition(".")[0]
     if not (stem.isascii() and stem.isdigit()) or len(stem) > MAX_FILE_NAME_LENGTH or int(stem) > _MAX_OFFSET:
-        raise StorageFault(path, f"its name must begin with an offset, not with {stem!r}", is_io_error=False)
+        raise StorageFault(path, text("fault.file_name", stem=repr(stem)), is_io_error=False)
     return int(stem)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.sim.disk import CutFact, Disk, File
+from broker_core.texts import Text, text
 
 ENTRY_BYTES = 34
 VERSION = 0
@@ -36,7 +37,7 @@ class AbortedTransaction(NamedTuple):
 class CorruptTransactionIndex(Exception):
     """The file does not belong to its segment, so that it has to be made anew; says at which byte and why."""
 
-    def __init__(self, position: int, rule: str) -> None:
+    def __init__(self, position: int, rule: Text) -> None:
         super().__init__(rule)
         self.position = position
         self.rule = rule
@@ -67,14 +68,13 @@ class TransactionIndex:
         data = self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES)
         for number, (version, *fields) in enumerate(_READ_ENTRY.iter_unpack(data)):
             if version > VERSION:
-                rule = f"an entry has version {version}, expected {VERSION}"
+                rule = text("fault.transaction_index_version", version=version, expected=VERSION)
                 raise StorageFault(self.path, rule, number * ENTRY_BYTES, is_io_error=False)
             transaction = AbortedTransaction(*fields)
             if transaction.last_offset < self.base_offset:
                 raise CorruptTransactionIndex(
                     number * ENTRY_BYTES,
-                    f"a transaction that ended at offset {transaction.last_offset} is listed in the segment that "
-                    f"begins at {self.base_offset}",
+                    text("fault.transaction_before_segment", offset=transaction.last_offset, segment=self.base_offset),
                 )
             self.transactions.append(transaction)
 

@@ -13,6 +13,7 @@ from broker_core.log.segment import LogSegment
 from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact
+from broker_core.texts import text
 
 
 def update_producers(
@@ -61,7 +62,7 @@ def marker_faults(segment: LogSegment, offset: int) -> Iterator[None]:
         yield
     except ValueError as error:
         position = segment.find(offset) or 0
-        rule = f"the marker at offset {offset} makes no sense: {error}"
+        rule = text("fault.marker", offset=offset, rule=error.args[0])
         raise StorageFault(segment.log.path, rule, position, is_io_error=False) from error
 
 

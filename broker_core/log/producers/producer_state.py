@@ -26,6 +26,7 @@ from broker_core.records.record_batch import (
     increment_sequence,
 )
 from broker_core.sim.disk import CutFact, Disk
+from broker_core.texts import Text, text
 
 SNAPSHOT_SUFFIX = ".snapshot"
 SNAPSHOT_VERSION = 1
@@ -123,7 +124,7 @@ class ProducerStateManager:
         self.map_end_offset = 0
         """The state covers the log up to here, exclusively."""
         self.transactions = UnstableTransactions()
-        self.unreadable_snapshots: dict[str, str] = {}
+        self.unreadable_snapshots: dict[str, Text] = {}
         """Path of each snapshot that was deleted because it could not be read, and why."""
         self._disk = disk
         self._directory = directory
@@ -333,7 +334,7 @@ class ProducerStateManager:
                 entries = decode_snapshot(self._disk.read_file(self._path(offset)))
             except ValueError as error:
                 # Damaged: an older one will do, the log is read from there.
-                self.unreadable_snapshots[self._path(offset)] = str(error)
+                self.unreadable_snapshots[self._path(offset)] = error.args[0]
                 cuts += self._delete_snapshots([offset])
                 continue
             for entry in entries:
@@ -455,15 +456,17 @@ def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
     """The producers of a snapshot file, in its order. Raises ValueError when version, CRC or length are wrong."""
     smallest = _PREFIX.size + _COUNT.size
     if len(data) < smallest:
-        raise ValueError(f"a snapshot has at least {smallest} bytes, this one {len(data)}")
+        raise ValueError(text("fault.snapshot_too_short", size=len(data), min=smallest))
     version, crc = _PREFIX.unpack_from(data)
     if version != SNAPSHOT_VERSION:
-        raise ValueError(f"the snapshot has version {version}, expected {SNAPSHOT_VERSION}")
+        raise ValueError(text("fault.snapshot_version", version=version, expected=SNAPSHOT_VERSION))
     if crc != crc32c(data[_PREFIX.size :]):
-        raise ValueError("the snapshot's CRC does not match")
+        raise ValueError(text("fault.snapshot_crc"))
     (count,) = _COUNT.unpack_from(data, _PREFIX.size)
     if len(data) != smallest + count * _ENTRY.size:
-        raise ValueError(f"a snapshot of {count} producers has {smallest + count * _ENTRY.size} bytes, not {len(data)}")
+        raise ValueError(
+            text("fault.snapshot_size", size=len(data), producers=count, expected=smallest + count * _ENTRY.size)
+        )
     entries = []
     for row in _ENTRY.iter_unpack(data[smallest:]):
         producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, first_offset = row

@@ -6,6 +6,8 @@ replicated, that is, until the high watermark has passed it.
 
 from typing import NamedTuple
 
+from broker_core.texts import text
+
 
 class CompletedTransaction(NamedTuple):
     """A transaction that a marker has ended: its first offset, and that of the marker."""
@@ -68,7 +70,7 @@ class UnstableTransactions:
         Raises ValueError for one that was not begun, which a sound log does not hold (`completeTxn`).
         """
         if completed.first_offset not in self._open:
-            raise ValueError(f"it ends a transaction from offset {completed.first_offset} that was not begun")
+            raise ValueError(text("fault.unknown_transaction", offset=completed.first_offset))
         del self._open[completed.first_offset]
         self._unreplicated[completed.first_offset] = completed.last_offset
 

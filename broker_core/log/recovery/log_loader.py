@@ -42,6 +42,7 @@ from broker_core.log.segment import (
 from broker_core.log.swap_files import finish_swaps
 from broker_core.records.record_batch import BatchHeader
 from broker_core.sim.disk import CutFact, Disk
+from broker_core.texts import Text, text
 
 _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
@@ -109,7 +110,7 @@ def load_log(
     local_log.deleted_files += loader.deleted_files
     producers = place.producer_state()
     strays = producers.remove_stray_snapshots([segment.base_offset for segment in segments])
-    loader.repairs += deletions(strays, "no segment begins at this offset")
+    loader.repairs += deletions(strays, text("fault.stray_snapshot"))
     cuts = rebuild_producer_state(
         producers, segments, log_start_offset, log_end_offset, place.now_ms, clean_shutdown=clean_shutdown
     )
@@ -164,13 +165,13 @@ class _Loader:
             has_index = place.disk.exists(index_path)
             has_time_index = not place.config.has_time_index or place.disk.exists(time_index_path)
             segment = place.segment(base_offset)
-            fault = None if has_index else RepairFact(index_path, Repair.REBUILT, 0, 0, "the file is missing")
+            fault = None if has_index else RepairFact(index_path, Repair.REBUILT, 0, 0, text("fault.file_missing"))
             if has_index:
                 try:
                     segment.transaction_index.load()
                 except CorruptTransactionIndex as corrupt:
                     path = segment.transaction_index.path
-                    fault = RepairFact(path, Repair.REBUILT, corrupt.position, 0, str(corrupt))
+                    fault = RepairFact(path, Repair.REBUILT, corrupt.position, 0, corrupt.rule)
             if fault is not None:
                 self.repairs.append(fault)
                 try:
@@ -178,13 +179,11 @@ class _Loader:
                 except InvalidOffset as invalid:
                     # Only of what was not flushed does a bad segment end the log.
                     path, position = segment.log.path, invalid.position
-                    raise StorageFault(path, str(invalid), position, is_io_error=False) from invalid
+                    raise StorageFault(path, invalid.rule, position, is_io_error=False) from invalid
             elif number < trusted:
                 segment.load()
             if has_index and not has_time_index and number < trusted:
-                self.repairs.append(
-                    RepairFact(time_index_path, Repair.REBUILT, 0, 0, "the file is missing, an empty one is begun")
-                )
+                self.repairs.append(RepairFact(time_index_path, Repair.REBUILT, 0, 0, text("fault.file_missing_empty")))
             self.segments.append(segment)
 
     def recover_unflushed(self, recovery_point: int) -> None:
@@ -196,10 +195,10 @@ class _Loader:
                 was_cut = self._recover(segment)
             except InvalidOffset as invalid:
                 cuts = segment.truncate_to(segment.base_offset, self.place.now_ms)
-                self._note_cuts(cuts, str(invalid))
+                self._note_cuts(cuts, invalid.rule)
                 was_cut = True
             if was_cut:
-                self._give_up(number + 1, f"the log ends in the segment before, {segment.base_offset}")
+                self._give_up(number + 1, text("fault.log_ended_before", segment=segment.base_offset))
                 return
 
     def drop_all_below_log_start(self) -> None:
@@ -209,10 +208,10 @@ class _Loader:
         end = self.segments[-1].next_offset()
         # Their snapshots are not kept under another name: all snapshots go at once.
         self._snapshots_found = ()
-        self._give_up(0, f"the log ends at {end}, before its start {self.log_start_offset}")
+        self._give_up(0, text("fault.log_end_before_start", end=end, start=self.log_start_offset))
         self.epochs.clear()
         cuts = self.place.producer_state().truncate_fully_and_start_at(self.log_start_offset)
-        self.repairs += deletions(cuts, "nothing is left of the log")
+        self.repairs += deletions(cuts, text("fault.log_empty"))
 
     def fit_epochs(self, log_end_offset: int) -> None:
         """Drops the leader epochs of what is not in the log."""
@@ -220,13 +219,15 @@ class _Loader:
         is_cut = self.epochs.truncate_from_end(log_end_offset)
         is_cut = self.epochs.truncate_from_start(self.log_start_offset) or is_cut
         if is_cut:
-            rule = f"{before} does not fit a log from {self.log_start_offset} to {log_end_offset}"
+            rule = text(
+                "fault.epochs_out_of_range", entries=str(before), start=self.log_start_offset, end=log_end_offset
+            )
             self.repairs.append(RepairFact(self.epochs.path, Repair.REBUILT, 0, 0, rule))
 
     def note_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
         """Says of each snapshot that went why it did."""
         for cut in cuts:
-            rule = producers.unreadable_snapshots.get(cut.file, "the log does not reach to this offset")
+            rule = producers.unreadable_snapshots.get(cut.file, text("fault.snapshot_past_end"))
             self.repairs += deletions([cut], rule)
 
     def _recover(self, segment: LogSegment) -> bool:
@@ -258,7 +259,7 @@ class _Loader:
             (base_offset, segment.log.read(start, end - start)) for base_offset, start, end in split_ranges(overflow)
         ]
         names = ", ".join(str(base_offset) for base_offset, _ in parts)
-        rule = f"{overflow}: it becomes the segments {names}"
+        rule = text("fault.split", why=overflow.rule, segments=names)
         self.repairs.append(RepairFact(segment.log.path, Repair.REBUILT, overflow.position, 0, rule))
         self.deleted_files += [mark_deleted(place.disk, file.path) for file in segment.files]
         for base_offset, data in parts:
@@ -267,11 +268,11 @@ class _Loader:
             part.become_inactive()
             part.flush()
 
-    def _note_cuts(self, cuts: Sequence[CutFact], rule: str) -> None:
+    def _note_cuts(self, cuts: Sequence[CutFact], rule: Text | str) -> None:
         for cut in cuts:
             self.repairs.append(RepairFact(cut.file, Repair.CUT, cut.position, cut.length, rule, cut.digest))
 
-    def _give_up(self, first: int, rule: str) -> None:
+    def _give_up(self, first: int, rule: Text) -> None:
         producers = self.place.producer_state()
         for segment in self.segments[first:]:
             self.repairs.append(RepairFact(segment.log.path, Repair.DELETED, 0, segment.size, rule))
@@ -294,7 +295,7 @@ class _Loader:
                 indexes.append((path, offset_of(path)))
         for path, base_offset in indexes:
             if base_offset not in logs:
-                self.repairs += deletions([disk.delete(path)], "there is no .log of this name")
+                self.repairs += deletions([disk.delete(path)], text("fault.no_log"))
         return sorted(logs)
 
     def _delete_leftovers(self) -> None:
@@ -303,9 +304,9 @@ class _Loader:
         for name in place.disk.list(place.directory):
             if name.endswith(DELETED_SUFFIX):
                 cut = place.disk.delete(f"{place.directory}/{name}")
-                self.repairs += deletions([cut], "it was waiting to be unlinked")
+                self.repairs += deletions([cut], text("fault.deleted_left"))
         cuts = finish_swaps(place.disk, place.directory, place.config, place.now_ms)
-        self.repairs += deletions(cuts, "a replacement of segments was interrupted")
+        self.repairs += deletions(cuts, text("fault.swap_interrupted"))
 
 
 def _first_unflushed(base_offsets: Sequence[int], recovery_point: int) -> int:

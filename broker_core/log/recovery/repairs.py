@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from broker_core.sim.disk import CutFact
+from broker_core.texts import Text
 
 
 class Repair(StrEnum):
@@ -28,11 +29,11 @@ class RepairFact(NamedTuple):
     repair: Repair
     position: int
     length: int
-    rule: str
+    rule: Text | str
     digest: str | None = None
 
 
-def deletions(cuts: Iterable[CutFact | None], rule: str) -> tuple[RepairFact, ...]:
+def deletions(cuts: Iterable[CutFact | None], rule: Text) -> tuple[RepairFact, ...]:
     """Files that were deleted for one and the same reason."""
     found = (cut for cut in cuts if cut is not None)
     return tuple(RepairFact(cut.file, Repair.DELETED, cut.position, cut.length, rule, cut.digest) for cut in found)

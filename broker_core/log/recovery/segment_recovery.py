@@ -25,6 +25,7 @@ from broker_core.records.record_batch import (
     smallest_length,
 )
 from broker_core.sim.disk import CutFact
+from broker_core.texts import Text, text
 
 _CHUNK_BYTES = 1024 * 1024
 
@@ -37,7 +38,7 @@ class RecoveredSegment(NamedTuple):
     """What was cut off the `.log`, and which rule the first batch broke that had to go ("" if none had to)."""
 
     cuts: tuple[CutFact, ...]
-    rule: str
+    rule: Text | str
 
 
 class InvalidOffset(Exception):
@@ -46,7 +47,8 @@ class InvalidOffset(Exception):
     """
 
     def __init__(self, position: int, offset: int, last_offset: int) -> None:
-        super().__init__(f"offset {offset} follows {last_offset} in the index, offsets must rise")
+        self.rule = text("fault.index_order", offset=offset, last=last_offset)
+        super().__init__(self.rule)
         self.position = position
 
 
@@ -54,7 +56,8 @@ class OffsetOverflow(Exception):
     """A batch's offset is too far from the segment's base for its indexes (`LogSegmentOffsetOverflowException`)."""
 
     def __init__(self, segment: LogSegment, position: int, offset: int) -> None:
-        super().__init__(f"offset {offset} is out of the range of segment {segment.base_offset}")
+        self.rule = text("fault.offset_overflow", offset=offset, segment=segment.base_offset)
+        super().__init__(self.rule)
         self.segment = segment
         self.position = position
 
@@ -70,11 +73,11 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
     headers = list(segment.headers())
     last_offset = headers[-1][1].last_offset
     if last_offset < segment.base_offset or last_offset - segment.base_offset <= INT_MAX:
-        raise StorageFault(segment.log.path, str(overflow), overflow.position, is_io_error=False)
+        raise StorageFault(segment.log.path, overflow.rule, overflow.position, is_io_error=False)
     starts = [headers[0]]
     for position, header in headers:
         if header.last_offset < header.base_offset:
-            rule = f"the last offset of a batch, {header.last_offset}, is below its first, {header.base_offset}"
+            rule = text("fault.last_offset", last=header.last_offset, first=header.base_offset)
             raise StorageFault(segment.log.path, rule, position, is_io_error=False)
         if not 0 <= header.last_offset - starts[-1][1].base_offset <= INT_MAX:
             starts.append((position, header))
@@ -113,7 +116,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
     segment.max_timestamp, segment.offset_of_max_timestamp = NO_TIMESTAMP, segment.base_offset
     segment.ask_newest()
     valid_bytes = last_index_entry = 0
-    rule = ""
+    rule: Text | str = ""
     try:
         for position, header in _valid_batches(segment):
             if header.max_timestamp > segment.max_timestamp:
@@ -132,7 +135,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
             valid_bytes = position + header.size
             on_batch(header, position)
     except CorruptRecord as fault:
-        rule = str(fault)
+        rule = fault.rule
     cuts = segment.cut_log(valid_bytes) if valid_bytes < segment.size else ()
     segment.offset_index.trim()
     _index_largest_timestamp(segment, valid_bytes, is_final=True)
@@ -148,7 +151,7 @@ def _first_offset(segment: LogSegment, position: int, header: BatchHeader) -> in
         for record in iterate_records(segment.log.read(position, header.size), header):
             return record.offset
     except (InvalidRecord, UnreadableRecords) as unreadable:
-        raise StorageFault(segment.log.path, str(unreadable), position, is_io_error=False) from None
+        raise StorageFault(segment.log.path, unreadable.rule, position, is_io_error=False) from None
     return header.base_offset
 
 
@@ -164,7 +167,7 @@ def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool)
 
 def _ensure_room(index: OffsetIndex | TimeIndex, position: int) -> None:
     if index.is_full:
-        rule = f"the index is full with {index.entries} entries before the batch at byte {position} of the log has one"
+        rule = text("fault.index_full", entries=index.entries, position=position)
         raise StorageFault(index.file.path, rule, is_io_error=False)
 
 
@@ -183,9 +186,9 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
         header = parse_header(buffer, at)
         smallest = smallest_length(header.magic)
         if header.length < smallest:
-            raise CorruptRecord(f"the length field of the batch is {header.length}, at least {smallest} expected")
+            raise CorruptRecord(text("fault.batch_length", length=header.length, min=smallest))
         if header.size > left:
-            raise CorruptRecord(f"the batch claims {header.size} bytes, {left} are left")
+            raise CorruptRecord(text("fault.batch_cut_off", size=header.size, left=left))
         if at + header.size > len(buffer):
             size = min(left, max(_CHUNK_BYTES, header.size))
             buffer, buffer_start, at = segment.log.read(position, size), position, 0
@@ -204,7 +207,7 @@ def check_end(segment: LogSegment, position: int) -> None:
     if segment.size - position > MAGIC_POSITION:
         length = int.from_bytes(segment.log.read(position + 8, 4), "big", signed=True)
         if length < _MIN_LENGTH_FIELD:
-            rule = f"the length field of the batch is {length}, at least {_MIN_LENGTH_FIELD} expected"
+            rule = text("fault.batch_length", length=length, min=_MIN_LENGTH_FIELD)
             raise StorageFault(segment.log.path, rule, position, is_io_error=False)
 
 

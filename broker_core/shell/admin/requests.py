@@ -38,7 +38,13 @@ def metadata(
     Raises JavaException when none does in time; it names the `call` that needed it.
     """
     deadline_us = process.now_us + process.api_timeout_us
-    label = "Metadata " + ("all topics" if topics is None else ", ".join(topics) or "brokers")
+    label = (
+        "label.metadata_all"
+        if topics is None
+        else "Metadata " + ", ".join(topics)
+        if topics
+        else "label.metadata_brokers"
+    )
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
             left_us = min(REQUEST_TIMEOUT_US, deadline_us - process.now_us)

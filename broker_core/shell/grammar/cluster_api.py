@@ -10,6 +10,7 @@ from broker_core.log.cleaner import CleaningFacts
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel
 from broker_core.sim.zookeeper import ZooKeeper
+from broker_core.texts import Text
 from broker_core.wire.messages import DescribedGroup, MetadataResponse
 
 
@@ -50,7 +51,7 @@ class ClusterApi(Protocol):
         """`starting` until it is registered and serves requests; while it stops it is `up` until it is gone."""
         ...
 
-    def start_failure(self, broker_id: int) -> str:
+    def start_failure(self, broker_id: int) -> Text | str:
         """Why the broker's last start failed; "" when it did not."""
         ...
 

@@ -24,6 +24,8 @@ A row of the table is an invariant; what is not listed for it never explains its
 
 import msgspec
 
+from broker_core.texts import Text
+
 UNCLEAN = "unclean"
 LOST_TAIL = "lost tail"
 SPLIT_EPOCH = "split epoch"
@@ -91,15 +93,9 @@ REPLICATION = (
 """The nine without which there is no replicated log; the others speak of files, clients and ZooKeeper around it."""
 
 
-class Words(msgspec.Struct, frozen=True):
-    """One statement in both languages of the page."""
-
-    en: str = ""
-    zh: str = ""
-
-    def filled(self, **values: object) -> "Words":
-        """The statement with values in the place of the names in braces."""
-        return Words(self.en.format(**values), self.zh.format(**values))
+def message(id: str, **values: object) -> Text:
+    """A message of the checker: what is wrong, or what explains it."""
+    return Text(id, {name: value if isinstance(value, int) else str(value) for name, value in values.items()})
 
 
 class Explanation(msgspec.Struct, frozen=True):
@@ -108,25 +104,15 @@ class Explanation(msgspec.Struct, frozen=True):
     """
 
     kind: str
-    words: Words
+    words: Text
     setting: str
     seq: int = 0
 
 
 _MODE_WORDS = {
-    "HW": Words(
-        "in era {era} a follower cuts its log at its own high watermark, which lags behind (KIP-101 cured that)",
-        "在 Kafka {era} 中，跟随者按自己滞后的高水位截断日志（KIP-101 修正了这一点）",
-    ),
-    "KIP101": Words(
-        "in era {era} a follower asks once where its last epoch ends, which is not enough after two quick changes of "
-        "the leader (KIP-279 cured that)",
-        "在 Kafka {era} 中，跟随者只询问一次其最后纪元的末端，首领连续两次更替后这并不够（KIP-279 修正了这一点）",
-    ),
-    "KIP279": Words(
-        "in era {era} a follower may act on an answer of an earlier leader epoch (KIP-320 cured that)",
-        "在 Kafka {era} 中，跟随者可能依据较早首领纪元的答复行事（KIP-320 修正了这一点）",
-    ),
+    "HW": "cause.truncation_hw",
+    "KIP101": "cause.truncation_kip101",
+    "KIP279": "cause.truncation_kip279",
 }
 
 
@@ -135,4 +121,4 @@ def explain_by_mode(truncation: str, era: str) -> Explanation | None:
     words = _MODE_WORDS.get(truncation)
     if words is None:
         return None
-    return Explanation(truncation, words.filled(era=era), f"era={era} (truncation {truncation})")
+    return Explanation(truncation, message(words, era=era), f"era={era} (truncation {truncation})")

@@ -12,7 +12,7 @@ from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
 from broker_core.partitions import partition_of
-from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, Words, explain_by_mode
+from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, explain_by_mode, message
 from broker_core.sim.invariants.shadow import (
     Answer,
     ProducerShadow,
@@ -21,6 +21,7 @@ from broker_core.sim.invariants.shadow import (
     ShadowPartition,
     ShadowReplica,
 )
+from broker_core.texts import Text, text
 
 #: guarantees about records that are there no more: the era explains that only if it is what took them away
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
@@ -115,7 +116,7 @@ class Checker:
         self,
         invariant: str,
         subject: str,
-        words: Words,
+        rule: str,
         *,
         cause: int = 0,
         taken_by_cut: bool = False,
@@ -126,7 +127,7 @@ class Checker:
 
         Args:
             subject: a replica, a partition, or something of the cluster as a whole.
-            words: what is wrong, with names of `values` in braces.
+            rule: the id of the message that says what is wrong; `values` are its values.
             cause: the event that probably led to it, if that is not the one behind the event that is looked at.
             taken_by_cut: the record in question was cut off by a follower in the way of the era.
             promise: the answer to a producer that turned out wrong.
@@ -139,20 +140,15 @@ class Checker:
         self._raised.add(_key(invariant, subject, explanations))
         if invariant in ("I-LOGMATCH", "I-WEAKISR"):
             self._diverged.add(partition_of(subject))
-        filled = words.filled(**values)
-        promised = _promised(promise)
         happened = [explanation.seq for explanation in explanations if explanation.seq]
         self._found.append(
             InvariantViolated(
                 invariant=invariant,
                 subject=subject,
-                detail=filled.en,
-                explained_by="; ".join(explanation.words.en for explanation in explanations),
-                detail_zh=filled.zh,
-                explained_by_zh="；".join(explanation.words.zh for explanation in explanations),
+                detail=message(rule, **values).code,
+                explained_by=_all_of([explanation.words for explanation in explanations]),
                 cause=happened[0] if happened else cause or self.envelope[3],
-                promise=promised.en,
-                promise_zh=promised.zh,
+                promise=_promised(promise),
                 setting="; ".join(explanation.setting for explanation in explanations),
             )
         )
@@ -234,14 +230,19 @@ def _key(invariant: str, subject: str, explanations: list[Explanation]) -> tuple
     return invariant, subject, ",".join([explanation.kind for explanation in explanations])
 
 
-_PROMISE = Words(
-    "{leader} acknowledged offsets {base} to {last} to {client}, acks={acks}",
-    "{leader} 向 {client} 确认了偏移量 {base} 至 {last}，acks={acks}",
-)
+def _all_of(causes: list[Text]) -> str:
+    if not causes:
+        return ""
+    *earlier, last = causes
+    for one in reversed(earlier):
+        last = text("cause.two", first=one, second=last)
+    return last.code
 
 
-def _promised(answer: Answer | None) -> Words:
+def _promised(answer: Answer | None) -> str:
     if answer is None:
-        return Words()
+        return ""
     acks = "all" if answer.acks == -1 else answer.acks
-    return _PROMISE.filled(leader=answer.leader, base=answer.base, last=answer.last, client=answer.client, acks=acks)
+    return text(
+        "violation.promise", leader=answer.leader, base=answer.base, last=answer.last, client=answer.client, acks=acks
+    ).code

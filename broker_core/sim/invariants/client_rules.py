@@ -5,28 +5,15 @@ from itertools import pairwise
 
 from broker_core.events import client, control, log, rpc, world
 from broker_core.partitions import ReplicaId, broker_id_of, topic_of
-from broker_core.sim.invariants.catalogue import Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import Answer, ShadowReplica
 
 _MIN_ISR = "min.insync.replicas"
 
-_TOO_FEW = Words(
-    "offsets {base} to {last} were acknowledged with acks=all by an ISR of {count}, min.insync.replicas is {least}",
-    "偏移量 {base} 至 {last} 以 acks=all 得到确认，而 ISR 只有 {count} 个成员，min.insync.replicas 为 {least}",
-)
-_NOT_COMMITTED = Words(
-    "offsets {base} to {last} were acknowledged with acks=all at high watermark {high_watermark}",
-    "偏移量 {base} 至 {last} 以 acks=all 得到确认时，高水位为 {high_watermark}",
-)
-_UNCOMMITTED_READ = Words(
-    "{client} read up to {position}, but the answer's high watermark is {answered}, no leader's was above {highest}",
-    "{client} 读到了 {position}，而答复中的高水位为 {answered}，历任首领的高水位从未超过 {highest}",
-)
-_READ_AGAIN = Words(
-    "{client} stood at offset {position} and got offsets {offsets}",
-    "{client} 的位置为 {position}，却收到偏移量 {offsets}",
-)
+_TOO_FEW = "violation.client_too_few"
+_NOT_COMMITTED = "violation.client_not_committed"
+_UNCOMMITTED_READ = "violation.client_uncommitted_read"
+_READ_AGAIN = "violation.client_read_again"
 
 
 @watches(rpc.RpcSent, only_for=("I-MINISR",))

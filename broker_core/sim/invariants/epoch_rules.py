@@ -4,36 +4,19 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from broker_core.events import log
-from broker_core.sim.invariants.catalogue import KEPT_EPOCH, REFUSED_APPEND, Explanation, Words
+from broker_core.sim.invariants.catalogue import KEPT_EPOCH, REFUSED_APPEND, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ShadowReplica
 
 Entries = tuple[tuple[int, int], ...]
 
-_NOT_RISING = Words("its leader epochs {entries} do not rise in both columns", "其首领纪元 {entries} 未在两列上都递增")
-_OTHER_EPOCH = Words(
-    "the record at {offset} is of leader epoch {epoch}, its epoch cache says {cached}",
-    "{offset} 处记录的首领纪元为 {epoch}，而其纪元缓存为 {cached}",
-)
-_AHEAD = Words(
-    "its epoch cache knows epoch {epoch}, but the controller has only told it of epoch {leader_epoch}",
-    "其纪元缓存已有纪元 {epoch}，而控制器只告知过纪元 {leader_epoch}",
-)
+_NOT_RISING = "violation.epoch_not_rising"
+_OTHER_EPOCH = "violation.epoch_other_epoch"
+_AHEAD = "violation.epoch_ahead"
 
-_KEPT_EPOCH = Words(
-    "{node} had led in epoch {led} from offset {start} on without a record, and cut its log just there: its epoch "
-    "cache kept that epoch until the first record of epoch {epoch} took it away, and with it where its own begins "
-    "(cured by KAFKA-10706)",
-    "{node} 曾自位移 {start} 起以纪元 {led} 担任首领却未写入记录，并恰在此处截断日志：其纪元缓存保留了该纪元，"
-    "直到纪元 {epoch} 的第一条记录把它连同自己纪元的起点一并去掉（KAFKA-10706 修正了这一点）",
-)
+_KEPT_EPOCH = "cause.epoch_kept_epoch"
 
-_REFUSED_APPEND = Words(
-    "{node} refused an append that no segment can hold after its epoch cache had been told of epoch {ahead} in it, and "
-    "was given it again: what it is told of epoch {epoch} then takes away where that begins",
-    "{node} 拒绝了任何日志段都容不下的追加，而其纪元缓存已记下其中的纪元 {ahead}；再次收到时，关于纪元 {epoch} 的记录"
-    "又去掉了该纪元的起点",
-)
+_REFUSED_APPEND = "cause.epoch_refused_append"
 
 
 def epoch_of(entries: Entries, offset: int) -> int:
@@ -94,11 +77,11 @@ def _note_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Entri
     (last, start), (epoch, begins) = shadow.epochs[-1], entries[-1]
     excuses, node = checker.partition(shadow.partition).excuses, shadow.node
     if start > end:
-        words = _REFUSED_APPEND.filled(node=node, ahead=last, epoch=epoch_of(entries, end))
+        words = message(_REFUSED_APPEND, node=node, ahead=last, epoch=epoch_of(entries, end))
         setting = "a fetch may bring more than segment.bytes"
         excuses[REFUSED_APPEND] = Explanation(REFUSED_APPEND, words, setting, checker.seq)
     elif start == begins == end and epoch < last and not checker.era.truncation_at_end_drops_epochs:
-        words = _KEPT_EPOCH.filled(node=node, led=last, start=start, epoch=epoch)
+        words = message(_KEPT_EPOCH, node=node, led=last, start=start, epoch=epoch)
         setting = f"era={checker.era.name} (a truncation at the log's end keeps epochs)"
         excuses[KEPT_EPOCH] = Explanation(KEPT_EPOCH, words, setting, checker.seq)
 

@@ -4,36 +4,17 @@ from bisect import bisect_left
 
 from broker_core.events import log
 from broker_core.partitions import replica_name
-from broker_core.sim.invariants.catalogue import Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import KEPT_INDEX_ENTRIES, SegmentIndex, ShadowLog, ShadowReplica
 
-_NOT_RISING = Words(
-    ".index of segment {segment}: entry ({offset}, byte {position}) follows ({before}, byte {before_position})",
-    "日志段 {segment} 的 .index：条目（{offset}，字节 {position}）跟在（{before}，字节 {before_position}）之后",
-)
-_NO_BATCH = Words(
-    ".index of segment {segment}: no batch ends with offset {offset} at or behind byte {position}, or none begins "
-    "there",
-    "日志段 {segment} 的 .index：字节 {position} 处或其后没有以偏移量 {offset} 结尾的批次，或该处并非批次起点",
-)
-_TIME_FALLS = Words(
-    ".timeindex of segment {segment}: entry ({timestamp}, {offset}) follows ({before}, {before_offset})",
-    "日志段 {segment} 的 .timeindex：条目（{timestamp}，{offset}）跟在（{before}，{before_offset}）之后",
-)
-_TOO_OLD = Words(
-    ".timeindex of segment {segment}: entry ({timestamp}, {offset}), but a record up to there has timestamp {newest}",
-    "日志段 {segment} 的 .timeindex：条目（{timestamp}，{offset}），但到此为止已有时间戳为 {newest} 的记录",
-)
-_ENTRIES_LEFT = Words(
-    "segment {segment} was cut at {to_offset}, and its .index keeps {count} entries, where {expected} lie below that",
-    "日志段 {segment} 被截断到 {to_offset}，其 .index 仍有 {count} 个条目，而低于该处的应为 {expected} 个",
-)
-_CHECKPOINT = Words("{file} says {offset}, but the {what} is {limit}", "{file} 记为 {offset}，而{what_zh}为 {limit}")
-_FLUSHED_BEYOND = Words(
-    "everything below {offset} is said to be on disk, but the log ends at {end}",
-    "声称 {offset} 之前已全部落盘，而日志末端为 {end}",
-)
+_NOT_RISING = "violation.file_not_rising"
+_NO_BATCH = "violation.file_no_batch"
+_TIME_FALLS = "violation.file_time_falls"
+_TOO_OLD = "violation.file_too_old"
+_ENTRIES_LEFT = "violation.file_entries_left"
+_CHECKPOINT_WATERMARK = "violation.file_checkpoint_watermark"
+_CHECKPOINT_END = "violation.file_checkpoint_end"
+_FLUSHED_BEYOND = "violation.file_flushed_beyond"
 
 
 def _position_of(shadow_log: ShadowLog, segment: int, offset: int, is_last: bool) -> int | None:
@@ -165,11 +146,9 @@ def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
             checker.violated(
                 "I-CKPT",
                 shadow.key,
-                _CHECKPOINT,
+                _CHECKPOINT_WATERMARK if is_watermark else _CHECKPOINT_END,
                 file=event.file,
                 offset=offset,
-                what="high watermark" if is_watermark else "log's end",
-                what_zh="高水位" if is_watermark else "日志末端",
                 limit=limit,
             )
 

@@ -7,37 +7,18 @@ since nothing of it can be stored any more.
 from collections import Counter
 
 from broker_core.events import group, world
-from broker_core.sim.invariants.catalogue import OWN_ASSIGNOR, Explanation, Words
+from broker_core.sim.invariants.catalogue import OWN_ASSIGNOR, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ShadowClient, ShadowGroup, ShadowMember
 
-_TWO_OWNERS = Words(
-    "group {group}, generation {generation}: {partition} is assigned to two members",
-    "组 {group} 第 {generation} 代：{partition} 被分配给两个成员",
-)
-_NOT_NEXT = Words(
-    "group {group}: generation {generation} follows generation {before}",
-    "组 {group}：第 {generation} 代跟在第 {before} 代之后",
-)
-_WENT_BACK = Words(
-    "group {group}: the assignment of generation {before} was stored, and now it is in generation {generation}",
-    "组 {group}：第 {before} 代的分配已写入，现在却处于第 {generation} 代",
-)
-_STRANGE_COMMIT = Words(
-    "group {group} is in generation {generation}, and a commit of generation {committed} was accepted",
-    "组 {group} 处于第 {generation} 代，却接受了第 {committed} 代的位移提交",
-)
-_OWNED_TWICE = Words(
-    "group {group}: {client} takes {partition}, which {other} owns still",
-    "组 {group}：{client} 取得 {partition}，而 {other} 仍拥有它",
-)
+_TWO_OWNERS = "violation.group_two_owners"
+_NOT_NEXT = "violation.group_not_next"
+_WENT_BACK = "violation.group_went_back"
+_STRANGE_COMMIT = "violation.group_strange_commit"
+_OWNED_TWICE = "violation.group_owned_twice"
 
 
-_OWN_ASSIGNOR = Words(
-    "group {group} is shared out by {assignor}, whose rules give {partitions} to several members: "
-    "Kafka does not check it",
-    "组 {group} 按 {assignor} 分配，其规则把 {partitions} 分给了多个成员：Kafka 不检查分配方案",
-)
+_OWN_ASSIGNOR = "cause.group_own_assignor"
 
 
 @watches(group.AssignmentPlanned)
@@ -45,7 +26,7 @@ def planned(checker: Checker, event: group.AssignmentPlanned) -> None:
     shadow = checker.groups.get(event.group)
     if shadow is None or not event.twice:
         return
-    words = _OWN_ASSIGNOR.filled(group=event.group, assignor=event.assignor, partitions=", ".join(event.twice))
+    words = message(_OWN_ASSIGNOR, group=event.group, assignor=event.assignor, partitions=", ".join(event.twice))
     setting = f"partition.assignment.strategy={event.assignor}"
     for name in (shadow.partition, *event.twice):
         excuses = checker.partition(name).excuses

@@ -9,56 +9,24 @@ from broker_core.sim.invariants.catalogue import (
     MISSED_EPOCH,
     SPLIT_EPOCH,
     Explanation,
-    Words,
+    message,
 )
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import note_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
 from broker_core.sim.invariants.watermark_rules import check_committed, check_cut, check_weak, count_lost
 
-_TWO_LEADERS = Words(
-    "in leader epoch {epoch} both {earlier} and {node} led", "在首领纪元 {epoch} 中 {earlier} 与 {node} 都当过首领"
-)
-_EPOCH_BACK = Words("its leader epoch went back from {before} to {epoch}", "其首领纪元从 {before} 退到了 {epoch}")
-_EPOCH_AHEAD = Words(
-    "its leader epoch {epoch} is ahead of ZooKeeper's {known}", "其首领纪元 {epoch} 超前于 ZooKeeper 的 {known}"
-)
-_VERSION_AHEAD = Words(
-    "its partition epoch {epoch} is ahead of the state znode's version {version}",
-    "其分区纪元 {epoch} 超前于状态 znode 的版本 {version}",
-)
-_JOINS_BEHIND = Words(
-    "{node} joins its ISR with log end {end}, but the high watermark is {high_watermark}",
-    "{node} 加入其 ISR 时日志末端为 {end}，而高水位为 {high_watermark}",
-)
-_JOINS_EARLY = Words(
-    "{node} joins its ISR with log end {end}, before the start {start} of leader epoch {epoch}",
-    "{node} 加入其 ISR 时日志末端为 {end}，早于首领纪元 {epoch} 的起始 {start}",
-)
-_JOINS_FROM_PAST = Words(
-    "{node} joins its ISR in leader epoch {epoch}, but knows of epoch {known} only",
-    "{node} 在首领纪元 {epoch} 加入其 ISR，却只知道纪元 {known}",
-)
-_JOINED_EARLY = Words(
-    "{node} joined the ISR with log end {end}, before the start {start} of leader epoch {epoch} (cured by KAFKA-7128)",
-    "{node} 加入 ISR 时日志末端为 {end}，早于首领纪元 {epoch} 的起始 {start}（KAFKA-7128 修正了这一点）",
-)
-_MISSED_EPOCH = Words(
-    "{node} led again in leader epoch {epoch} without having heard of the epoch {missed} of {other}, and still counted "
-    "what its followers had held before that",
-    "{node} 在首领纪元 {epoch} 再次成为首领，却不知道 {other} 的纪元 {missed}，仍按此前跟随者持有的内容计算",
-)
-_SPLIT_EPOCH = Words(
-    "{node} lost the end of its log and led on in leader epoch {epoch}: what it writes since is another history of "
-    "that epoch",
-    "{node} 丢失了日志末尾，却在首领纪元 {epoch} 继续当首领：此后写入的是同一纪元的另一段历史",
-)
-_LATE_FETCH = Words(
-    "{leader} took a fetch at {told} for what {node} holds, but {node} sent it before its log was cut or replaced: a "
-    "fetch did not say which leader epoch it was meant for (cured by KIP-320)",
-    "{leader} 把 {node} 在其日志被截断或替换之前发出的、位于 {told} 的拉取请求当作它现有的内容：拉取请求不带首领纪元"
-    "（KIP-320 修正了这一点）",
-)
+_TWO_LEADERS = "violation.leader_two_leaders"
+_EPOCH_BACK = "violation.leader_epoch_back"
+_EPOCH_AHEAD = "violation.leader_epoch_ahead"
+_VERSION_AHEAD = "violation.leader_version_ahead"
+_JOINS_BEHIND = "violation.leader_joins_behind"
+_JOINS_EARLY = "violation.leader_joins_early"
+_JOINS_FROM_PAST = "violation.leader_joins_from_past"
+_JOINED_EARLY = "cause.leader_joined_early"
+_MISSED_EPOCH = "cause.leader_missed_epoch"
+_SPLIT_EPOCH = "cause.leader_split_epoch"
+_LATE_FETCH = "cause.leader_late_fetch"
 
 
 def nodes(broker_ids: tuple[int, ...] | list[int]) -> tuple[str, ...]:
@@ -114,7 +82,7 @@ def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: Sha
     for missed in range(shadow.leader_epoch + 1, leader_epoch):
         other = partition.leaders.get(missed, shadow.node)
         if other != shadow.node:
-            words = _MISSED_EPOCH.filled(node=shadow.node, epoch=leader_epoch, missed=missed, other=other)
+            words = message(_MISSED_EPOCH, node=shadow.node, epoch=leader_epoch, missed=missed, other=other)
             setting = "a leader that is elected again keeps what its followers had"
             partition.excuses[MISSED_EPOCH] = Explanation(MISSED_EPOCH, words, setting, checker.seq)
 
@@ -124,7 +92,7 @@ def _note_split_epoch(checker: Checker, partition: ShadowPartition, shadow: Shad
     if lost_tail is None or partition.leaders.get(leader_epoch) != shadow.node:
         return
     if shadow.log.end < partition.held.get(shadow.node, -1):
-        words = _SPLIT_EPOCH.filled(node=shadow.node, epoch=leader_epoch)
+        words = message(_SPLIT_EPOCH, node=shadow.node, epoch=leader_epoch)
         partition.excuses[SPLIT_EPOCH] = Explanation(SPLIT_EPOCH, words, lost_tail.setting, checker.seq)
 
 
@@ -208,7 +176,7 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
         if checker.era.joins_isr_from_epoch_start:
             checker.violated("I-EXPAND", shadow.key, _JOINS_EARLY, node=node, end=end, start=start, epoch=epoch)
         else:
-            words = _JOINED_EARLY.filled(node=node, end=end, start=start, epoch=epoch)
+            words = message(_JOINED_EARLY, node=node, end=end, start=start, epoch=epoch)
             partition.excuses[EARLY_JOIN] = Explanation(EARLY_JOIN, words, f"era={checker.era.name}", checker.seq)
     if checker.era.fetch_carries_epoch and 0 <= member.leader_epoch < shadow.leader_epoch:
         checker.violated(
@@ -226,7 +194,7 @@ def _note_late_fetch(
 ) -> None:
     told = shadow.believed.get(member.node, -1)
     if member.log.end < told <= partition.held.get(member.node, -1):
-        words = _LATE_FETCH.filled(leader=shadow.node, node=member.node, told=told)
+        words = message(_LATE_FETCH, leader=shadow.node, node=member.node, told=told)
         setting = f"era={checker.era.name} (a fetch carries no leader epoch)"
         partition.excuses[LATE_FETCH] = Explanation(LATE_FETCH, words, setting, checker.envelope[3])
 

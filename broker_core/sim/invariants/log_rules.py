@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from broker_core.events import log
 from broker_core.partitions import ReplicaId, partition_of
-from broker_core.sim.invariants.catalogue import LOST_TAIL, STALE_LOG, Explanation, Words
+from broker_core.sim.invariants.catalogue import LOST_TAIL, STALE_LOG, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs
 from broker_core.sim.invariants.shadow import (
@@ -16,51 +16,22 @@ from broker_core.sim.invariants.shadow import (
     ShadowReplica,
 )
 from broker_core.sim.invariants.watermark_rules import check_cut
+from broker_core.texts import Text
 
 KEPT_HISTORY = 4 * KEPT_BATCHES
 
-_ORDER = Words(
-    "log start {start}, high watermark {high_watermark}, log end {end} must stand in this order",
-    "日志起始 {start}、高水位 {high_watermark}、日志末端 {end} 必须依次不减",
-)
-_NOT_BEHIND = Words(
-    "a batch of offsets {base} to {last} was appended to a log that ends at {end}",
-    "偏移量 {base} 至 {last} 的批次被追加到末端为 {end} 的日志",
-)
-_EPOCH_BACK = Words(
-    "the batch at {base} has leader epoch {epoch}, the one before it {before}",
-    "{base} 处批次的首领纪元为 {epoch}，而其前一批次为 {before}",
-)
-_OTHER_RECORD = Words(
-    "offset {base} of leader epoch {epoch} is another record here than on another replica",
-    "纪元 {epoch} 的偏移量 {base} 在此副本上与其他副本上的记录不同",
-)
-_OTHER_PREFIX = Words(
-    "it has the same record of leader epoch {epoch} at offset {base} as {other}, but they differ before, at {differs}",
-    "它与 {other} 在偏移量 {base}、纪元 {epoch} 处的记录相同，但之前在 {differs} 处就已不同",
-)
-_BELOW_OWN = Words(
-    "it was truncated to {to_offset}, below its own high watermark {high_watermark}",
-    "它被截断到 {to_offset}，低于自己的高水位 {high_watermark}",
-)
-_WRONG_SEGMENT = Words(
-    "the batch at {base} was written to byte {position} of segment {segment}, but segment {active} takes the next "
-    "batch, at byte {next_position}",
-    "{base} 处的批次写入了日志段 {segment} 的字节 {position}，而下一批次应写入日志段 {active} 的字节 {next_position}",
-)
-_WRONG_ROLL = Words(
-    "the new segment is named {segment}; the log ends at {end} and the segment before it is {before}",
-    "新日志段名为 {segment}；日志末端为 {end}，前一日志段为 {before}",
-)
-_WRONG_SEGMENTS = Words(
-    "the segments {segments} do not rise, or do not reach from the log's start {start} to its end {end}",
-    "日志段 {segments} 未递增，或未覆盖日志起始 {start} 至末端 {end}",
-)
-_POWER_LOST = Words("the power loss of {broker}", "{broker} 断电")
-_CUT_BY_REPAIR = Words("{file} was damaged, and cut at byte {position}", "{file} 已损坏，并在字节 {position} 处截断")
-_STALE = Words(
-    "{replica} still had the log of a deleted topic of the same name", "{replica} 仍保留着同名已删除主题的日志"
-)
+_ORDER = "violation.log_order"
+_NOT_BEHIND = "violation.log_not_behind"
+_EPOCH_BACK = "violation.log_epoch_back"
+_OTHER_RECORD = "violation.log_other_record"
+_OTHER_PREFIX = "violation.log_other_prefix"
+_BELOW_OWN = "violation.log_below_own"
+_WRONG_SEGMENT = "violation.log_wrong_segment"
+_WRONG_ROLL = "violation.log_wrong_roll"
+_WRONG_SEGMENTS = "violation.log_wrong_segments"
+_POWER_LOST = "cause.log_power_lost"
+_CUT_BY_REPAIR = "cause.log_cut_by_repair"
+_STALE = "cause.log_stale"
 _FLUSH = "log.flush.interval.messages, log.flush.interval.ms"
 
 
@@ -328,26 +299,26 @@ def power_lost(checker: Checker, event: log.PowerLost) -> None:
     """Records that were replicated but not fsynced may be lost, if all that had them lost their power."""
     for file, _, _, _ in event.cuts:
         if file.endswith(".log"):
-            words = _POWER_LOST.filled(broker=event.broker)
+            words = message(_POWER_LOST, broker=event.broker)
             _excuse_lost_tail(checker.partition(file.split("/")[-2]), words, checker.seq)
 
 
 @watches(log.LogRepaired)
 def repaired(checker: Checker, event: log.LogRepaired) -> None:
     if event.file.endswith(".log") and event.repair in ("cut", "deleted"):
-        words = _CUT_BY_REPAIR.filled(file=event.file, position=event.position)
+        words = message(_CUT_BY_REPAIR, file=event.file, position=event.position)
         partition = checker.partition(partition_of(event.replica))
         if LOST_TAIL not in partition.excuses:
             # after a loss of power a repair takes away what that has spoiled
             _excuse_lost_tail(partition, words, checker.seq)
 
 
-def _excuse_lost_tail(partition: ShadowPartition, words: Words, seq: int) -> None:
+def _excuse_lost_tail(partition: ShadowPartition, words: Text, seq: int) -> None:
     partition.excuses[LOST_TAIL] = Explanation(LOST_TAIL, words, _FLUSH, seq)
 
 
 def note_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) -> None:
     """From now on a log of a deleted topic counts as one of the new topic of that name."""
     shadow.is_stale = False
-    words = _STALE.filled(replica=shadow.key)
+    words = message(_STALE, replica=shadow.key)
     partition.excuses[STALE_LOG] = Explanation(STALE_LOG, words, "before topic ids (KIP-516)", seq)

@@ -4,7 +4,6 @@ What a log holds of producers from before it was opened, or behind a truncation,
 """
 
 from broker_core.events import log, replica, transaction
-from broker_core.sim.invariants.catalogue import Words
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ProducerShadow
 
@@ -14,18 +13,9 @@ _BOTH = ("I-SEQ", "I-LSO")
 _SEQUENCES = 1 << 31
 _NONE = -1
 
-_GAP = Words(
-    "producer {producer}, epoch {epoch}: sequence number {sequence} at offset {offset} follows {before}",
-    "生产者 {producer} 纪元 {epoch}：偏移量 {offset} 处的序列号 {sequence} 跟在 {before} 之后",
-)
-_EPOCH_BACK = Words(
-    "producer {producer}: a batch of epoch {epoch} at offset {offset} follows one of epoch {before}",
-    "生产者 {producer}：偏移量 {offset} 处纪元 {epoch} 的批次跟在纪元 {before} 之后",
-)
-_WRONG_STABLE = Words(
-    "the first unstable offset is {stated}, but it should be {expected} (-1 = none)",
-    "首个不稳定偏移量为 {stated}，但应为 {expected}（-1 表示没有）",
-)
+_GAP = "violation.producer_gap"
+_EPOCH_BACK = "violation.producer_epoch_back"
+_WRONG_STABLE = "violation.producer_wrong_stable"
 
 
 def _shadow(checker: Checker, key: str) -> ProducerShadow:

@@ -3,48 +3,19 @@
 from broker_core.events import control, replica
 from broker_core.events.client import AcknowledgedRecordsLost
 from broker_core.partitions import broker_node
-from broker_core.sim.invariants.catalogue import UNCLEAN, Explanation, Words
+from broker_core.sim.invariants.catalogue import UNCLEAN, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
 
-_ORDER = Words(
-    "its high watermark {reached} lies outside of its log, {start} to {end}",
-    "其高水位 {reached} 位于日志范围 {start} 至 {end} 之外",
-)
-_BACK = Words(
-    "a leader's high watermark went back from {before} to {reached}", "首领的高水位从 {before} 退到了 {reached}"
-)
-_NOT_REACHED = Words(
-    "the high watermark is {reached}, but as far as the leader knows {node} of the ISR ends at {end}",
-    "高水位为 {reached}，但首领所知的 ISR 成员 {node} 的日志末端为 {end}",
-)
-_NEVER_A_LEADERS = Words(
-    "its high watermark is {reached}, but no leader's was ever above {highest}",
-    "其高水位为 {reached}，但历任首领的高水位从未超过 {highest}",
-)
-_OWN_MEMBER = Words(
-    "offset {differs} lies below its high watermark {end}, but {node} of its ISR does not hold the same record",
-    "偏移量 {differs} 低于其高水位 {end}，但其 ISR 成员 {node} 没有相同的记录",
-)
-_ZK_MEMBER = Words(
-    "offset {differs} lies below its high watermark {end}, but {node} of the ISR in ZooKeeper does not hold the same "
-    "record",
-    "偏移量 {differs} 低于其高水位 {end}，但 ZooKeeper 中的 ISR 成员 {node} 没有相同的记录",
-)
-_LOST = Words(
-    "offset {lost} was committed (below high watermark {highest}), but the leader {node} of epoch {epoch} does not "
-    "hold that record",
-    "偏移量 {lost} 已提交（低于高水位 {highest}），但纪元 {epoch} 的首领 {node} 没有这条记录",
-)
-_INCOMPLETE = Words(
-    "{node} was elected for epoch {epoch} by a clean election, but it lacks offset {lost}, which an earlier leader had "
-    "below its high watermark {highest}",
-    "{node} 经正常选举成为纪元 {epoch} 的首领，却缺少偏移量 {lost}，它低于先前首领的高水位 {highest}",
-)
-_UNCLEAN = Words(
-    "the unclean election of b{leader} in leader epoch {leader_epoch}",
-    "首领纪元 {leader_epoch} 中 b{leader} 的不洁选举",
-)
+_ORDER = "violation.watermark_order"
+_BACK = "violation.watermark_back"
+_NOT_REACHED = "violation.watermark_not_reached"
+_NEVER_A_LEADERS = "violation.watermark_never_a_leaders"
+_OWN_MEMBER = "violation.watermark_own_member"
+_ZK_MEMBER = "violation.watermark_zk_member"
+_LOST = "violation.watermark_lost"
+_INCOMPLETE = "violation.watermark_incomplete"
+_UNCLEAN = "cause.watermark_unclean"
 
 
 @watches(replica.HighWatermarkAdvanced, replica.HighWatermarkLowered)
@@ -231,7 +202,7 @@ def elected(checker: Checker, event: control.LeaderElected) -> None:
     """I-COMPLETE, unless the leader was elected from outside of the ISR."""
     partition = checker.partition(event.partition)
     if event.unclean:
-        words = _UNCLEAN.filled(leader=event.leader, leader_epoch=event.leader_epoch)
+        words = message(_UNCLEAN, leader=event.leader, leader_epoch=event.leader_epoch)
         setting = "unclean.leader.election.enable=true"
         partition.excuses[UNCLEAN] = Explanation(UNCLEAN, words, setting, checker.seq)
     check_all_strong(checker, partition)

@@ -6,7 +6,7 @@ import msgspec
 
 from broker_core.events import control
 from broker_core.partitions import TopicPartition, broker_node, partition_name, topic_of
-from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, Words
+from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
 from broker_core.sim.invariants.log_rules import note_stale
@@ -17,39 +17,19 @@ CONTROLLER_EPOCH = "/controller_epoch"
 _TOPICS = "/brokers/topics/"
 _TOPIC_CONFIGS = "/config/topics/"
 
-_EPOCH_BACK = Words("leader_epoch went back from {before} to {epoch}", "leader_epoch 从 {before} 退到了 {epoch}")
-_SAME_EPOCH = Words(
-    "the leader changed from {before} to {leader} without a new leader epoch ({epoch})",
-    "首领从 {before} 变为 {leader}，首领纪元却没有更新（{epoch}）",
-)
-_NOT_IN_ISR = Words("the leader is {leader}, the ISR {isr}", "首领为 {leader}，ISR 为 {isr}")
-_NOT_ASSIGNED = Words(
-    "somebody who is not among the assigned replicas {assigned} joined the ISR: {isr}",
-    "不属于已分配副本 {assigned} 的成员加入了 ISR：{isr}",
-)
-_VERSION = Words(
-    "the state znode went from version {before} to {version}", "状态 znode 的版本从 {before} 变为 {version}"
-)
-_OLD_CONTROLLER = Words(
-    "the state was written in controller epoch {epoch}, after a write in epoch {before}",
-    "状态以控制器纪元 {epoch} 写入，而此前的写入纪元为 {before}",
-)
-_UNKNOWN_CONTROLLER = Words(
-    "the state was written in controller epoch {epoch}, but the newest is {newest}",
-    "状态以控制器纪元 {epoch} 写入，而最新纪元为 {newest}",
-)
-_CONTROLLER_BACK = Words("controller_epoch went from {before} to {epoch}", "controller_epoch 从 {before} 变为 {epoch}")
-_TWO_CONTROLLERS = Words(
-    "in controller epoch {epoch} both b{earlier} and b{broker} were controllers",
-    "在控制器纪元 {epoch} 中 b{earlier} 与 b{broker} 都当过控制器",
-)
-_BY_HAND = Words("somebody outside of the cluster wrote {path}", "集群之外有人写入了 {path}")
+_EPOCH_BACK = "violation.zookeeper_epoch_back"
+_SAME_EPOCH = "violation.zookeeper_same_epoch"
+_NOT_IN_ISR = "violation.zookeeper_not_in_isr"
+_NOT_ASSIGNED = "violation.zookeeper_not_assigned"
+_VERSION = "violation.zookeeper_version"
+_OLD_CONTROLLER = "violation.zookeeper_old_controller"
+_UNKNOWN_CONTROLLER = "violation.zookeeper_unknown_controller"
+_CONTROLLER_BACK = "violation.zookeeper_controller_back"
+_TWO_CONTROLLERS = "violation.zookeeper_two_controllers"
+_BY_HAND = "cause.zookeeper_by_hand"
 
 
-_USURPED = Words(
-    "{node} led the deleted topic of the same name, and wrote itself down as leader of the new one",
-    "{node} 曾是同名已删除主题的首领，又把自己写成了新主题的首领",
-)
+_USURPED = "cause.zookeeper_usurped"
 
 
 class _PartitionState(msgspec.Struct):
@@ -97,7 +77,7 @@ def _decode(data: str, kind: Any) -> Any:
 
 def _by_hand(checker: Checker, partition: ShadowPartition | None, path: str) -> None:
     excuses = checker.excuses if partition is None else partition.excuses
-    excuses[FOREIGN] = Explanation(FOREIGN, _BY_HAND.filled(path=path), path, checker.seq)
+    excuses[FOREIGN] = Explanation(FOREIGN, message(_BY_HAND, path=path), path, checker.seq)
 
 
 def _state_written(
@@ -127,7 +107,7 @@ def _state_written(
     ):
         # The znode of the new topic may have the version that it knows from the one before.
         note_stale(partition, writer, checker.seq)
-        words = _USURPED.filled(node=writer.node)
+        words = message(_USURPED, node=writer.node)
         partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, "before topic ids (KIP-516)", checker.seq)
     if epoch < partition.leader_epoch:
         checker.violated("I-EPOCHMONO", name, _EPOCH_BACK, before=partition.leader_epoch, epoch=epoch)

@@ -78,34 +78,71 @@ export function fill(catalogue, id, values) {
   return template?.replace(PLACE, (whole, name) => (name in values ? String(values[name]) : whole));
 }
 
-/**
- * What renders codes by a catalogue. A string that is no code of the catalogue is shown as it is.
- * @param {Catalogue} catalogue
- * @returns {(code: string) => string}
- */
-export function renderer(catalogue) {
+/** The texts of one language. */
+export class Texts {
+  #catalogue;
   /** @type {Map<string, string>} */
-  const known = new Map();
+  #known = new Map();
+
+  /** @param {Catalogue} catalogue @param {string} language "en" or "zh-CN" */
+  constructor(catalogue, language) {
+    this.#catalogue = catalogue;
+    this.language = language;
+  }
+
+  /** Whether there is a text for an id. @param {string} id */
+  has(id) {
+    return id in this.#catalogue;
+  }
+
+  /**
+   * The text of an id with the values in its places.
+   * @param {string} id
+   * @param {Record<string, unknown>} [values]
+   * @returns {string}
+   * @throws {Error} without such a text
+   */
+  text(id, values = {}) {
+    const text = fill(this.#catalogue, id, values);
+    if (text === undefined) throw new Error(`no text for ${id} in ${this.language}`);
+    return text;
+  }
+
+  /**
+   * A message of the server, which is a code. What is no code of the catalogue is shown as it is.
+   * @param {string} code
+   * @returns {string}
+   */
+  render(code) {
+    let text = this.#known.get(code);
+    if (text === undefined) {
+      const parsed = parse(code);
+      text = (parsed && this.#shown(parsed)) ?? code;
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+      this.#known.set(code, text);
+    }
+    return text;
+  }
+
+  /**
+   * A value of an enumeration, such as the state of a client, or a message.
+   * @param {string} value
+   * @returns {string}
+   */
+  term(value) {
+    return this.#catalogue[`value.${value.replaceAll(" ", "_")}`] ?? this.render(value);
+  }
+
   /** @param {Value} value @returns {string | undefined} */
-  const shown = (value) => {
+  #shown(value) {
     if (typeof value === "string") return value;
     /** @type {Record<string, string>} */
     const values = {};
     for (const [name, inner] of Object.entries(value.values)) {
-      const text = shown(inner);
+      const text = this.#shown(inner);
       if (text === undefined) return undefined;
       values[name] = text;
     }
-    return fill(catalogue, value.id, values);
-  };
-  return (code) => {
-    let text = known.get(code);
-    if (text === undefined) {
-      const parsed = parse(code);
-      text = (parsed && shown(parsed)) ?? code;
-      if (known.size >= MAX_KNOWN) known.clear();
-      known.set(code, text);
-    }
-    return text;
-  };
+    return fill(this.#catalogue, value.id, values);
+  }
 }

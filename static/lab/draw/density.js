@@ -6,6 +6,7 @@ import { markWords } from "../core/recording/marks.js";
 import { begin, hatch } from "./palette.js";
 import { uiWidth } from "./svg.js";
 
+/** @import { Texts } from "../core/texts.js" */
 /** @import { Change } from "../core/view/changes.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Mark } from "../core/recording/recording.js" */
@@ -24,18 +25,18 @@ export class Density {
   dirty = true;
   #player;
   #t;
-  #language;
+  #texts;
   #palette;
   #canvas = document.createElement("canvas");
   #width = 800;
   /** Has something changed that is to be seen at once? */
   #urgent = true;
 
-  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {string} language @param {Palette} palette */
-  constructor(host, player, t, language, palette) {
+  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {Texts} texts @param {Palette} palette */
+  constructor(host, player, t, texts, palette) {
     this.#player = player;
     this.#t = t;
-    this.#language = language;
+    this.#texts = texts;
     this.#palette = palette;
     this.#canvas.className = "hw-density";
     host.append(this.#canvas);
@@ -126,7 +127,7 @@ export class Density {
 
   /** @param {Mark} mark */
   #words(mark) {
-    const words = markWords(mark, this.#language);
+    const words = markWords(mark, this.#texts);
     return words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
   }
 
@@ -158,7 +159,7 @@ export class Density {
     const map = densityScale(Math.max(live_at_us, at_us), this.#width);
     const x = event.clientX - this.#canvas.getBoundingClientRect().left;
     const mark = index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
-    return mark ? markWords(mark, this.#language) : "";
+    return mark ? markWords(mark, this.#texts) : "";
   }
 }
 

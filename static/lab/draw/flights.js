@@ -1,10 +1,10 @@
 // Messages on their way: a pill for each that one can follow, a pulse of its link for those that are too fast.
 
-import { labelIn } from "../core/labels.js";
 import { along, progress, track } from "../core/layout/topology.js";
 import { familyOf, linkId } from "../core/view/selectors.js";
 import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
 
+/** @import { Texts } from "../core/texts.js" */
 /** @import { History } from "../core/recording/history.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Point, TopologyLayout } from "../core/layout/topology.js" */
@@ -29,7 +29,7 @@ export class Flights {
   gliding = false;
   #player;
   #history;
-  #language;
+  #texts;
   #reduced = matchMedia("(prefers-reduced-motion: reduce)");
   #pills;
   #pulses;
@@ -39,11 +39,11 @@ export class Flights {
    * @param {SVGElement} pulses the layer right above the links
    * @param {Player} player
    * @param {History} history
-   * @param {string} language
+   * @param {Texts} texts
    */
-  constructor(pills, pulses, player, history, language) {
+  constructor(pills, pulses, player, history, texts) {
     this.#player = player;
-    this.#language = language;
+    this.#texts = texts;
     this.#history = history;
     this.#pills = new Keyed(pills, (id) => this.#makePill(id));
     this.#pulses = new Keyed(pulses, () => ({ root: s("line", { class: "hw-pulse" }) }));
@@ -80,7 +80,7 @@ export class Flights {
       const cut = linkId(rpc.source, rpc.destination) in view.links;
       let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
       const family = familyOf(rpc.api, rpc.kind);
-      let words = `${cutTo(labelIn(rpc.label, this.#language) || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
+      let words = `${cutTo(this.#texts.render(rpc.label) || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
       if (rpc.held) {
         const place = placeOf(view, rpc);
         const before = queued.get(place) ?? 0;

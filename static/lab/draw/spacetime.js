@@ -1,7 +1,6 @@
 // The space-time picture on a canvas: a lane for each node, messages as lines, requests that wait as bars.
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
-import { labelIn } from "../core/labels.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/view/selectors.js";
 import { tickText, ticks } from "../core/player/timemap.js";
@@ -10,6 +9,7 @@ import { begin, hatch } from "./palette.js";
 import { drawWay, labelPlace, wayOf } from "./span.js";
 import { monoWidth } from "./svg.js";
 
+/** @import { Texts } from "../core/texts.js" */
 /** @import { Change } from "../core/view/changes.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { History, Span } from "../core/recording/history.js" */
@@ -37,7 +37,7 @@ export class SpaceTime {
 
   #player;
   #t;
-  #language;
+  #texts;
   #palette;
   #canvas = document.createElement("canvas");
   #width = 800;
@@ -53,13 +53,13 @@ export class SpaceTime {
    * @param {Player} player
    * @param {History} history
    * @param {Translate} t
-   * @param {string} language
+   * @param {Texts} texts
    * @param {Palette} palette
    */
-  constructor(host, player, history, t, language, palette) {
+  constructor(host, player, history, t, texts, palette) {
     this.#player = player;
     this.#t = t;
-    this.#language = language;
+    this.#texts = texts;
     this.#palette = palette;
     this.#history = history;
     this.#canvas.className = "hw-spacetime";
@@ -239,7 +239,7 @@ export class SpaceTime {
       context.lineWidth = 0.8;
       context.stroke();
       context.globalAlpha = 1;
-      const words = `${client} ${this.#t("draw.waits", { needs: labelIn(shortNeeds({ partitions, needs }), this.#language) })}`;
+      const words = `${client} ${this.#t("draw.waits", { needs: this.#texts.render(shortNeeds({ partitions, needs })) })}`;
       if (api !== "Produce" || to - from < monoWidth(words, 8.8) + 12) continue;
       context.font = `600 8.8px ${mono}`;
       context.textAlign = "right";
@@ -268,7 +268,7 @@ export class SpaceTime {
     drawWay(context, span, way, { hue, panel, chosen });
     if (span.family === "zk" && span.kind !== "watch" && !chosen) return;
     const { x, y } = labelPlace(span, way, map.x(at_us));
-    labels.add(labelIn(span.label, this.#language) || span.api, x + 4, y, hue, chosen ? 9 : 1, chosen, true);
+    labels.add(this.#texts.render(span.label) || span.api, x + 4, y, hue, chosen ? 9 : 1, chosen, true);
   }
 
   /**

@@ -16,13 +16,14 @@ import { Strips } from "./strips.js";
 import { meaning } from "./svg.js";
 import { Topology } from "./topology.js";
 
+/** @import { Texts } from "../core/texts.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Target } from "../core/view/selectors.js" */
 /** @import { Translate } from "./topology.js" */
 
 /**
  * @typedef {{ stage: HTMLElement, timeline: HTMLElement }} Hosts
- * @typedef {{ t: Translate, language: string, topic?: string | null }} StageOptions
+ * @typedef {{ t: Translate, texts: Texts, topic?: string | null }} StageOptions
  */
 
 /** Lowest height of the space-time picture. */
@@ -51,7 +52,7 @@ export class Stage {
   #parts;
 
   /** @param {Hosts} hosts @param {Player} player @param {StageOptions} options */
-  constructor(hosts, player, { t, language, topic }) {
+  constructor(hosts, player, { t, texts, topic }) {
     this.#hosts = hosts;
     this.#player = player;
     this.#t = t;
@@ -66,10 +67,10 @@ export class Stage {
       density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
     const palette = readPalette(hosts.stage);
     const history = new History(() => player.chunks()); // one for both that read it: it is long
-    this.#topology = new Topology(this.#parts.topology, player, history, t, language);
+    this.#topology = new Topology(this.#parts.topology, player, history, t, texts);
     this.#strips = new Strips(this.#parts.strips, player, t, palette);
-    this.#density = new Density(this.#parts.density, player, t, language, palette);
-    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, language, palette);
+    this.#density = new Density(this.#parts.density, player, t, texts, palette);
+    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, texts, palette);
     // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
     const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
     this.#frames = new Frames(player, drawings);

@@ -1,8 +1,6 @@
 // The cluster's picture: nodes, links, messages on their way, requests that wait. Elements are kept and patched.
 
-import { faultIn } from "../core/faults.js";
 import { memberLag } from "../core/view/groups.js";
-import { labelIn } from "../core/labels.js";
 import { along, isNarrow, layoutTopology, topologyHeight, topologyWidth, track } from "../core/layout/topology.js";
 import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledBy, nodesByKind, outOfIsr, parkedAt, shortNeeds,
   unflushed } from "../core/view/selectors.js";
@@ -10,6 +8,7 @@ import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
 import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
+/** @import { Texts } from "../core/texts.js" */
 /** @import { History } from "../core/recording/history.js" */
 /** @import { Change } from "../core/view/changes.js" */
 /** @import { Player } from "../core/player/player.js" */
@@ -33,7 +32,7 @@ export class Topology {
 
   #player;
   #t;
-  #language;
+  #texts;
   #width = 784;
   /** @type {TopologyLayout | null} */
   #layout = null;
@@ -48,11 +47,11 @@ export class Topology {
   #badges;
   #flights;
 
-  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {string} language */
-  constructor(host, player, history, t, language) {
+  /** @param {HTMLElement} host @param {Player} player @param {History} history @param {Translate} t @param {Texts} texts */
+  constructor(host, player, history, t, texts) {
     this.#player = player;
     this.#t = t;
-    this.#language = language;
+    this.#texts = texts;
     const layer = () => this.#svg.appendChild(s("g"));
     this.#svg.append(s("defs", {},
       s("pattern", { id: "hw-dots", width: 16, height: 16, patternUnits: "userSpaceOnUse" },
@@ -66,7 +65,7 @@ export class Topology {
     this.#nodes = new Keyed(layer(), (id) => this.#makeNode(id));
     this.#docked = new Keyed(layer(), () => this.#makeDocked());
     this.#badges = new Keyed(layer(), (id) => this.#makeBadge(id));
-    this.#flights = new Flights(layer(), pulses, player, history, language);
+    this.#flights = new Flights(layer(), pulses, player, history, texts);
     host.append(this.#svg);
     this.#drawLegend();
   }
@@ -353,7 +352,7 @@ export class Topology {
   #memberCard(view, id, node, at_us) {
     const owned = node.assignment ?? [];
     const group = node.settings?.["group.id"] ?? "";
-    const state = faultIn(node.member?.state ?? "", this.#language);
+    const state = this.#texts.term(node.member?.state ?? "");
     const owns = owned.length > 3 ? this.#t("draw.consumer.owns", { n: owned.length }) : shorten(owned, this.topic);
     return {
       target: { type: "client", id }, title: id, tag_class: "fetch",
@@ -426,7 +425,7 @@ export class Topology {
       const fetch = waiting.filter(({ parked }) => parked.api !== "Produce").sort((a, b) => byName(a.parked.client, b.parked.client));
       let x = box.x + 8;
       for (const { id, parked } of [...produce, ...fetch]) {
-        const words = parked.api === "Produce" ? `${parked.client} ${labelIn(shortNeeds(parked), this.#language)}` : parked.client;
+        const words = parked.api === "Produce" ? `${parked.client} ${this.#texts.render(shortNeeds(parked))}` : parked.client;
         const w = monoWidth(words, 9) + 14;
         if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
         let berth = `${broker} ${parked.client} ${parked.api}`;
@@ -444,7 +443,7 @@ export class Topology {
       set(root, { transform: `translate(${x},${y})`, class: `hw-dock ${familyOf(api, "request")}${chosen ? " hw-selected" : ""}` });
       if (this.#player.mode === "pause")
         set(root, { "aria-label": this.#t("draw.parked",
-          { api, client, needs: labelIn(needs, this.#language), time: durationText(deadline_us - at_us) }) });
+          { api, client, needs: this.#texts.render(needs), time: durationText(deadline_us - at_us) }) });
       set(plate, { width: w });
       set(left, { width: Math.round((w - 12) * rest) });
       set(label, { x: w / 2 });

@@ -63,8 +63,8 @@ def test_segments_go_at_the_next_check_and_their_files_a_minute_later(shell: She
     shell.after(30)
     deleted = shell.events(SegmentsDeleted)
     assert [(event.replica, event.segments, event.why) for event in deleted] == [
-        ("orders-0@b1", (0, 2), "log start offset 5 breach"),
-        ("orders-0@b2", (0, 2), "log start offset 5 breach"),
+        ("orders-0@b1", (0, 2), "reason.retention_start?offset=5"),
+        ("orders-0@b2", (0, 2), "reason.retention_start?offset=5"),
     ]
     assert bases(shell) == [4, 6] and differences(shell.run) == []
     waiting = [name for name in files(shell) if name.endswith(".deleted")]
@@ -188,7 +188,7 @@ def test_what_all_replicas_lose_with_their_power_is_lost_and_explained(shell: Sh
     shell.at("producer send p orders-0 z:26")
     shell.after(2)
     alarms = list(shell.run.view["alarms"].values())
-    assert alarms and all(alarm["explained_by"].startswith("the power loss of b") for alarm in alarms)
+    assert alarms and all(alarm["explained_by"].startswith("cause.log_power_lost?broker=b") for alarm in alarms)
 
 
 def test_power_is_lost_in_any_state(shell: ShellRun) -> None:
@@ -255,8 +255,8 @@ def test_a_follower_learns_the_start_from_the_leader(shell: ShellRun) -> None:
     shell.journal()
     delete_below(shell, 4)
     assert [(event.replica, event.why) for event in shell.events(LogStartOffsetIncremented)] == [
-        ("orders-0@b1", "client delete records request"),
-        ("orders-0@b2", "leader offset increment"),
+        ("orders-0@b1", "reason.delete_records"),
+        ("orders-0@b2", "reason.leader_offset_increment"),
     ]
 
 

@@ -373,7 +373,7 @@ def test_a_log_that_cannot_be_read_is_left_as_it_is() -> None:
     log.log.segments[0].log.write_at(16, b"\x07")
     before = log.log.describe_files()
     with pytest.raises(
-        Uncleanable, match=r"00000000000000000000\.log, byte 0: the batch has magic 7, expected 2 at most"
+        Uncleanable, match=r"00000000000000000000\.log, byte 0: batch magic 7 is not supported, the highest is 2"
     ):
         log.clean()
     assert log.log.describe_files() == before

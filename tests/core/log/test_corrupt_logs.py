@@ -43,7 +43,7 @@ def test_a_name_beyond_all_offsets_keeps_the_log_from_opening(name: str) -> None
     disk = SimulatedDisk()
     stopped(disk)
     disk.replace_file(f"{FOLDER}/{name}", b"")
-    with pytest.raises(KafkaException, match=f"{name[:20]}.*its name must begin with an offset"):
+    with pytest.raises(KafkaException, match=f"{name[:20]}.*the file name must begin with an offset"):
         open_log(disk, SMALL)
 
 

@@ -9,6 +9,7 @@ from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.retention import Deletion, delete_old_segments
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import Disk, RealDisk, SimulatedDisk
+from broker_core.texts import render
 
 DIRECTORY = "broker-1/orders-0"
 NOW_MS = 1_760_000_000_000
@@ -57,7 +58,7 @@ def test_what_retention_bytes_leaves_is_never_less_than_that(disk: Disk) -> None
     # 4.5 segments: one lies beyond the three as a whole, the next only with its half
     (deletion,) = clean(log)
     assert deletion.segments == (0,)
-    assert deletion.why == (
+    assert render(deletion.why) == (
         f"log retention size {3 * SEGMENT_BYTES} breach, log size after deletion will be {7 * len(BATCH)}"
     )
     assert (bases(log), log.log_start_offset, log.size_bytes) == ([2, 4, 6, 8], 2, 7 * len(BATCH))
@@ -72,7 +73,7 @@ def test_a_segment_goes_when_its_newest_record_is_older_than_retention_ms(disk: 
     (deletion,) = clean(log, now_ms=NOW_MS + 1)
     # all of it is old: the log goes on in a new segment
     assert deletion.segments == (0, 2) and deletion.rolled is not None
-    assert deletion.why == (
+    assert render(deletion.why) == (
         f"log retention time {HOUR_MS}ms breach based on the largest record timestamp in the segment"
     )
     assert (bases(log), log.log_start_offset, log.log_end_offset, log.size_bytes) == ([4], 4, 4, 0)
@@ -93,7 +94,7 @@ def test_without_timestamps_counts_when_the_file_was_written(disk: Disk) -> None
     append(log, -1, -1, now_ms=NOW_MS)
     (deletion,) = clean(log)
     assert deletion.segments == (0,)
-    assert deletion.why.endswith("based on the last modified time of the segment")
+    assert render(deletion.why).endswith("based on the last modified time of the segment")
     log.close()
     assert clean(open_log(disk, retention_ms=HOUR_MS)) == []
 
@@ -118,7 +119,7 @@ def test_segments_below_the_start_of_the_log_go_whatever_the_policy() -> None:
         log.increment_log_start_offset(5)
         assert bases(log) == [0, 2, 4, 6]
         (deletion,) = clean(log)
-        assert (deletion.segments, deletion.why) == ((0, 2), "log start offset 5 breach")
+        assert (deletion.segments, render(deletion.why)) == ((0, 2), "log start offset 5 breach")
         # the offset in the middle of a segment stays the start
         assert (bases(log), log.log_start_offset) == ([4, 6], 5)
 
@@ -137,7 +138,7 @@ def test_the_rules_take_their_turns() -> None:
     log = open_log(SimulatedDisk(), retention_bytes=4 * SEGMENT_BYTES, retention_ms=HOUR_MS)
     append(log, *[NOW_MS - 2 * HOUR_MS] * 6, *[NOW_MS] * 4)
     log.increment_log_start_offset(2)
-    assert [deletion.why.split(" breach")[0] for deletion in clean(log)] == [
+    assert [render(deletion.why).split(" breach")[0] for deletion in clean(log)] == [
         "log start offset 2",
         f"log retention time {HOUR_MS}ms",
     ]

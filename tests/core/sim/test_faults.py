@@ -82,7 +82,7 @@ def test_what_a_link_loses_never_arrives_and_its_sender_times_out(shell: ShellRu
         "TimeoutException: Expiring 1 record(s) for orders-0:15000 ms has passed since batch creation"
     ]
     events = shell.events(RpcDropped, ProduceFailed, BatchAppended)
-    assert {event.why for event in events if isinstance(event, RpcDropped)} == {"the link lost it"}
+    assert {event.why for event in events if isinstance(event, RpcDropped)} == {"reason.link_loss"}
     assert not any(isinstance(event, BatchAppended) for event in events)
     shell.at("link loss p 1 0")
     assert shell.at("producer send p orders-0 a:2") == ["orders-0@1"]

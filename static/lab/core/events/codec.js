@@ -1,9 +1,7 @@
 // Events between wire and page: [seq, at_us, node, cause_seq, [kind, field...], patch] <-> an object with names.
 
 import { KINDS } from "./events.gen.js";
-import { faultIn } from "../faults.js";
-import { labelIn } from "../labels.js";
-
+/** @import { Texts } from "../texts.js" */
 /** @import { AnyEvent, EventKind, FieldType, Patch, WireEvent } from "./events.d.ts" */
 
 /**
@@ -67,28 +65,30 @@ function fits(value, type) {
   return (shape === "maybe" && value === null) || inner.some((one) => fits(value, one));
 }
 
-/**
- * Fields that hold words of the core, and who says them in another language.
- * @type {Record<string, (said: string, language: string) => string>}
- */
-const WORDS = { rule: faultIn, repair: faultIn, why: faultIn, how: faultIn, change: faultIn, state: faultIn, label: labelIn,
-  needs: labelIn };
+/** Fields with values of enumerations. */
+const TERMS = new Set(["change", "how", "repair", "state", "why"]);
 
 /**
  * The event as one sentence for people.
  * @param {AnyEvent} event
- * @param {string} language "en" or "zh-CN"
+ * @param {Texts} texts
  * @returns {string}
  */
-export function sentence(event, language) {
-  const info = KINDS[event.kind];
+export function sentence(event, texts) {
   /** @type {Record<string, any>} */
   const data = event.data;
-  const template = language.startsWith("zh") ? info.zh : info.en;
-  return template.replace(/\{(\w+)\}/g, (_, name) => WORDS[name]?.(data[name], language) ?? readable(data[name]));
+  /** @type {Record<string, string>} */
+  const values = {};
+  for (const [name, value] of Object.entries(data)) {
+    // an alarm of an old recording brings both languages
+    const said = (texts.language === "zh-CN" && data[`${name}_zh`]) || value;
+    values[name] = TERMS.has(name) && typeof said === "string" ? texts.term(said) : readable(said, texts);
+  }
+  return texts.text(`event.${event.kind}`, values);
 }
 
-/** @param {unknown} value @returns {string} */
-function readable(value) {
-  return Array.isArray(value) ? `[${value.map(readable).join(", ")}]` : String(value);
+/** @param {unknown} value @param {Texts} texts @returns {string} */
+function readable(value, texts) {
+  if (Array.isArray(value)) return `[${value.map((one) => readable(one, texts)).join(", ")}]`;
+  return typeof value === "string" ? texts.render(value) : String(value);
 }

@@ -931,4 +931,4 @@ export type Patch = ([string, unknown] | [string])[];
 export type WireEvent = [number, number, string, number, [EventKind, ...unknown[]], Patch];
 export type FieldType = "int" | "str" | "bool" | [FieldShape, ...FieldType[]];
 export type FieldShape = "list" | "tuple" | "maybe" | "either";
-export interface KindInfo { family: Family; fields: [string, FieldType][]; en: string; zh: string }
+export interface KindInfo { family: Family; fields: [string, FieldType][] }

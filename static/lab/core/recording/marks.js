@@ -3,6 +3,7 @@
 import { decode, sentence } from "../events/codec.js";
 import { MARKED } from "../events/events.gen.js";
 
+/** @import { Texts } from "../texts.js" */
 /** @import { AnyEvent, WireEvent } from "../events/events.d.ts" */
 /** @import { Index, Mark } from "./recording.js" */
 
@@ -24,9 +25,9 @@ export function extend(index, wire) {
   if (values.strategy !== FIRST_LEADER) index.marks.push({ seq, at_us, kind, values });
 }
 
-/** What a mark says: its event as a sentence, or the name that somebody gave the instant. @param {Mark} mark @param {string} language */
-export function markWords({ kind, values }, language) {
-  return kind === "Bookmark" ? String(values.name) : sentence(/** @type {AnyEvent} */ ({ kind, data: values }), language);
+/** What a mark says: its event as a sentence, or the name that somebody gave the instant. @param {Mark} mark @param {Texts} texts */
+export function markWords({ kind, values }, texts) {
+  return kind === "Bookmark" ? String(values.name) : sentence(/** @type {AnyEvent} */ ({ kind, data: values }), texts);
 }
 
 /** How telling a mark is; 0 is the most. What somebody marked themselves comes right after alarms. @param {Mark} mark */

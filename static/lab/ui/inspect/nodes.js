@@ -1,5 +1,4 @@
 // The inspector's cards of nodes (brokers, clients, ZooKeeper) and of the links between them.
-import { faultIn } from "../../core/faults.js";
 import { ephemerals, faultsOfLink, parkedAt } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { html } from "../kit/element.js";
@@ -27,7 +26,7 @@ const FACTS = {
       [t("node.session"), it.session ?? "—"],
       [t("node.controller_word"), leads ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")],
       [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true],
-      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${faultIn(it.failure.rule, language)}`), true],
+      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${said(it.failure.rule)}`), true],
     ];
   },
   producer: (it, ask) => [

@@ -1,11 +1,10 @@
 // The inspector's cards of partitions and replicas: the actual state, and the leader's view of it.
-import { faultIn } from "../../core/faults.js";
 import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { html } from "../kit/element.js";
 import { openFile } from "../store/files.js";
 import { bytes, instant, set, spaced } from "../kit/format.js";
-import { language, t } from "../kit/i18n.js";
+import { t } from "../kit/i18n.js";
 import { facts, link, nothing, roleTag, section, table, value } from "../parts/common.js";
 import { previousValues } from "../store/changes.js";
 import { nodeTarget } from "../store/state.js";
@@ -95,7 +94,7 @@ function tail(id, replica) {
 
 /** Files that were repaired, each with the rule that it broke. @param {Replica["repairs"]} repairs */
 const repaired = (repairs) => repairs.map(([file, , , , rule]) =>
-  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${faultIn(rule, language)}</span></p>`);
+  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${said(rule)}</span></p>`);
 
 /** @param {View} view @param {string} id @param {number} at_us */
 export function replicaCard(view, id, at_us) {

@@ -1,27 +1,25 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
 import { sentence as labelOf } from "../../core/events/codec.js";
-import { faultIn } from "../../core/faults.js";
-import { labelIn } from "../../core/labels.js";
 import { translator } from "../../core/phrases.js";
 import { roleOf } from "../../core/view/selectors.js";
 import { html } from "./element.js";
-import { language, render, t } from "./i18n.js";
+import { language, t, texts } from "./i18n.js";
 
 /** @import { AnyEvent } from "../../core/events/events.d.ts" */
 /** @import { Alarm, AnyNode, Replica, View } from "../../core/view/view.d.ts" */
 /** @import { TemplateResult } from "lit" */
 
-/** An event as one sentence in the visitor's language, by the label template of its kind. @param {AnyEvent} event */
-export const sentence = (event) => labelOf(event, language);
+/** An event as one sentence in the visitor's language, by the text of its kind. @param {AnyEvent} event */
+export const sentence = (event) => labelOf(event, texts);
 
 /** A state or a reason that the core gives, in the visitor's language. @param {string | null | undefined} words */
-export const said = (words) => faultIn(words ?? "", language);
+export const said = (words) => texts.term(words ?? "");
 
 /**
  * What stands on a message or in its fields, and what a request waits for, in the visitor's language.
  * @param {string | null | undefined} words
  */
-export const labelled = (words) => labelIn(words ?? "", language);
+export const labelled = (words) => texts.render(words ?? "");
 
 const refusal = translator(JSON.parse(document.getElementById("refusals")?.textContent ?? "{}"));
 /**
@@ -36,7 +34,7 @@ export const complaint = (line) => refusal(line.replace(/^! /, ""));
  * @param {"detail" | "explained_by" | "promise"} field
  */
 export const inMyLanguage = (alarm, field) =>
-  render((language === "zh-CN" && alarm[/** @type {`${typeof field}_zh`} */ (`${field}_zh`)]) || alarm[field]);
+  texts.render((language === "zh-CN" && alarm[/** @type {`${typeof field}_zh`} */ (`${field}_zh`)]) || alarm[field]);
 
 /** b1 -> "broker 1", zk -> "ZooKeeper"; other nodes keep their name. @param {string} node */
 export function nodeName(node) {

@@ -3,7 +3,7 @@ import { Player } from "../../../core/player/player.js";
 import { createStage } from "../../../draw/stage.js";
 import { byId } from "../../kit/element.js";
 import { isObject, keep, kept } from "../../kit/kept.js";
-import { t, language } from "../../kit/i18n.js";
+import { t, texts } from "../../kit/i18n.js";
 import { act, here, refuse } from "../../store/api.js";
 import { addressOf, diskPlace } from "../../store/address.js";
 import { place } from "../../store/disk.js";
@@ -44,7 +44,7 @@ const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
 if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
 const stage = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player,
-  { t, language, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
+  { t, texts, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
 
 // --- the drawings and the selection --------------------------------------------------------------------------------
 

@@ -1,5 +1,4 @@
 // Data removed from a folder, and why: truncated, cleaned, or waiting to be deleted.
-import { faultIn } from "../../../core/faults.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { fileName } from "./index.js";
 import { folderOf, goTo, nameOf, pathOf, place, tree } from "../../store/disk.js";
@@ -93,7 +92,7 @@ class HwDiskPast extends HwElement {
       const [, repair, , , rule] = all[0];
       return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt"
         ? "" : "bad"}">${word("disk.repair", repair)}</span>
-        ${t("disk.past.files", { n: all.length })} <span class="dim">${faultIn(rule, language)}</span></summary>
+        ${t("disk.past.files", { n: all.length })} <span class="dim">${said(rule)}</span></summary>
           <ul class="waiting">${all.map(one)}</ul></details>`;
     };
     return html`<section class="card"><h3>${t("disk.past.repairs")}</h3>
