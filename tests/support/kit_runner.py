@@ -269,7 +269,7 @@ class Conversation:
         if not frame:
             self._links = {key: each for key, each in self._links.items() if each is not link}
             return CLOSED
-        api, version = BY_NAME[step["api"]], step.get("decode_version") or step["version"]
+        api, version = BY_NAME[step["api"]], step["decode_version" if "decode_version" in step else "version"]
         answered_id, value = decode_response(api, version, frame)
         told: Tree = decode(api.response, version, value)
         return told if answered_id == correlation_id else told | {"_correlation_id": answered_id}
