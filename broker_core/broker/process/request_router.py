@@ -6,7 +6,7 @@ What needs ZooKeeper waits here while ZooKeeper cannot be reached, as Kafka's co
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from broker_core.broker.apis import HANDLERS
 from broker_core.broker.apis.services import BrokerServices
@@ -44,6 +44,16 @@ _CONTROLLER_APIS = frozenset(
 )
 
 
+H = TypeVar("H")
+
+
+def _add(table: dict[str, H], more: Mapping[str, H]) -> None:
+    both = table.keys() & more.keys()
+    if both:
+        raise ValueError(f"two parts have a handler for {', '.join(sorted(both))}")
+    table.update(more)
+
+
 def _is_of_zookeeper(body: Any) -> bool:
     return isinstance(body, OffsetCommitRequest | OffsetFetchRequest) and body.in_zookeeper
 
@@ -74,11 +84,11 @@ class RequestRouter:
         self._responses = {CONTROLLER: ResponseHandler(self._controller_response, self._controller_disconnect)}
 
     def register(self, *, timers: Iterable[TimerPart], requests: Iterable[RequestPart]) -> None:
-        """Looks up the timers and the responses of these parts from now on."""
+        """Registers the handlers of these parts. Raises ValueError for a name that another part has."""
         for timer_part in timers:
-            self._timers.update(timer_part.timers)
+            _add(self._timers, timer_part.timers)
         for request_part in requests:
-            self._responses.update(request_part.responses)
+            _add(self._responses, request_part.responses)
 
     # without ZooKeeper
 
