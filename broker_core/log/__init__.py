@@ -13,7 +13,8 @@ from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.local_log import RollFact
 from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
 from broker_core.log.producers.producer_state import decode_snapshot
-from broker_core.log.segment import BatchFact, LogSegment, TimestampAndOffset
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import BatchFact, TimestampAndOffset
 from broker_core.log.unified_log import UnifiedLog
 
 __all__ = [

@@ -13,7 +13,8 @@ from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.log.local_log import RollFact
 from broker_core.log.producers.producer_recovery import complete, producer_fact, update_producers
 from broker_core.log.readable_log import ReadableLog
-from broker_core.log.segment import BatchFact, LogSegment
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import BatchFact
 from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import (
     LENGTH_OVERHEAD,
@@ -185,25 +186,8 @@ class AppendableLog(ReadableLog):
         local = self._local
         segment = local.segments[-1]
         start = segment.size
-        facts = []
-        next_offset = first_offset
-        has_producers = False
-        for position, header in batches:
-            last_offset = header.base_offset + header.last_offset_delta
-            facts.append(
-                BatchFact(
-                    header.base_offset if header.record_count >= 0 else next_offset,
-                    last_offset,
-                    header.partition_leader_epoch,
-                    start + position,
-                    header.length + LENGTH_OVERHEAD,
-                    header.max_timestamp,
-                    header.crc,
-                )
-            )
-            next_offset = last_offset + 1
-            if header.has_producer_id:
-                has_producers = True
+        facts = _facts(batches, start, first_offset)
+        next_offset = facts[-1].last_offset + 1
         try:
             entries = segment.append(parts, facts, indexed_offset)
         except KafkaException:
@@ -213,7 +197,7 @@ class AppendableLog(ReadableLog):
             raise
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
-        aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())
+        aborted, producers = self._note_producers(data, batches)
         self.producer_state.map_end_offset = next_offset
         return AppendInfo(
             first_offset,
@@ -283,3 +267,24 @@ class AppendableLog(ReadableLog):
             (),
             is_duplicate=True,
         )
+
+
+def _facts(batches: Sequence[tuple[int, BatchHeader]], start: int, first_offset: int) -> list[BatchFact]:
+    """Where the batches will be, in a segment of `start` bytes."""
+    facts = []
+    next_offset = first_offset
+    for position, header in batches:
+        last_offset = header.base_offset + header.last_offset_delta
+        facts.append(
+            BatchFact(
+                header.base_offset if header.record_count >= 0 else next_offset,
+                last_offset,
+                header.partition_leader_epoch,
+                start + position,
+                header.length + LENGTH_OVERHEAD,
+                header.max_timestamp,
+                header.crc,
+            )
+        )
+        next_offset = last_offset + 1
+    return facts

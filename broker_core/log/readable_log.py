@@ -12,7 +12,8 @@ from broker_core.log.local_log import LocalLog, RollFact
 from broker_core.log.producers.producer_state import ProducerStateManager
 from broker_core.log.recovery.log_loader import LoadedLog, LogPlace
 from broker_core.log.recovery.repairs import RepairFact
-from broker_core.log.segment import LogSegment, TimestampAndOffset
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import TimestampAndOffset
 from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.record_batch import MAGIC_V2
 

@@ -10,9 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from struct import Struct
-from typing import NamedTuple
-
-import msgspec
 
 from broker_core.errors import KafkaException
 from broker_core.log.config import INT_MAX, LONG_MAX, LogConfig
@@ -22,6 +19,15 @@ from broker_core.log.index.lazy_file import LazyFile
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
 from broker_core.log.index.transaction_index import TransactionIndex
+from broker_core.log.segment_facts import (
+    NO_ENTRIES,
+    SEGMENT_SUFFIXES,
+    BatchFact,
+    IndexEntries,
+    TimestampAndOffset,
+    roll_jitter_ms,
+    segment_path,
+)
 from broker_core.records.legacy import MIN_SIZE
 from broker_core.records.record import CorruptRecord
 from broker_core.records.record_batch import (
@@ -31,7 +37,6 @@ from broker_core.records.record_batch import (
     NO_TIMESTAMP,
     OFFSET_AND_LENGTH,
     BatchHeader,
-    crc32c,
     iterate_records,
     parse_header,
     smallest_length,
@@ -45,49 +50,6 @@ _SCAN_PADDING = b"\x00"
 _SCAN_CHUNK_BYTES = 8192
 MIN_LENGTH = HEADER_BYTES - LENGTH_OVERHEAD
 _REMEMBERED_BATCHES = 1024
-
-LOG_SUFFIX = ".log"
-INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TRANSACTION_INDEX_SUFFIX = ".txnindex"
-SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-
-
-class BatchFact(msgspec.Struct, frozen=True, gc=False):
-    """Where a batch lies: its offsets, its leader epoch, position and size in the segment's `.log`."""
-
-    base_offset: int
-    last_offset: int
-    leader_epoch: int
-    position: int
-    size: int
-    max_timestamp: int
-    crc: int = 0
-
-
-class IndexEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an append added to the indexes, with absolute offsets."""
-
-    offsets: tuple[tuple[int, int], ...]
-    """(last offset of the batch, position of the batch)"""
-    timestamps: tuple[tuple[int, int], ...]
-    """(timestamp, offset)"""
-
-
-class TimestampAndOffset(NamedTuple):
-    """A record found by its timestamp (ms), with the leader epoch of its batch."""
-
-    timestamp: int
-    offset: int
-    leader_epoch: int
-
-
-NO_ENTRIES = IndexEntries((), ())
-
-
-def segment_path(directory: str, base_offset: int, suffix: str) -> str:
-    """The path of one of a segment's files: the base offset in 20 digits, and the suffix."""
-    return f"{directory}/{base_offset:020d}{suffix}"
 
 
 class LogSegment:
@@ -103,18 +65,16 @@ class LogSegment:
         self.base_offset = base_offset
         self.config = config
         self.created_ms = now_ms
-        self.roll_jitter_ms = _roll_jitter_ms(directory, base_offset, config)
-        self.log = disk.open(segment_path(directory, base_offset, LOG_SUFFIX + suffix))
-        index_path = segment_path(directory, base_offset, INDEX_SUFFIX + suffix)
-        self.offset_index = OffsetIndex(disk, index_path, base_offset, config.segment_index_bytes)
-        self.time_index: TimeIndex | NoTimeIndex
+        self.roll_jitter_ms = roll_jitter_ms(directory, base_offset, config)
+        log, index, time_index, transactions = (
+            segment_path(directory, base_offset, kind + suffix) for kind in SEGMENT_SUFFIXES
+        )
+        self.log = disk.open(log)
+        self.offset_index = OffsetIndex(disk, index, base_offset, config.segment_index_bytes)
+        self.time_index: TimeIndex | NoTimeIndex = NoTimeIndex(base_offset)
         if config.has_time_index:
-            time_index_path = segment_path(directory, base_offset, TIME_INDEX_SUFFIX + suffix)
-            self.time_index = TimeIndex(disk, time_index_path, base_offset, config.segment_index_bytes)
-        else:
-            self.time_index = NoTimeIndex(base_offset)
-        transaction_index_path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
-        self.transaction_index = TransactionIndex(disk, transaction_index_path, base_offset)
+            self.time_index = TimeIndex(disk, time_index, base_offset, config.segment_index_bytes)
+        self.transaction_index = TransactionIndex(disk, transactions, base_offset)
         self.size = self.log.size
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
@@ -203,25 +163,18 @@ class LogSegment:
         Where an index that was believed has entries beyond the log, it raises that behind the write, as Kafka does.
         """
         position = self.size
-        log = self.log
         config = self.config
         is_by_batch = config.index_rule == "batch"
         # Before a single batch a full index makes a log roll; the cleaner's new segments do not.
         if is_by_batch and (len(batches) > 1 or self.offset_index.is_full or self.time_index.is_full):
-            ensure_capacity(
-                self.offset_index,
-                self.time_index,
-                (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes),
-                batches,
-            )
+            written = (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes)
+            ensure_capacity(self.offset_index, self.time_index, written, batches)
         if position == 0:
-            self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
-            self.offset_index.use()
-            self.time_index.use()
-        if log.size == position:
-            log.append(*parts)
+            self._begin(batches)
+        if self.log.size == position:
+            self.log.append(*parts)
         else:
-            log.write_at(position, b"".join(parts))
+            self.log.write_at(position, b"".join(parts))
         self.size = position + sum(map(len, parts))
         self._is_newest_known = True
         last_offsets, positions = self._tail_last_offsets, self._tail_positions
@@ -258,10 +211,20 @@ class LogSegment:
             self._bytes_since_last_index_entry = unindexed_bytes
         self._refused_from = None
         if len(positions) > 2 * _REMEMBERED_BATCHES:
-            self._tail_start_offset = last_offsets[-_REMEMBERED_BATCHES - 1] + 1
-            del last_offsets[:-_REMEMBERED_BATCHES]
-            del positions[:-_REMEMBERED_BATCHES]
+            self._forget_old_batches()
         return entries
+
+    def _begin(self, batches: Sequence[BatchFact]) -> None:
+        """Before the first batches: they set the time from which the segment's age counts."""
+        self.rolling_based_timestamp = max(batch.max_timestamp for batch in batches)
+        self.offset_index.use()
+        self.time_index.use()
+
+    def _forget_old_batches(self) -> None:
+        last_offsets, positions = self._tail_last_offsets, self._tail_positions
+        self._tail_start_offset = last_offsets[-_REMEMBERED_BATCHES - 1] + 1
+        del last_offsets[:-_REMEMBERED_BATCHES]
+        del positions[:-_REMEMBERED_BATCHES]
 
     def find(self, offset: int) -> int | None:
         """The position of the first batch whose last offset is at or above `offset`; None when there is none."""
@@ -534,9 +497,3 @@ class LogSegment:
         for _, header in self.headers(self.offset_index.lookup(self.offset_of_max_timestamp)):
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
-
-
-def _roll_jitter_ms(directory: str, base_offset: int, config: LogConfig) -> int:
-    """Kafka draws this at random for each segment; here it follows from the segment's name, so that runs repeat."""
-    limit = min(config.segment_jitter_ms, config.max_segment_ms)
-    return int(crc32c(f"{directory}/{base_offset}".encode())) % limit if limit else 0

@@ -8,7 +8,8 @@ in their offsets.
 
 from broker_core.log.config import LogConfig
 from broker_core.log.recovery.segment_recovery import check_readable
-from broker_core.log.segment import LOG_SUFFIX, LogSegment
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import LOG_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
 
 CLEANED_SUFFIX = ".cleaned"

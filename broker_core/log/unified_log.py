@@ -15,7 +15,8 @@ from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import RollFact
 from broker_core.log.producers.producer_recovery import rebuild_producer_state
 from broker_core.log.recovery.log_loader import LogPlace, load_log
-from broker_core.log.segment import SEGMENT_SUFFIXES, LogSegment, segment_path
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import SEGMENT_SUFFIXES, segment_path
 from broker_core.log.swap_files import CLEANED_SUFFIX
 from broker_core.records.record_batch import MAGIC_V2
 from broker_core.sim.disk import CutFact, Disk

@@ -119,11 +119,9 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
         for _ in range(record_count):
             low = body[at]
             if low < 0x80:
-                at += 1
-                end = at + zigzag[low]
+                end, at = at + 1 + zigzag[low], at + 1
             elif (high := body[at + 1]) < 0x80:
-                at += 2
-                end = at + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
+                end, at = at + 2 + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6), at + 2
             else:
                 length, at = _decode_length(body, at)
                 end = at + length
@@ -132,34 +130,28 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
             # One byte of attributes, of which Kafka uses none.
             low = body[at + 1]
             if low < 0x80:
-                timestamp_delta = zigzag[low]
-                at += 2
+                timestamp_delta, at = zigzag[low], at + 2
             else:
                 timestamp_delta, at = decode_varlong(body, at + 1)
             low = body[at]
             if low < 0x80:
-                offset_delta = zigzag[low]
-                at += 1
+                offset_delta, at = zigzag[low], at + 1
             elif (high := body[at + 1]) < 0x80:
-                offset_delta = zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
-                at += 2
+                offset_delta, at = zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6), at + 2
             else:
                 offset_delta, at = decode_varint(body, at)
             low = body[at]
             if low < 0x80:
-                key_at = at + 1
-                key_end = key_at + zigzag[low]
+                key_at, key_end = at + 1, at + 1 + zigzag[low]
             else:
                 length, key_at = decode_varint(body, at)
                 key_end = key_at + length
             at = key_end if key_end > key_at else key_at
             low = body[at]
             if low < 0x80:
-                value_at = at + 1
-                value_end = value_at + zigzag[low]
+                value_at, value_end = at + 1, at + 1 + zigzag[low]
             elif (high := body[at + 1]) < 0x80:
-                value_at = at + 2
-                value_end = value_at + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
+                value_at, value_end = at + 2, at + 2 + zigzag[low & 0x7F] + (-high << 6 if low & 1 else high << 6)
             else:
                 length, value_at = decode_varint(body, at)
                 value_end = value_at + length
@@ -167,8 +159,7 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
             if body[at]:
                 headers, at = _read_headers(body, at, end if has_lengths else size)
             else:
-                headers = ()
-                at += 1
+                headers, at = (), at + 1
             if at != end and has_lengths:
                 raise InvalidRecord(text("fault.record_length", fields=at, record=end))
             add((timestamp_delta, offset_delta, key_at, key_end, value_at, value_end, headers))

@@ -138,9 +138,19 @@ class ReplicaFetcher:
         now_us = host.kernel.scheduler.now_us
         if self.truncating and not has_asked and self._ask_epochs(now_us):
             return
+        partitions, next_wake_us = self._ready(now_us)
+        if partitions:
+            self._ask(partitions)
+        elif has_asked and self.truncating:
+            # There are no active partitions.
+            self._wake_at(now_us + host.settings.backoff_us)
+        elif next_wake_us:
+            self._wake_at(next_wake_us)
+
+    def _ready(self, now_us: int) -> tuple[list[FetchPartition], int]:
+        """What to fetch now, and when to look again after what is delayed or held back; 0 where nothing is."""
+        host = self.host
         partitions = []
-        fields: list[tuple[str, str | int]] = []
-        asked: dict[str, tuple[int, int]] = {}
         next_wake_us = 0
         max_bytes = host.settings.max_bytes
         quota = host.quotas.follower
@@ -167,40 +177,33 @@ class ReplicaFetcher:
                     max_bytes,
                 )
             )
-            fields.append((name, fetch_offset))
-            asked[name] = (fetch_offset, state.leader_epoch)
-        if partitions:
-            self._asked = asked
-            settings = host.settings
-            request = FetchRequest(
-                host.broker_id,
-                settings.wait_max_ms,
-                settings.min_bytes,
-                settings.response_max_bytes,
-                tuple(partitions),
-                host.broker_epoch,
-                self._session_id,
-            )
-            label = (
-                f"Fetch @{partitions[0].fetch_offset}"
-                if len(partitions) == 1
-                else f"label.api_partitions?api=Fetch&n={len(partitions)}"
-            )
-            self.in_flight = host.kernel.request(
-                host.name,
-                self._leader,
-                "Fetch",
-                request,
-                label=label,
-                fields=tuple(fields),
-                context=self._context,
-                timeout_us=settings.socket_timeout_us,
-            )
-        elif has_asked and self.truncating:
-            # There are no active partitions.
-            self._wake_at(now_us + host.settings.backoff_us)
-        elif next_wake_us:
-            self._wake_at(next_wake_us)
+        return partitions, next_wake_us
+
+    def _ask(self, partitions: list[FetchPartition]) -> None:
+        host, settings = self.host, self.host.settings
+        self._asked = {
+            each.partition: (each.fetch_offset, self.states[each.partition].leader_epoch) for each in partitions
+        }
+        request = FetchRequest(
+            host.broker_id,
+            settings.wait_max_ms,
+            settings.min_bytes,
+            settings.response_max_bytes,
+            tuple(partitions),
+            host.broker_epoch,
+            self._session_id,
+        )
+        one = f"Fetch @{partitions[0].fetch_offset}" if len(partitions) == 1 else ""
+        self.in_flight = host.kernel.request(
+            host.name,
+            self._leader,
+            "Fetch",
+            request,
+            label=one or f"label.api_partitions?api=Fetch&n={len(partitions)}",
+            fields=tuple((each.partition, each.fetch_offset) for each in partitions),
+            context=self._context,
+            timeout_us=settings.socket_timeout_us,
+        )
 
     def _wake_at(self, due_us: int) -> None:
         if due_us != self._wake_us:

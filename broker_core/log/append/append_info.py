@@ -4,7 +4,7 @@ import msgspec
 
 from broker_core.log.index.transaction_index import AbortedTransaction
 from broker_core.log.local_log import RollFact
-from broker_core.log.segment import BatchFact
+from broker_core.log.segment_facts import BatchFact
 from broker_core.records.control_record import ControlRecordType
 
 

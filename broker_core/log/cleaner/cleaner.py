@@ -18,7 +18,8 @@ from broker_core.log.config import INT_MAX, LogConfig
 from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.index.transaction_index import AbortedTransaction
-from broker_core.log.segment import BatchFact, LogSegment
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import BatchFact
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.legacy import read_message

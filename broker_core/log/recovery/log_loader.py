@@ -31,12 +31,12 @@ from broker_core.log.recovery.segment_recovery import (
     recover,
     split_ranges,
 )
-from broker_core.log.segment import (
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
-    LogSegment,
     segment_path,
 )
 from broker_core.log.swap_files import finish_swaps

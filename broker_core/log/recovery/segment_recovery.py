@@ -9,7 +9,8 @@ from broker_core.log.config import INT_MAX
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import TimeIndex
-from broker_core.log.segment import BatchFact, LogSegment
+from broker_core.log.segment import LogSegment
+from broker_core.log.segment_facts import BatchFact
 from broker_core.records.compression import UnreadableRecords
 from broker_core.records.record_batch import (
     HEADER_BYTES,

@@ -58,6 +58,11 @@ def walk(tour: Tour) -> None:
         lab.pause()
         tour.pictures("groups", page)
         lab.play()
+    _buffers_and_transactions(tour, lab, producers, transactions)
+
+
+def _buffers_and_transactions(tour: Tour, lab: LabPage, producers: Locator, transactions: Locator) -> None:
+    page = lab.page
 
     with tour.stop("a batch waits for linger.ms in the partition that murmur2 has chosen"):
         lab.command("producer open p2 --acks all --linger 5000")

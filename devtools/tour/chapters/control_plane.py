@@ -42,6 +42,11 @@ def walk(tour: Tour) -> None:
         lab.close_console()
         lab.sees(page.locator("hw-zookeeper .zk-session .fired"), "a watch on its way")
         tour.pictures("zookeeper", page)
+    _alarms_and_eras(tour, lab)
+
+
+def _alarms_and_eras(tour: Tour, lab: LabPage) -> None:
+    page = lab.page
 
     with tour.stop("an unclean election loses what was committed: an alarm, explained"):
         lab.press("n")

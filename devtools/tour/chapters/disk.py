@@ -50,6 +50,11 @@ def walk(tour: Tour) -> None:
         _mode(page, "Power loss")
         lab.sees(page.locator(".loss-records").get_by_text("1 record, offset 0"), "the record that is not fsynced")
         tour.pictures("disk-power-loss", page)
+    _lookup_and_compaction(tour, lab, leader)
+
+
+def _lookup_and_compaction(tour: Tour, lab: LabPage, leader: str) -> None:
+    page = lab.page
 
     with tour.stop("the textbook's offset 2490: three steps, one look after the other"):
         page.locator("hw-disk .seg").get_by_role("button", name="textbook").click()

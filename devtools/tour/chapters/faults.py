@@ -54,12 +54,15 @@ def walk(tour: Tour) -> None:
         lab.page.locator(f".hw-lane[aria-label^='b{leader},']").locator(".hw-lane-name").first.click()
         card = lab.tab("Inspect")
         lab.sees(card.get_by_text("from 101 back to 100"), "what was cut from its log")
+    _controllers_and_links(tour, lab)
 
+
+def _controllers_and_links(tour: Tour, lab: LabPage) -> None:
     with tour.stop("kill the controller's broker: another one takes over"):
         controller = lab.until(lambda seen: seen.controller, "a controller").controller
         number = int(controller.split()[1])
         lab.broker(number, "kill")
-        seen = lab.until(lambda seen: seen.controller not in ("", controller), "another controller")
+        lab.until(lambda seen: seen.controller not in ("", controller), "another controller")
         lab.until(lambda seen: all(one.leader for one in seen.partitions.values()), "a leader for each partition")
         lab.broker(number, "start")
         lab.until(lambda seen: all(one.isr == ALL for one in seen.partitions.values()), "all replicas in the ISR again")

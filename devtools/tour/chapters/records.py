@@ -55,7 +55,10 @@ def walk(tour: Tour) -> None:
         lab.produce("orders-0", "42 apples", key="anna")
         _committed(lab, "orders-0", 1)
         until(lab.page, lambda: lab.client("p1")[1:4] == ["all", "1", "1"], "p1 with one record acknowledged")
+    _many_records(tour, lab)
 
+
+def _many_records(tour: Tour, lab: LabPage) -> None:
     with tour.stop("acks=0 and acks=1"):
         lab.produce("orders-0", "nobody answers", acks="0")
         _committed(lab, "orders-0", 2)

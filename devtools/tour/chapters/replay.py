@@ -45,7 +45,10 @@ def walk(tour: Tour) -> None:
         other.play()
         other.until(lambda seen: seen.event > past.event, "later events")
         other.pause()
+    _both_at_once(tour, lab, other, end)
 
+
+def _both_at_once(tour: Tour, lab: LabPage, other: LabPage, end: Shown) -> None:
     with tour.stop("both see the same when one acts"):
         lab.now()
         other.now()

@@ -61,7 +61,10 @@ def walk(tour: Tour) -> None:
         for text in ("seen on its way", "committed", "CRC-32C"):
             lab.sees(card.get_by_text(text).first, text)
         lab.sees(card.locator("hw-hex"), "the bytes")
+    _files_and_znodes(tour, lab, leader)
 
+
+def _files_and_znodes(tour: Tour, lab: LabPage, leader: str) -> None:
     with tour.stop("the files of the replica: batches, index entries, bytes"):
         panel = lab.tab("Files")
         panel.get_by_role("button", name=re.compile(r"^0{20}\.log")).click()

@@ -54,7 +54,10 @@ def walk(tour: Tour) -> None:
         lab.until(lambda seen: seen.event > event, "the next event")
         lab.pause()
         lab.speed(1)
+    _past_and_branches(tour, lab)
 
+
+def _past_and_branches(tour: Tour, lab: LabPage) -> None:
     last = lab.shown
     with tour.stop("drag back on the timeline, to when there were a hundred records"):
         _drag_back(lab)

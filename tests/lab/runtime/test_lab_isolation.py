@@ -12,7 +12,7 @@ from broker_core.wire.framing import encode_request
 from broker_core.wire.schemas import BY_NAME
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
-from tests.lab.runtime.test_host import connected, play, set_mode
+from tests.support.labs import connected, play, set_mode
 from tests.support.recorded_runs import CONFIG
 
 FIRE_S = 2.0

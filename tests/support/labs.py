@@ -1,0 +1,78 @@
+"""Labs of a host without a server, for tests: a scene on its event loop, and what scenes do."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from lab.runtime.host import Host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+from lab.runtime.streaming.watcher import Visitor, Watcher
+from tests.support.lab_server import PATIENCE_S
+
+VISITOR = Visitor(user_id=1, user="me", run_name="a run", is_owner=True, language="en")
+
+
+Scene = Callable[[Host], Awaitable[None]]
+
+
+def play(root: Path, scene: Scene, zookeeper: str = "") -> None:
+    """Runs a scene with a host of its own."""
+
+    async def with_host() -> None:
+        host = Host(root, zookeeper)
+        try:
+            await scene(host)
+        finally:
+            await host.close()
+
+    asyncio.run(with_host())
+
+
+async def connected(lab: Lab) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first broker, that has asked for ApiVersions and was answered with its correlation id."""
+    host, port = lab.bootstrap.split(",")[0].split(":")
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            reader, writer = await asyncio.open_connection(host, port)
+            break
+        except ConnectionRefusedError:
+            # its broker is up, and its port listens a moment later
+            assert time.monotonic() < deadline_s
+            await asyncio.sleep(0.01)
+    writer.write(bytes.fromhex("0000000a 0012 0000 0000002a ffff"))
+    head = await asyncio.wait_for(reader.readexactly(8), PATIENCE_S)
+    assert head[4:] == bytes.fromhex("0000002a")
+    return reader, writer
+
+
+def submit(line: str) -> Callable[[LiveRun], int]:
+    return lambda live: live.run.submit(line, "me")
+
+
+def set_mode(mode: Any) -> Callable[[LiveRun], None]:
+    return lambda live: live.pacer.set_mode(mode)
+
+
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
+    """Waits for something that must come about."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about"
+        await asyncio.sleep(0.01)
+
+
+class Page(Watcher):
+    """A watcher that keeps what it is told."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab, VISITOR, have=0, boot="")
+        self.said: list[Any] = []
+        lab.watch(self)
+
+    def say(self, frame: Any) -> None:
+        self.said.append(frame)
+        super().say(frame)
