@@ -21,7 +21,7 @@ _QUIET = {"log_level": "2"}
 
 
 class _Message(ctypes.Structure):
-    """rd_kafka_message_t"""
+    """rd_kafka_message_t."""
 
     _fields_ = (
         ("err", ctypes.c_int),

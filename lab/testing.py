@@ -62,7 +62,8 @@ class Highwater:
         seed: int = 0,
     ) -> None:
         """Starts it and returns when its ports are open. `config` holds for every broker; the recording and the
-        brokers' files lie in `folder`. Raises ClusterError and ConfigException for a cluster that cannot be."""
+        brokers' files lie in `folder`. Raises ClusterError and ConfigException for a cluster that cannot be.
+        """
         self.folder = folder
         self._config = RunConfig(
             name="test",

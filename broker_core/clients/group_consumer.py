@@ -159,7 +159,8 @@ class GroupConsumer(GroupMembership):
 
     def _rejoin(self, why: str) -> None:
         """A pattern stands for what topics there are when a member joins: it asks before that, so that one new topic
-        costs one rebalance (`ConsumerCoordinator.poll`)."""
+        costs one rebalance (`ConsumerCoordinator.poll`).
+        """
         if not self.settings.is_pattern or self.state != "stable" or self.work.is_busy:
             super()._rejoin(why)
         elif self._rejoin_waits is None or self._rejoin_waits[1] != self._epoch:

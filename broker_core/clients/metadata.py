@@ -26,7 +26,8 @@ STALE_METADATA_ERRORS = frozenset(
 
 def backoff_us(attempts: int) -> int:
     """How long to wait before the attempt after `attempts` failed ones: `retry.backoff.ms`, doubled up to
-    `retry.backoff.max.ms` (KIP-580, without its jitter)."""
+    `retry.backoff.max.ms` (KIP-580, without its jitter).
+    """
     return min(RETRY_BACKOFF_US << max(0, attempts - 1), RETRY_BACKOFF_US_MAX)
 
 

@@ -92,7 +92,8 @@ class Sender:
 
     def _leader_of(self, partition: str) -> str | None:
         """The leader to send to. One whose process is gone refuses the connection: what is for it waits, as without a
-        leader, and no attempt is counted."""
+        leader, and no attempt is counted.
+        """
         leader = self.metadata.leader_of(partition)
         return leader if leader in self.kernel.up else None
 

@@ -80,7 +80,8 @@ class ClusterChanges:
 
     def _brokers_started(self, brokers: list[int]) -> None:
         """Everybody learns of the new brokers, and they of everything. Their replicas join no ISR yet, and lead nothing
-        unless nobody else did."""
+        unless nobody else did.
+        """
         context = self.context
         for broker_id in brokers:
             context.replicas_on_offline_dirs.pop(broker_id, None)
@@ -231,7 +232,8 @@ class ClusterChanges:
 
     def rebalance_leaders(self) -> None:
         """Moves leadership back to the preferred replicas of brokers that lead too few
-        (`checkAndTriggerAutoLeaderRebalance`)."""
+        (`checkAndTriggerAutoLeaderRebalance`).
+        """
         context = self.context
         preferred: dict[int, list[str]] = {}
         for partition in context.partitions_with_leaders():

@@ -79,7 +79,8 @@ class ControllerHost(Protocol):
 
     def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
         """Sends a request. Exactly one of `Controller.on_response` and `Controller.on_disconnect` follows, with the
-        number of the channel, unless this broker dies."""
+        number of the channel, unless this broker dies.
+        """
         ...
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:

@@ -47,12 +47,14 @@ NO_CONTROLLER = -1
 
 class ControllerMoved(Exception):
     """Another controller has been elected since, or may be: this one's writes count no more
-    (`ControllerMovedException`)."""
+    (`ControllerMovedException`).
+    """
 
 
 class StateUpdates(NamedTuple):
     """What became of conditional writes of partition states: the new states, and the partitions whose znode had changed
-    meanwhile, which are worth another try. A partition in neither has no znode any more."""
+    meanwhile, which are worth another try. A partition in neither has no znode any more.
+    """
 
     done: dict[str, LeaderAndIsr]
     retry: list[str]

@@ -181,7 +181,8 @@ class ReplicaStateMachine:
 
     def _remove_from_isr(self, broker_id: int, partitions: list[str]) -> dict[str, LeaderAndIsr]:
         """Takes a broker out of the ISRs in ZooKeeper, and out of the lead. Returns the states after it, those included
-        that it had left before."""
+        that it had left before.
+        """
         results: dict[str, LeaderAndIsr] = {}
         remaining = partitions
         while remaining:

@@ -62,7 +62,8 @@ class BrokerStarted(Event):
 @kind("world")
 class BrokerStopped(Event):
     """`how`: kill (SIGKILL), stop (clean), power loss, failure (its log directory cannot be used), or halt (it ended
-    its process by itself, without cleaning up)."""
+    its process by itself, without cleaning up).
+    """
 
     broker: str
     how: str

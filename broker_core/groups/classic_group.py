@@ -28,7 +28,8 @@ def said_by(request: JoinGroupRequest) -> Said:
 
 class ClassicGroupMember(msgspec.Struct):
     """A member. `joining`, `syncing`: its request that waits; `deadline_us`: when its session ends;
-    `timer_due_us`: when the coordinator looks whether it has, 0 = never."""
+    `timer_due_us`: when the coordinator looks whether it has, 0 = never.
+    """
 
     member_id: str
     group_instance_id: str | None

@@ -48,7 +48,8 @@ class SegmentFacts(msgspec.Struct, frozen=True, gc=False):
 
 class Probe(msgspec.Struct, frozen=True, gc=False):
     """One look at the middle of what is left of an index: slots `low` to `high`. `order` is -1 where the entry is below
-    what is searched, 0 where it is it, 1 above; then `low` and `high` become `next_low` and `next_high`."""
+    what is searched, 0 where it is it, 1 above; then `low` and `high` become `next_low` and `next_high`.
+    """
 
     low: int
     high: int
@@ -62,7 +63,8 @@ class Probe(msgspec.Struct, frozen=True, gc=False):
 
 class IndexSearch(msgspec.Struct, frozen=True, gc=False):
     """A binary search. `warm_from`: the slot from which on entries are searched first; `in_warm`: whether it was there.
-    `slot` is the entry found, -1 where all are above; `key` and `value` are its two columns, offsets absolute."""
+    `slot` is the entry found, -1 where all are above; `key` and `value` are its two columns, offsets absolute.
+    """
 
     file: str
     entries: int
@@ -90,7 +92,8 @@ class ScannedBatch(msgspec.Struct, frozen=True, gc=False):
 class Lookup(msgspec.Struct, frozen=True, gc=False):
     """All steps. `segments` are the candidates, `floor` the base offset of the chosen one, -1 without one. `skipped`:
     records of the batch found that come before the one asked for; the consumer throws them away. `found` is the
-    record's offset, -1 where there is none; `cut_short` says that the scan was given up."""
+    record's offset, -1 where there is none; `cut_short` says that the scan was given up.
+    """
 
     offset: int
     timestamp: int

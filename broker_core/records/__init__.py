@@ -1,0 +1,1 @@
+"""Record batches, the messages before them, and their compression."""

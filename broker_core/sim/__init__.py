@@ -1,0 +1,1 @@
+"""The deterministic simulation: the scheduler, the network, disks, faults and invariants."""

@@ -46,7 +46,8 @@ class ZnodeStat(msgspec.Struct, frozen=True, gc=False):
 
 class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One znode was created, got new data, or was deleted. `data` is None for a deletion; `is_foreign`: by somebody
-    outside, who did not ask this store."""
+    outside, who did not ask this store.
+    """
 
     kind: ChangeKind
     path: str
@@ -236,7 +237,8 @@ class ZkStore(Protocol):
 
     def take_watches(self) -> list[WatchFired]:
         """What has fired since the last call, in the order of the operations, then of the sessions' ids; for one
-        session and operation the znode itself comes before its parent, as a server sends them."""
+        session and operation the znode itself comes before its parent, as a server sends them.
+        """
         ...
 
     def tree(self) -> Iterator[tuple[str, bytes, ZnodeStat]]:

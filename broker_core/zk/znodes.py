@@ -204,7 +204,8 @@ class LogDirEventNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
 
 class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
     """The assignment: partition -> replicas, the preferred one first. Version 1 knew the partitions alone, 2 (2.4) also
-    those that come and go."""
+    those that come and go.
+    """
 
     PARENT: ClassVar[str] = "/brokers/topics"
     EXAMPLE: ClassVar[str] = (

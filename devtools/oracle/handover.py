@@ -130,7 +130,8 @@ class Handover:
 
     def start(self) -> None:
         """Real brokers on the folders; they must have nothing to mend. The last one to stop may lead, so it starts
-        first."""
+        first.
+        """
         for broker in reversed(BROKERS):
             data = self._data(broker)
             process = self._kafka.start_broker(broker, data, self._zookeeper, BROKER_CONFIGS)

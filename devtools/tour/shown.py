@@ -128,7 +128,7 @@ def look(page: Page) -> Shown:
 
 
 def _instant_us(clock: str) -> int:
-    """ "1:02:03.004 005 µs" in microseconds."""
+    """A clock such as "1:02:03.004 005 µs", in microseconds."""
     found = re.fullmatch(r"(?:(\d+):)?(\d+):(\d+)\.(\d+) (\d+) µs", clock)
     if not found:
         return 0
@@ -150,7 +150,7 @@ def _partition(seen: dict[str, Any]) -> ShownPartition:
 
 
 def _lane(label: str) -> tuple[str, ShownLane]:
-    """ "b1, leader, log end offset 5, high watermark 4"; without a log only the first two."""
+    """A label such as "b1, leader, log end offset 5, high watermark 4"; without a log only the first two."""
     node, role, *offsets = label.split(", ")
     leo, hw = (int(offset.rsplit(" ", 1)[1]) for offset in offsets) if len(offsets) == 2 else (0, 0)
     return node, ShownLane(role, leo, hw)

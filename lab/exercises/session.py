@@ -62,7 +62,8 @@ class ExerciseSession:
 
     def __init__(self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None) -> None:
         """Starts the exercise, or resumes it from `state`. A state of another version of the exercise, or one that
-        cannot be read, starts it over."""
+        cannot be read, starts it over.
+        """
         self.exercise = exercise
         self._state = _State({})
         self._pending: Fold | None = None

@@ -1,0 +1,1 @@
+"""Django's folder for commands."""

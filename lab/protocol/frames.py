@@ -108,7 +108,8 @@ class Snap(msgspec.Struct, tag_field="k", tag="snap"):
 
 class Clock(msgspec.Struct, tag_field="k", tag="clock"):
     """Simulated time: `at_us` now, running at `rate`; the page may go on by itself up to `horizon_us`. `rests`: it
-    stands still because nobody watched."""
+    stands still because nobody watched.
+    """
 
     at_us: int
     mode: Literal["pause", "play", "event_paced"]

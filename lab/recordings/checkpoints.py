@@ -37,7 +37,8 @@ _writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
 
 def events_between(seq: int) -> int:
     """How many events lie between two checkpoints of a run that has come to `seq`. A longer run has a larger engine,
-    which takes longer to keep, while whoever watches waits."""
+    which takes longer to keep, while whoever watches waits.
+    """
     return min(max(CHECKPOINT_EVENTS, seq // 8), CHECKPOINT_EVENTS_MAX)
 
 

@@ -144,7 +144,8 @@ def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[
 
 def _snapshots(recording: Recording, past: PastFiles, folder: str, state: Replica, is_now: bool) -> list[ReplicaFile]:
     """Snapshots of the producers' state. Each segment but the first begins with one; others come and go with restarts
-    and truncations, which no event tells of, so they are shown only now."""
+    and truncations, which no event tells of, so they are shown only now.
+    """
     bases = {int(base_offset) for base_offset in state["segments"]}
     shown = bases - {0}
     if is_now:

@@ -12,7 +12,8 @@ BARS = 44
 
 class Summary(msgspec.Struct):
     """`density`: events in each of up to 44 equal spans. `happened`: how many marks of which kind. `plays`: time was
-    running, or stood still for the only reason that nobody watched."""
+    running, or stood still for the only reason that nobody watched.
+    """
 
     last_seq: int = 0
     last_at_us: int = 0

@@ -28,7 +28,8 @@ TIMELINE = "timeline.jsonl"
 
 class SegmentFacts(msgspec.Struct, array_like=True):
     """One segment. `counts`: (quarter of a second, events) in order; `cuts`: the events that changed what is in files,
-    or their names; `digest` is that of its records; the keyframe is the view after its last event."""
+    or their names; `digest` is that of its records; the keyframe is the view after its last event.
+    """
 
     first_seq: int
     last_seq: int

@@ -1,0 +1,1 @@
+"""Running labs: engines in threads, their clocks, their pages and their ports."""

@@ -61,7 +61,8 @@ class Lab:
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when somebody acts.
         `core_changed` is called when the engine has come or gone. `listens`: clients may come by TCP whenever the
-        engine runs, to ports that the branch keeps."""
+        engine runs, to ports that the branch keeps.
+        """
         self.recording = recording
         self.boot = secrets.token_hex(4)
         self.ring = Ring(recording.last_seq)
@@ -418,7 +419,8 @@ class Lab:
 
 async def wait_for(event: asyncio.Event, seconds: float) -> None:
     """Returns when it is set, or so many seconds later. Not with `asyncio.wait_for`: in Python 3.11 that forgets that
-    it was cancelled when the event comes at the same time, and who has cancelled it waits for ever."""
+    it was cancelled when the event comes at the same time, and who has cancelled it waits for ever.
+    """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -33,7 +33,8 @@ def pageless_run(config: RunConfig, store: ZkStore) -> Run:
 @contextmanager
 def stores(kind: str) -> Iterator[Callable[[], ZkStore]]:
     """What makes a fresh ZooKeeper for a run: in memory, or (`zookeeper`) a chroot of a real server that lives as
-    long as the context. Raises ZookeeperError when the server does not start."""
+    long as the context. Raises ZookeeperError when the server does not start.
+    """
     if kind == "memory":
         yield MemoryStore
         return

@@ -1,3 +1,5 @@
+"""Names of partitions and replicas, as text and back."""
+
 import pytest
 
 from broker_core.partitions import (

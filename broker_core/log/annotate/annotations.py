@@ -14,7 +14,8 @@ _SHOWN_BYTES = 120
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """`length` bytes at `position` of the file. `says` is the key of the sentence, `values` what it mentions.
-    `offset`: the record that the field belongs to. `target`: the position in the .log that an index entry names."""
+    `offset`: the record that the field belongs to. `target`: the position in the .log that an index entry names.
+    """
 
     name: str
     position: int

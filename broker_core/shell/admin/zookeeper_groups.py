@@ -17,7 +17,8 @@ class OldGroup(NamedTuple):
 
 def old_group(cluster: ClusterApi, name: str) -> OldGroup:
     """A group's members and whether they have settled: Stable is one whose members own all partitions of what they
-    want, each somebody who is there."""
+    want, each somebody who is there.
+    """
     root = f"{CONSUMERS}/{name}"
     owned: dict[str, list[str]] = {member: [] for member in znodes.children(cluster, f"{root}/ids")}
     if not owned:

@@ -120,7 +120,8 @@ def properties_of(process: Process, options: ParsedOptions, random_group: str) -
 
 def plan_of(options: ParsedOptions, properties: Properties) -> Plan:
     """What the tool is to read. Raises ConfigException for a configuration that a consumer does not take, and
-    JavaException for a regular expression that is none."""
+    JavaException for a regular expression that is none.
+    """
     include = _included(options)
     topic = options.value("topic") or ""
     settings = settings_of(

@@ -29,7 +29,8 @@ Deserializer = Callable[[bytes], str]
 
 class MessageFormatter(Protocol):
     """`text` is all that is written for a record, line ends included. Raises JavaException where it cannot be read;
-    what was written until then is its attribute `written`."""
+    what was written until then is its attribute `written`.
+    """
 
     def text(self, partition: str, record: Record) -> str: ...
 

@@ -55,7 +55,8 @@ def _refuse(error: MessageError) -> NoReturn:
 
 class ApiMessageFormatter:
     """Key and value as JSON. Records of the topic that are about something else are passed over; what has a version
-    that nobody knows is "unknown"."""
+    that nobody knows is "unknown".
+    """
 
     def __init__(self, topic: _Topic) -> None:
         self._topic = topic

@@ -59,7 +59,8 @@ def wants_ids(given: dict[str, str]) -> bool:
 
 def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
     """The settings of a producer that was told this; the rest is as in the cluster's era. Raises ConfigException,
-    and JavaException for values that do not go together."""
+    and JavaException for values that do not go together.
+    """
     configs = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000", "max.block.ms": "15000"}
     configs |= {name: given[option] for option, name in NUMBERS.items() if option in given}
     configs |= {name: given[option] for option, name in TEXTS.items() if option in given}

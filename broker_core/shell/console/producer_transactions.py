@@ -43,7 +43,8 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
 
 def is_spent(producer: Producer) -> bool:
     """Whether all that can be done with a producer is to open another in its place: it never got its id, or has lost
-    it to somebody else."""
+    it to somebody else.
+    """
     return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
 
 
@@ -127,7 +128,8 @@ def failed_before(manager: TransactionManager) -> str:
 
 def must_retry(manager: TransactionManager, method: str) -> str:
     """What any other method throws before the one is called again whose caller waited in vain
-    (`TransactionManager.throwIfPendingState`)."""
+    (`TransactionManager.throwIfPendingState`).
+    """
     return (
         f"IllegalStateException: Cannot attempt operation `{method}` because the previous call to "
         f"`{manager.timed_out}` timed out and must be retried"

@@ -100,7 +100,8 @@ def usage_error(command: Command, what: str) -> ShellError:
 
 def refuse(process: Process, sentence: str) -> None:
     """What the lab itself says on the standard error of a command that runs, in a sentence that has its Chinese.
-    Kafka's own words go there as they are."""
+    Kafka's own words go there as they are.
+    """
     process.err(sentence)
 
 

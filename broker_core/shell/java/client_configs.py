@@ -1,5 +1,6 @@
 """What each of the Java clients is configured with for its connections and metrics (`CommonClientConfigs`). Nothing
-here depends on it, but a value that is none ends a tool."""
+here depends on it, but a value that is none ends a tool.
+"""
 
 from collections.abc import Mapping
 

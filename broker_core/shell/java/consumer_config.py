@@ -86,7 +86,8 @@ _NAMES = (
 
 def settings_of(given: Mapping[str, str], topics: tuple[str, ...], *, is_pattern: bool) -> GroupConsumerSettings:
     """What a member of the group `group.id` with these configurations does. Raises ConfigException with the client's
-    message, NotConstructed, or JavaException."""
+    message, NotConstructed, or JavaException.
+    """
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in CONSUMER_CONFIGS.items()
     }

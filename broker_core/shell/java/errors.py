@@ -143,7 +143,8 @@ def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
 
 def print_usage(process: Process, error: UsageError, options: Sequence[Option]) -> int:
     """Prints a usage error with the table of options (`CommandLineUtils.printUsageAndExit`), or the version of Kafka.
-    Returns the exit code."""
+    Returns the exit code.
+    """
     if isinstance(error, VersionAsked):
         process.out(KAFKA_VERSION)
         return 0
@@ -164,7 +165,8 @@ class VersionAsked(UsageError):
 
 def check_help(options: ParsedOptions, about: str) -> None:
     """Raises UsageError with what the tool is for, if --help was given, or VersionAsked, if --version was
-    (`CommandLineUtils.maybePrintHelpOrVersion`)."""
+    (`CommandLineUtils.maybePrintHelpOrVersion`).
+    """
     if "help" in options:
         raise UsageError(about)
     if "version" in options:
@@ -188,7 +190,8 @@ def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> N
 
 def justified(text: str, width: int) -> list[str]:
     """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
-    (argparse4j)."""
+    (argparse4j).
+    """
     lines: list[list[str]] = [[]]
     for word in text.split(" "):
         # A word may be broken behind its hyphens, as java.text.BreakIterator sees them.

@@ -137,7 +137,8 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bo
 
 def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
     """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner unless
-    another was asked for."""
+    another was asked for.
+    """
     idempotent = settings.enable_idempotence and era.transactions
     partitioner = era.producer.partitioner if settings.partitioner == BUILT_IN else settings.partitioner
     return structs.replace(

@@ -1,0 +1,1 @@
+"""Developers' commands of manage.py."""

@@ -229,5 +229,6 @@ class KazooConnection:
 
 def _stored(data: bytes) -> bytes | None:
     """A new znode without data has none at all, as Kafka creates it: Kafka takes an empty array for broken JSON
-    (ZkProducerIdManager does, of /latest_producer_id_block)."""
+    (ZkProducerIdManager does, of /latest_producer_id_block).
+    """
     return data or None

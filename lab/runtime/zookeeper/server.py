@@ -312,7 +312,8 @@ def port_is_taken(port: int) -> bool:
 
 def ask(address: str, word: bytes = b"srvr", within_s: float = ANSWER_TIMEOUT_S) -> bytes:
     """The answer of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none. Where nobody listens
-    that is known at once."""
+    that is known at once.
+    """
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=within_s) as connection:

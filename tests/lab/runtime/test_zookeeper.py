@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_written(tmp_path) -> None:
 
 
 def test_recovers_from_a_killed_lab(tmp_path) -> None:
-    """kill -9 leaves the server behind; the next start ends it, and begins with an empty tree."""
+    """Kill -9 leaves the server behind; the next start ends it, and begins with an empty tree."""
     program = (
         "import sys\n"
         "from lab.runtime.zookeeper.server import EmbeddedZookeeper\n"

@@ -182,7 +182,8 @@ def _config_exception(message: str) -> JavaException:
 
 def producer_settings(process: Process, options: ParsedOptions) -> ProducerSettings:
     """The producer's configuration; properties count where no option says anything. Raises JavaException, and
-    OptionError for an option that is no number."""
+    OptionError for an option that is no number.
+    """
     properties: dict[str, str] = {}
     config_file = options.value("producer.config")
     if config_file is not None:

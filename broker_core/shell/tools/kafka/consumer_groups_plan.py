@@ -72,7 +72,8 @@ def _is_number(text: str, java_type: str) -> bool:
 
 def _fault(line: str, columns: Sequence[tuple[str, str]]) -> str:
     """Jackson's complaint of a row: its class, its message, and where it saw the fault; nothing of a good one.
-    `columns`: name and Java type of each."""
+    `columns`: name and Java type of each.
+    """
     if not line.strip():
         what = "MismatchedInputException: No content to map due to end-of-input"
         return f"{_JACKSON}databind.exc.{what}{_SOURCE}UNKNOWN, column: UNKNOWN]"

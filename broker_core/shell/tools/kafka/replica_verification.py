@@ -179,7 +179,8 @@ class Verification:
 
     def _compare(self, partition: str, read: dict[int, FetchPartitionResponse]) -> int:
         """Goes on while all replicas have another batch below the high watermark. How far the offset that all have
-        reached is behind the highest high watermark."""
+        reached is behind the highest high watermark.
+        """
         batches = {broker_id: _headers(read[broker_id].records) for broker_id in sorted(read)}
         while (row := self._row(partition, read, batches)) is not None:
             self._offsets[partition] = row.next_offset
