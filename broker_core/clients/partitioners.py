@@ -34,7 +34,7 @@ def murmur2(data: bytes) -> int:
     return signed(h)
 
 
-class Choice(NamedTuple):
+class PartitionChoice(NamedTuple):
     """A partition, and why: `rule` is "key", or what chose for a record without one: "new" or "stays" (sticky),
     "next" (round robin), "random". `key_hash` is that of the key, None without one.
     """
@@ -61,12 +61,12 @@ class Partitioner:
         self.stream = stream
         self.batch_size = batch_size
 
-    def of_key(self, key: bytes, partition_count: int) -> Choice:
+    def of_key(self, key: bytes, partition_count: int) -> PartitionChoice:
         """The partition of a record with a key (`BuiltInPartitioner.partitionForKey`)."""
         hashed = murmur2(key)
-        return Choice((hashed & 0x7FFFFFFF) % partition_count, "key", hashed)
+        return PartitionChoice((hashed & 0x7FFFFFFF) % partition_count, "key", hashed)
 
-    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> PartitionChoice:
         """The partition for the next record that has no key. `available` are the partitions that have a leader."""
         raise NotImplementedError
 
@@ -95,12 +95,12 @@ class StickyPartitioner(Partitioner):
             self._produced_bytes = 0
         return self._partition
 
-    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> PartitionChoice:
         before = self._partition
         sizes = [queues.waiting(each) for each in available]
         known = [size for size in sizes if size is not None]
         number = self.partition(available, known if len(known) == len(sizes) else ())
-        return Choice(number, "stays" if number == before else "new")
+        return PartitionChoice(number, "stays" if number == before else "new")
 
     def appended(self, byte_count: int, *, batch_completed: bool) -> None:
         """Lets go of the current partition after enough bytes."""
@@ -124,12 +124,12 @@ class StickyBatchPartitioner(Partitioner):
         super().__init__(stream, batch_size)
         self._partition: int | None = None
 
-    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> PartitionChoice:
         current = self._partition
         if current is not None and current in available and queues.takes_more(current):
-            return Choice(current, "stays")
+            return PartitionChoice(current, "stays")
         self._partition = self._another(available, self._partition)
-        return Choice(self._partition, "new")
+        return PartitionChoice(self._partition, "new")
 
 
 class RoundRobinPartitioner(Partitioner):
@@ -139,9 +139,9 @@ class RoundRobinPartitioner(Partitioner):
         super().__init__(stream, batch_size)
         self._counter: int | None = None
 
-    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> PartitionChoice:
         self._counter = self.stream.below(1 << 31) if self._counter is None else (self._counter + 1) & 0x7FFFFFFF
-        return Choice(available[self._counter % len(available)], "next")
+        return PartitionChoice(available[self._counter % len(available)], "next")
 
 
 class RandomPartitioner(Partitioner):
@@ -152,18 +152,18 @@ class RandomPartitioner(Partitioner):
         self._partition: int | None = None
         self._until_us = 0
 
-    def of_key(self, key: bytes, partition_count: int) -> Choice:
+    def of_key(self, key: bytes, partition_count: int) -> PartitionChoice:
         code = string_code(key.decode(errors="replace"))
         signed = code - (1 << 32) if code >> 31 else code
-        return Choice((0 if signed == -(1 << 31) else abs(signed)) % partition_count, "key", signed)
+        return PartitionChoice((0 if signed == -(1 << 31) else abs(signed)) % partition_count, "key", signed)
 
-    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> Choice:
+    def without_key(self, available: Sequence[int], queues: Queues, now_us: int) -> PartitionChoice:
         current = self._partition
         if current is not None and current in available and now_us < self._until_us:
-            return Choice(current, "stays")
+            return PartitionChoice(current, "stays")
         self._until_us = now_us + RANDOM_FOR_US
         self._partition = available[self.stream.below(len(available))]
-        return Choice(self._partition, "random")
+        return PartitionChoice(self._partition, "random")
 
 
 PARTITIONERS: dict[str, type[Partitioner]] = {

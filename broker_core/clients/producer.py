@@ -11,7 +11,7 @@ import msgspec
 from broker_core.clients.accumulator import ProducerBatch, record_size_upper_bound
 from broker_core.clients.metadata import ClientMetadata
 from broker_core.clients.metadata_requests import METADATA_TIMER
-from broker_core.clients.partitioners import PARTITIONERS, Choice, Partitioner
+from broker_core.clients.partitioners import PARTITIONERS, PartitionChoice, Partitioner
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.clients.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
 from broker_core.clients.transaction_manager import APIS, RETRY_TIMER, TransactionManager
@@ -44,7 +44,7 @@ class AppendedRecord(NamedTuple):
     place: int
 
 
-class Stream(msgspec.Struct):
+class RecordStream(msgspec.Struct):
     """A steady stream: `rate` records a second to a partition, or to a topic, since `started_us`; `ticks` of them have
     fallen due.
     """
@@ -86,7 +86,7 @@ class Producer:
         self.start_wall_ms = start_wall_ms
         self.metadata = ClientMetadata(bootstrap)
         self.partition = ""
-        self.running_stream: Stream | None = None
+        self.running_stream: RecordStream | None = None
         self.sent = 0
         self.acknowledged = 0
         self.failed = 0
@@ -144,7 +144,7 @@ class Producer:
             self._partitioners[topic] = known
         return known
 
-    def _choose(self, topic: str, key: bytes | None) -> Choice:
+    def _choose(self, topic: str, key: bytes | None) -> PartitionChoice:
         partitioner = self._partitioner(topic)
         count = self.metadata.partition_counts[topic]
         if key is not None and not self.settings.partitioner_ignore_keys:
@@ -290,7 +290,7 @@ class Producer:
 
     # a steady stream
 
-    def _next_tick(self, stream: Stream) -> None:
+    def _next_tick(self, stream: RecordStream) -> None:
         due_us = stream.started_us + stream.ticks * 1_000_000 // stream.rate
         self.kernel.timer(self.name, due_us, "tick", stream.started_us)
 
@@ -394,7 +394,7 @@ def _retried(subjects: Subjects, event: ProduceRetried, at_us: int) -> None:
 def _stream_changed(subjects: Subjects, event: ProducerStreamChanged, at_us: int) -> None:
     producer: Producer = subjects[event.client]
     producer.partition = event.partition
-    producer.running_stream = Stream(event.partition, event.rate, at_us, event.is_topic) if event.rate else None
+    producer.running_stream = RecordStream(event.partition, event.rate, at_us, event.is_topic) if event.rate else None
 
 
 @applies(ProducerBlocked)

@@ -21,7 +21,7 @@ class ElectionStrategy(StrEnum):
     REASSIGN = "ReassignPartition"
 
 
-class Choice(NamedTuple):
+class ElectionResult(NamedTuple):
     """The new leader and ISR. `unclean`: the leader was not in the ISR, records may be lost."""
 
     leader: int
@@ -31,25 +31,25 @@ class Choice(NamedTuple):
 
 def offline(
     assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int], unclean_allowed: bool
-) -> Choice | None:
+) -> ElectionResult | None:
     """The leader is gone: the first live replica of the ISR, which keeps its live members.
 
     If there is none and losing records is allowed: the first live replica, alone in its ISR.
     """
     for replica in assignment:
         if replica in live and replica in isr:
-            return Choice(replica, tuple(member for member in isr if member in live))
+            return ElectionResult(replica, tuple(member for member in isr if member in live))
     if unclean_allowed:
         for replica in assignment:
             if replica in live:
-                return Choice(replica, (replica,), unclean=True)
+                return ElectionResult(replica, (replica,), unclean=True)
     return None
 
 
-def preferred(assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> Choice | None:
+def preferred(assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> ElectionResult | None:
     """Leadership goes back to the first replica of the assignment, if it is live and in the ISR."""
     if assignment and assignment[0] in live and assignment[0] in isr:
-        return Choice(assignment[0], isr)
+        return ElectionResult(assignment[0], isr)
     return None
 
 
@@ -58,17 +58,17 @@ def controlled_shutdown(
     isr: tuple[int, ...],
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
-) -> Choice | None:
+) -> ElectionResult | None:
     """The leader is about to stop: the first replica in the ISR that is not. Brokers that stop leave the ISR."""
     for replica in assignment:
         if replica in live_or_shutting_down and replica in isr and replica not in shutting_down:
-            return Choice(replica, tuple(member for member in isr if member not in shutting_down))
+            return ElectionResult(replica, tuple(member for member in isr if member not in shutting_down))
     return None
 
 
-def reassign(target: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> Choice | None:
+def reassign(target: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> ElectionResult | None:
     """The partition moves: the first of its target replicas that is live and in the ISR."""
     for replica in target:
         if replica in live and replica in isr:
-            return Choice(replica, isr)
+            return ElectionResult(replica, isr)
     return None

@@ -7,7 +7,7 @@ from broker_core.config_defs import ConfigException, topic_value
 from broker_core.controller import election
 from broker_core.controller.channel_manager import ControllerChannelManager
 from broker_core.controller.context import ControllerContext, LeaderAndIsr
-from broker_core.controller.election import Choice, ElectionStrategy
+from broker_core.controller.election import ElectionResult, ElectionStrategy
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
@@ -169,7 +169,7 @@ class PartitionStateMachine:
             remaining = updates.retry
         return elected
 
-    def _choose(self, partition: str, isr: tuple[int, ...], strategy: ElectionStrategy) -> Choice | None:
+    def _choose(self, partition: str, isr: tuple[int, ...], strategy: ElectionStrategy) -> ElectionResult | None:
         context = self.context
         assignment = context.replicas(partition)
         live = context.online_replicas(partition)

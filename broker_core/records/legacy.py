@@ -32,7 +32,7 @@ KeyedRecord = tuple[int, int, bytes | None, bytes | None]
 """(offset, timestamp in ms, key, value)"""
 
 
-class Message:
+class LegacyRecord:
     """One message: its offset, and its bytes from the CRC on.
 
     `append_time` is that of the wrapper around it, where a broker has set one. What asks for bytes that the message
@@ -91,7 +91,7 @@ class Message:
         if stored != found:
             raise CorruptRecord(text("fault.message_crc", offset=self.offset, found=found, stored=stored))
 
-    def records(self) -> list["Message"]:
+    def records(self) -> list["LegacyRecord"]:
         """The messages in this wrapper with absolute offsets; the message itself when it is none.
 
         Raises InvalidRecord where they contradict each other or the wrapper, CorruptRecord for a size that cannot be,
@@ -111,7 +111,7 @@ class Message:
             message.offset += first_offset
         return inner
 
-    def _decompress(self) -> list["Message"]:
+    def _decompress(self) -> list["LegacyRecord"]:
         if self.codec == CompressionType.ZSTD:
             raise InvalidRecord(text("fault.zstd_in_old_formats"))
         data = self.value
@@ -121,7 +121,7 @@ class Message:
         append_time = self.timestamp if self.has_append_time else None
         inner = []
         for offset, at, size in _split(data):
-            message = Message(offset, data[at : at + size])
+            message = LegacyRecord(offset, data[at : at + size])
             if message.codec:
                 raise InvalidRecord(text("fault.wrapper_nested"))
             message.append_time = append_time
@@ -152,10 +152,10 @@ class Message:
         return number
 
 
-def read_message(data: bytes, position: int = 0) -> Message:
+def read_message(data: bytes, position: int = 0) -> LegacyRecord:
     """The message at `position`, of which all bytes must be there."""
     offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
-    return Message(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
+    return LegacyRecord(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
 
 
 def build_message_set(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from broker_core.records.faults import rule_of
 from broker_core.records.record import InvalidRecord
-from broker_core.records.record_runs import RECORDS_BETWEEN_LOOKS, SHORTEST_RUN, Run, find_run
+from broker_core.records.record_runs import RECORDS_BETWEEN_LOOKS, SHORTEST_RUN, RecordRun, find_run
 from broker_core.records.varint import VarintError, decode_varint
 from broker_core.texts import text
 
@@ -47,7 +47,7 @@ def read_columns(body: bytes, record_count: int) -> RecordColumns:
     return columns
 
 
-def _add_run(columns: RecordColumns, run: Run) -> None:
+def _add_run(columns: RecordColumns, run: RecordRun) -> None:
     body, start, size, count = run.body, run.start, run.size, run.record_count
     if run.value_length < 0:
         columns.tombstones.extend(range(len(columns.keys), len(columns.keys) + count))

@@ -81,13 +81,13 @@ def _summarize_few(outlines: list[Outline]) -> Summary:
     return Summary(lowest, highest, is_dense, has_null_key)
 
 
-def _summarize(stretches: "Iterable[Run | list[Outline]]") -> Summary:
+def _summarize(stretches: "Iterable[RecordRun | list[Outline]]") -> Summary:
     lows: list[int] = []
     highs: list[int] = []
     is_dense, has_null_key = True, False
     index = 0
     for stretch in stretches:
-        if isinstance(stretch, Run):
+        if isinstance(stretch, RecordRun):
             low, high = stretch.timestamp_delta_range()
             lows.append(low)
             highs.append(high)
@@ -120,7 +120,7 @@ def _read_stretches(
 ) -> Iterator[Iterable[Record]]:
     index = 0
     for stretch in stretches(body, record_count):
-        if isinstance(stretch, Run):
+        if isinstance(stretch, RecordRun):
             following = index + stretch.record_count
             if stretch.is_dense(index):
                 offsets: Iterable[int] = range(base_offset + index, base_offset + following)
@@ -146,7 +146,7 @@ def _read_stretches(
             ]
 
 
-class Run(NamedTuple):
+class RecordRun(NamedTuple):
     """Records of `body` that lie one behind the other from `start` on, each of `size` bytes and without headers.
 
     Positions count from the start of a record and hold for all of them; lengths of -1 stand for null.
@@ -226,7 +226,7 @@ class Run(NamedTuple):
         return [decode_varlong(self.body, position)[0] for position in positions]
 
 
-def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[Run | list[Outline]]:
+def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[RecordRun | list[Outline]]:
     """All records of the decompressed `body` from `at` on, as runs where they resemble each other, else one by one.
 
     Raises InvalidRecord where one breaks the format or the batch does not end with the last.
@@ -246,7 +246,7 @@ def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[Run | lis
     check_end(body, at, record_count)
 
 
-def find_run(body: bytes, start: int, limit: int) -> Run | None:
+def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
     """The run that begins at `start`, of `limit` records at most; None when it is not worth it or cannot be told."""
     try:
         body_length, attributes_at = decode_varint(body, start)
@@ -288,7 +288,7 @@ def find_run(body: bytes, start: int, limit: int) -> Run | None:
             stop = start + count * size
     if count < SHORTEST_RUN:
         return None
-    return Run(
+    return RecordRun(
         body,
         start,
         size,

@@ -27,11 +27,11 @@ from broker_core.replication.isr import (
     PendingShrink,
     out_of_sync,
 )
+from broker_core.replication.local_replica import Role as Role
 from broker_core.replication.replica_log import HIGH_WATERMARK as HIGH_WATERMARK
 from broker_core.replication.replica_log import UNLINK_TIMER as UNLINK_TIMER
 from broker_core.replication.replica_log import ReplicaLog
 from broker_core.replication.replica_log import cut_rows as cut_rows
-from broker_core.replication.replica_state import Role as Role
 from broker_core.wire.messages import LeaderAndIsrPartition
 
 READ_COMMITTED = 1

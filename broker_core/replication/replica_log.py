@@ -37,7 +37,7 @@ from broker_core.log import AppendInfo, RollFact
 from broker_core.log.append.append_info import ProducerFact
 from broker_core.log.files.deleted_files import DELETED_SUFFIX
 from broker_core.log.retention import delete_old_segments
-from broker_core.replication.replica_state import ReplicaState
+from broker_core.replication.local_replica import LocalReplica
 from broker_core.sim.disk import CutFact
 from broker_core.texts import code_of
 
@@ -46,7 +46,7 @@ UNLINK_TIMER = "unlink_files"
 """A broker's timer whose data are the folder and the paths of files that are to leave the disk."""
 
 
-class ReplicaLog(ReplicaState):
+class ReplicaLog(LocalReplica):
     """A replica and its files: appended to, truncated, flushed, shortened from the front, closed."""
 
     def emit_log_opened(self) -> None:

@@ -20,7 +20,7 @@ from broker_core.broker.replicas.fetches import Fetches
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.controller import election
 from broker_core.controller.context import LeaderAndIsr
-from broker_core.controller.election import Choice
+from broker_core.controller.election import ElectionResult
 from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.errors import Errors
 from broker_core.events.replica import HighWatermarkAdvanced
@@ -218,7 +218,7 @@ def _claims_same_epoch(self: KafkaZkClient, broker_id: int) -> tuple[int, int]:
 _register = KafkaZkClient.register_controller
 
 
-def _isr_without_leader(assignment: Any, isr: Any, live: Any, unclean_allowed: bool) -> Choice | None:
+def _isr_without_leader(assignment: Any, isr: Any, live: Any, unclean_allowed: bool) -> ElectionResult | None:
     choice = _offline(assignment, isr, live, unclean_allowed)
     if choice is None:
         return None
@@ -249,8 +249,8 @@ def _leads_from_watermark(self: Partition, state: Any) -> None:
     _make_leader(self, state)
 
 
-def _first_live(assignment: Any, isr: Any, live: Any, unclean_allowed: bool) -> Choice | None:
-    return next((Choice(replica, (replica,)) for replica in assignment if replica in live), None)
+def _first_live(assignment: Any, isr: Any, live: Any, unclean_allowed: bool) -> ElectionResult | None:
+    return next((ElectionResult(replica, (replica,)) for replica in assignment if replica in live), None)
 
 
 def _forgets_followers(*arguments: Any) -> int:

@@ -17,7 +17,7 @@ from broker_core.broker.common.produce_rules import (
     is_transactional,
     refusal_of,
 )
-from broker_core.broker.coordinators.transaction_verifier import ProducerSequence, Verification
+from broker_core.broker.coordinators.transaction_verifier import PendingVerification, ProducerSequence
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.append.append_check import batch_size_at
 from broker_core.partitions import topic_of
@@ -94,7 +94,7 @@ def _produce_verified(
         return
     if message.body.acks == 0:
         services.kernel.keep_open(message)
-    verifier.verify(Verification(message, guards, refused), transactional_id, verified)
+    verifier.verify(PendingVerification(message, guards, refused), transactional_id, verified)
 
 
 def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[str, ProducerSequence]:

@@ -1,7 +1,7 @@
 """TxnOffsetCommit (API key 28): offsets that count when their transaction is committed."""
 
 from broker_core.broker.apis.services import TransactionalOffsetServices
-from broker_core.broker.coordinators.transaction_verifier import ProducerSequence, Verification
+from broker_core.broker.coordinators.transaction_verifier import PendingVerification, ProducerSequence
 from broker_core.errors import Errors
 from broker_core.records.record_batch import NO_SEQUENCE
 from broker_core.sim.kernel import Message
@@ -25,5 +25,5 @@ def handle(services: TransactionalOffsetServices, message: Message) -> None:
     if guard is None:
         services.groups.commit_in_transaction(message, body, Errors.NONE)
     else:
-        verification = Verification(message, {partition: guard}, {})
+        verification = PendingVerification(message, {partition: guard}, {})
         services.transactions.verifier.verify(verification, body.transactional_id, batch)

@@ -60,7 +60,7 @@ class ProducerSequence(NamedTuple):
         return ProducerSequence(header.producer_id, header.producer_epoch, header.base_sequence)
 
 
-class Verification(msgspec.Struct, frozen=True):
+class PendingVerification(msgspec.Struct, frozen=True):
     """A question to the coordinator, and what waits for its answer. `guards`: the partitions that are asked about, each
     with the number of its guard: a marker that comes meanwhile takes it away.
     """
@@ -108,7 +108,7 @@ class TransactionVerifier:
         guard = partition.log.producer_state.start_verification(*batch)
         return None if guard is None else (batch.producer_id, guard)
 
-    def verify(self, verification: Verification, transactional_id: str, batch: ProducerSequence) -> None:
+    def verify(self, verification: PendingVerification, transactional_id: str, batch: ProducerSequence) -> None:
         """Asks; `verified` goes on."""
         host = self._host
         state = host.metadata.partitions.get(self._coordinator.partition_of(transactional_id))
@@ -129,15 +129,15 @@ class TransactionVerifier:
             timeout_us=host.config.request_timeout_ms * 1_000,
         )
 
-    def _on_response(self, verification: Verification, response: AddPartitionsToTxnResponse) -> None:
+    def _on_response(self, verification: PendingVerification, response: AddPartitionsToTxnResponse) -> None:
         knows = verification.message.body.version >= KNOWS_ABORTABLE[verification.message.api]
         errors = {name: _for_producer(error, knows) for name, error in response.results_by_transaction[0][1]}
         self._verified(verification, errors)
 
-    def _on_disconnect(self, verification: Verification) -> None:
+    def _on_disconnect(self, verification: PendingVerification) -> None:
         self._verified(verification, dict.fromkeys(verification.guards, Errors.NETWORK_EXCEPTION))
 
-    def _verified(self, verification: Verification, errors: dict[str, Errors]) -> None:
+    def _verified(self, verification: PendingVerification, errors: dict[str, Errors]) -> None:
         for name, guard in verification.guards.items():
             if errors[name] is Errors.NONE and not self._holds(name, *guard):
                 errors[name] = Errors.INVALID_TXN_STATE

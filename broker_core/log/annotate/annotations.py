@@ -27,7 +27,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     target: int | None = None
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
+class RecordSpan(msgspec.Struct, frozen=True, gc=False):
     """Where a record lies. `size` is 0 where it is compressed together with its neighbours."""
 
     offset: int
@@ -44,7 +44,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     fields: list[Field]
     first_offset: int | None = None
     last_offset: int | None = None
-    records: list[Place] = []
+    records: list[RecordSpan] = []
     fault: str = ""
 
 

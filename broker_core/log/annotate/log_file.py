@@ -6,7 +6,7 @@ Source: `DefaultRecordBatch`, `DefaultRecord`, `LegacyRecord`.
 import struct
 from collections.abc import Iterator
 
-from broker_core.log.annotate.annotations import Field, Part, Place, Row, Value, fields_of, leftover, shown_text
+from broker_core.log.annotate.annotations import Field, Part, RecordSpan, Row, Value, fields_of, leftover, shown_text
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     ATTRIBUTES_POSITION,
@@ -73,7 +73,7 @@ def _batch(batch: bytes, position: int, window: range) -> Part:
     header = parse_header(batch)
     is_ok = crc32c(batch[ATTRIBUTES_POSITION:]) == header.crc
     fields = fields_of(position, _header_rows(header, is_ok), header.base_offset, whole=True)
-    records: list[Place] = []
+    records: list[RecordSpan] = []
     fault = "" if is_ok else "crc"
     body_at = position + HEADER_BYTES
     if header.compression:
@@ -82,7 +82,7 @@ def _batch(batch: bytes, position: int, window: range) -> Part:
         body = Field("records", body_at, len(batch) - HEADER_BYTES, codec, "batch.compressed", values)
         fields.append(body)
         count = min(header.last_offset_delta + 1, _MAX_PLACES)
-        records = [Place(header.base_offset + n, body_at, 0) for n in range(count)]
+        records = [RecordSpan(header.base_offset + n, body_at, 0) for n in range(count)]
         return Part("batch", position, len(batch), fields, header.base_offset, header.last_offset, records, fault)
     try:
         for place, record in _records(batch, header, position, window):
@@ -144,7 +144,9 @@ def _attribute_words(header: BatchHeader) -> str:
     return " ".join(words)
 
 
-def _records(batch: bytes, header: BatchHeader, position: int, window: range) -> Iterator[tuple[Place, list[Field]]]:
+def _records(
+    batch: bytes, header: BatchHeader, position: int, window: range
+) -> Iterator[tuple[RecordSpan, list[Field]]]:
     at = HEADER_BYTES
     for _ in range(header.record_count):
         length, body = decode_varint(batch, at)
@@ -153,13 +155,13 @@ def _records(batch: bytes, header: BatchHeader, position: int, window: range) ->
             raise IndexError(end)
         _, after_time = decode_varlong(batch, body + 1)
         delta, _ = decode_varint(batch, after_time)
-        place = Place(header.base_offset + delta, position + at, end - at)
+        place = RecordSpan(header.base_offset + delta, position + at, end - at)
         is_shown = position + end > window.start and position + at < window.stop
         yield place, _record_fields(batch[at:end], header, place) if is_shown else []
         at = end
 
 
-def _record_fields(data: bytes, header: BatchHeader, place: Place) -> list[Field]:
+def _record_fields(data: bytes, header: BatchHeader, place: RecordSpan) -> list[Field]:
     reader = _Reader(data, place)
     length = reader.number("length")
     reader.finish("length", str(length), "record.length", {"n": length})
@@ -189,7 +191,7 @@ def _record_fields(data: bytes, header: BatchHeader, place: Place) -> list[Field
 class _Reader:
     """Goes through the bytes of one record, and turns what it passed into fields."""
 
-    def __init__(self, data: bytes, place: Place) -> None:
+    def __init__(self, data: bytes, place: RecordSpan) -> None:
         self.at = 0
         self.fields: list[Field] = []
         self._data = data
@@ -256,7 +258,7 @@ def _legacy_message(data: bytes, position: int, window: range) -> Part:
         if length:
             rows.append((name, length, shown, f"record.{name}", {"text": shown}))
         at += length
-    place = Place(offset, position, len(data))
+    place = RecordSpan(offset, position, len(data))
     return Part("batch", position, len(data), fields_of(position, rows, offset), offset, offset, [place], fault)
 
 

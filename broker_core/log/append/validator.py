@@ -19,7 +19,7 @@ import msgspec
 from broker_core.errors import Errors, KafkaException, RecordValidationException
 from broker_core.log.config import LogConfig
 from broker_core.records.compression import CompressionType, UnreadableRecords
-from broker_core.records.legacy import Message, build_message_set, read_message, with_offset, with_timestamp
+from broker_core.records.legacy import LegacyRecord, build_message_set, read_message, with_offset, with_timestamp
 from broker_core.records.record import (
     NO_TIMESTAMP,
     CorruptRecord,
@@ -346,7 +346,7 @@ class LogValidator:
             lowest >= append.now_ms - self.config.before_max_ms and highest <= append.now_ms + self.config.after_max_ms
         )
 
-    def _read_wrapper(self, append: Append, header: BatchHeader) -> list[Message]:
+    def _read_wrapper(self, append: Append, header: BatchHeader) -> list[LegacyRecord]:
         """The messages in the one compressed message of the append, checked."""
         messages = read_message(append.data).records()
         for message in messages:
@@ -355,7 +355,7 @@ class LogValidator:
         self._refuse(append, header, self._examine_messages(header, messages))
         return messages
 
-    def _examine_messages(self, header: BatchHeader, messages: Iterable[Message]) -> list[_Examined]:
+    def _examine_messages(self, header: BatchHeader, messages: Iterable[LegacyRecord]) -> list[_Examined]:
         needs_key = self.is_compacted
         return [
             _Examined(

@@ -26,7 +26,7 @@ _MIN_RECORD_BYTES = 14
 _HELD_MESSAGES_BYTES = 8 * 1024 * 1024
 
 
-class Message(NamedTuple):
+class DumpedMessage(NamedTuple):
     """A message with its bytes from the CRC on. `append_time` overrides its timestamp when its wrapper says so."""
 
     offset: int
@@ -128,17 +128,17 @@ def read_messages(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
         raise batch.at(thrown) from None
 
 
-def _whole(batch: FileRecordBatch) -> Message:
+def _whole(batch: FileRecordBatch) -> DumpedMessage:
     size = batch.size - LENGTH_OVERHEAD
     if size > MAX_RECORD_BYTES:
         raise out_of_memory(f"a message may have {MAX_RECORD_BYTES} bytes, this one has {size}")
-    return Message(batch.offset, batch.window.get(batch.position + LENGTH_OVERHEAD, size))
+    return DumpedMessage(batch.offset, batch.window.get(batch.position + LENGTH_OVERHEAD, size))
 
 
 def _unwrapped(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
-    held: list[Message] | None = []
+    held: list[DumpedMessage] | None = []
     held_bytes = 0
-    last: Message | None = None
+    last: DumpedMessage | None = None
     for last in _inner(batch):
         if held is not None:
             held.append(last)
@@ -170,7 +170,7 @@ def _base_offset(batch: FileRecordBatch, last_inner_offset: int) -> int:
     return int64(batch.offset - last_inner_offset)
 
 
-def _inner(batch: FileRecordBatch) -> Iterator[Message]:
+def _inner(batch: FileRecordBatch) -> Iterator[DumpedMessage]:
     """The messages inside, with their offsets as written."""
     codec = batch.compression
     if codec is CompressionType.ZSTD:
@@ -211,7 +211,7 @@ def _value_place(batch: FileRecordBatch) -> tuple[int, int]:
     return batch.position + LENGTH_OVERHEAD + position + 4, size
 
 
-def _next_message(stream: Stream) -> Message | None:
+def _next_message(stream: Stream) -> DumpedMessage | None:
     head = stream.read(LENGTH_OVERHEAD)
     if len(head) < LENGTH_OVERHEAD:
         return None
@@ -223,4 +223,4 @@ def _next_message(stream: Stream) -> Message | None:
             f"a message has at least {_MIN_RECORD_BYTES} bytes, an inner one claims {size}",
         )
     data = read_held(stream, size, "a message")
-    return Message(offset, data) if len(data) == size else None
+    return DumpedMessage(offset, data) if len(data) == size else None

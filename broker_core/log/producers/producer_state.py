@@ -99,7 +99,7 @@ class ProducerStateEntry:
             self.producer_epoch = epoch
 
 
-class Verification(NamedTuple):
+class VerificationStateEntry(NamedTuple):
     """A producer's transaction that the coordinator is asked about (`VerificationStateEntry`, KIP-890): while its
     number, the guard, is known here, the answer holds.
     """
@@ -136,7 +136,7 @@ class ProducerStateManager:
         # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
         self._hash_table_size = _MIN_HASH_TABLE_SIZE
         self._snapshot_offsets = self._list_snapshots()
-        self._verifications: dict[int, Verification] = {}
+        self._verifications: dict[int, VerificationStateEntry] = {}
         self._next_guard = 1
 
     @property
@@ -213,7 +213,7 @@ class ProducerStateManager:
             return None
         known = self._verifications.get(producer_id)
         if known is None or known.producer_epoch < producer_epoch:
-            known = Verification(self._next_guard, producer_epoch, sequence)
+            known = VerificationStateEntry(self._next_guard, producer_epoch, sequence)
             self._next_guard += 1
         elif known.producer_epoch == producer_epoch and sequence < known.lowest_sequence:
             known = known._replace(lowest_sequence=sequence)

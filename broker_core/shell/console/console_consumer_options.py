@@ -15,6 +15,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
+    TerseException,
     UsageError,
     check_help,
     key_values,
@@ -62,10 +63,6 @@ OPTIONS = (
 RESETS: Mapping[str, int | None] = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
 
 
-class Complaint(Exception):
-    """A message that ends the tool, without its table of options."""
-
-
 class Plan(NamedTuple):
     """What is to be read: a partition, or all of the topics of these names.
 
@@ -98,7 +95,7 @@ class Properties(NamedTuple):
 
 
 def properties_of(process: Process, options: ParsedOptions, random_group: str) -> Properties:
-    """Checks the options in the tool's order. Raises UsageError, OptionError, Complaint and JavaException."""
+    """Checks the options in the tool's order. Raises UsageError, OptionError, TerseException and JavaException."""
     check_help(options, "This tool helps to read data from Kafka topics and outputs it to standard output.")
     _check_required(options)
     from_file = {}
@@ -198,7 +195,7 @@ def _consumer_properties(
     if reset is None:
         consumer["auto.offset.reset"] = "earliest" if "from-beginning" in options else "latest"
     elif "from-beginning" in options and reset != "earliest":
-        raise Complaint(
+        raise TerseException(
             f"Can't simultaneously specify --from-beginning and 'auto.offset.reset={reset}', please remove one option"
         )
     consumer.setdefault("client.id", "console-consumer")

@@ -126,8 +126,8 @@ def key_values(given: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in (text.partition("=") for text in given)}
 
 
-class Complaint(Exception):
-    """A message that ends a tool, without more ado."""
+class TerseException(Exception):
+    """A message that ends a tool and is printed alone (Kafka: `TerseException`)."""
 
 
 class UsageError(Exception):

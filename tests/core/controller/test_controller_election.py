@@ -6,7 +6,7 @@ from broker_core.config_defs import ConfigException, topic_value, validate_topic
 from broker_core.controller import election
 from broker_core.controller.admin import collides, validate_topic_name
 from broker_core.controller.assignment import assign_replicas, rack_alternated
-from broker_core.controller.election import Choice
+from broker_core.controller.election import ElectionResult
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.controller.partition_state_machine import VALID_PREVIOUS_STATES as PARTITION_TABLE
 from broker_core.controller.partition_state_machine import PartitionState
@@ -17,32 +17,32 @@ from broker_core.sim.rng import Stream
 
 
 def test_offline_election_follows_the_assignment_and_not_the_isr() -> None:
-    assert election.offline((1, 2, 3), (3, 2), {2, 3}, False) == Choice(2, (3, 2))
+    assert election.offline((1, 2, 3), (3, 2), {2, 3}, False) == ElectionResult(2, (3, 2))
 
 
 def test_offline_election_keeps_only_live_members_in_the_isr() -> None:
-    assert election.offline((1, 2, 3), (1, 3, 2), {2, 3}, False) == Choice(2, (3, 2))
+    assert election.offline((1, 2, 3), (1, 3, 2), {2, 3}, False) == ElectionResult(2, (3, 2))
 
 
 def test_without_a_live_member_of_the_isr_nobody_leads_unless_losing_records_is_allowed() -> None:
     assert election.offline((1, 2, 3), (1,), {2, 3}, False) is None
-    assert election.offline((1, 2, 3), (1,), {2, 3}, True) == Choice(2, (2,), unclean=True)
+    assert election.offline((1, 2, 3), (1,), {2, 3}, True) == ElectionResult(2, (2,), unclean=True)
     assert election.offline((1, 2, 3), (1,), set(), True) is None
 
 
 def test_preferred_election_knows_one_candidate() -> None:
-    assert election.preferred((1, 2), (2, 1), {1, 2}) == Choice(1, (2, 1))
+    assert election.preferred((1, 2), (2, 1), {1, 2}) == ElectionResult(1, (2, 1))
     assert election.preferred((1, 2), (2,), {1, 2}) is None
     assert election.preferred((1, 2), (2, 1), {2}) is None
 
 
 def test_controlled_shutdown_takes_the_stopping_broker_out_of_the_isr() -> None:
-    assert election.controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 2, 3}, {1}) == Choice(2, (2, 3))
+    assert election.controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 2, 3}, {1}) == ElectionResult(2, (2, 3))
     assert election.controlled_shutdown((1, 2), (1,), {1, 2}, {1}) is None
 
 
 def test_reassignment_elects_among_the_targets() -> None:
-    assert election.reassign((4, 5), (1, 2, 5), {1, 2, 4, 5}) == Choice(5, (1, 2, 5))
+    assert election.reassign((4, 5), (1, 2, 5), {1, 2, 4, 5}) == ElectionResult(5, (1, 2, 5))
 
 
 # The expected assignments were made by AdminUtils of Kafka 3.9.

@@ -15,7 +15,7 @@ from broker_core.records.record import (
     record_parts,
     skim,
 )
-from broker_core.records.record_runs import Run, read_records, stretches, summarize
+from broker_core.records.record_runs import RecordRun, read_records, stretches, summarize
 
 _NUMBERS = st.sampled_from([0, 1, 63, 64, -1, -64, -65, 8191, 8192, -8192, 2**20, -(2**40), 2**62])
 
@@ -109,8 +109,8 @@ def test_a_batch_of_like_records_is_a_few_runs() -> None:
     """Offset deltas take a second byte from 64 on: that is where the first run ends."""
     body = b"".join(record(number // 4, number, b"key-%04d" % number, bytes(100)) for number in range(150))
     runs = list(stretches(body, 150))
-    assert all(isinstance(run, Run) for run in runs)
-    assert [run.record_count for run in runs if isinstance(run, Run)] == [64, 86]
+    assert all(isinstance(run, RecordRun) for run in runs)
+    assert [run.record_count for run in runs if isinstance(run, RecordRun)] == [64, 86]
 
 
 def test_lengths_count_unless_records_are_skimmed() -> None:

@@ -17,8 +17,8 @@ from broker_core.shell.java.errors import (
     EXECUTION_EXCEPTION,
     HELP,
     VERSION,
-    Complaint,
     JavaException,
+    TerseException,
     UsageError,
     check_help,
     check_invalid,
@@ -106,7 +106,7 @@ class Entity(NamedTuple):
 
     @property
     def resource(self) -> ConfigResource:
-        """As requests name it. Raises Complaint, JavaException."""
+        """As requests name it. Raises TerseException, JavaException."""
         name = self.name or ""
         if self.type == "topics":
             try:
@@ -125,7 +125,7 @@ class Entity(NamedTuple):
 
 def _check_broker_id(kind: str, name: str) -> None:
     if name and not is_int(name):
-        raise Complaint(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
+        raise TerseException(f"The entity name for {kind} must be a valid integer broker id, but it is: {name}")
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -153,7 +153,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except OptionError as error:
         process.err(error.message)
         return 1
-    except Complaint as error:
+    except TerseException as error:
         process.err(str(error))
         return 1
     except JavaException as error:
@@ -177,25 +177,27 @@ def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
     types = options.values("entity-type") + list(flags.values())
     twice = [each for at, each in enumerate(types) if each in types[:at]]
     if twice:
-        raise Complaint(f"Duplicate entity type(s) specified: {','.join(twice)}")
+        raise TerseException(f"Duplicate entity type(s) specified: {','.join(twice)}")
     for each in types:
         if each not in TYPES:
-            raise Complaint(
+            raise TerseException(
                 f"Invalid entity type {each}, the entity type must be one of {', '.join(TYPES)} with a "
                 "--bootstrap-server or --bootstrap-controller argument"
             )
     if not types:
-        raise Complaint("At least one entity type must be specified")
+        raise TerseException("At least one entity type must be specified")
     if len(types) > 1 and set(types) != {"users", "clients"}:
-        raise Complaint("Only 'users' and 'clients' entity types may be specified together")
+        raise TerseException("Only 'users' and 'clients' entity types may be specified together")
     if flags and any(each in options for each in ("entity-name", "entity-type", "entity-default")):
-        raise Complaint("--entity-{type,name,default} should not be used in conjunction with specific entity flags")
+        raise TerseException(
+            "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
+        )
     names = _names(options, arguments)
     _check_names(types[0], names)
     if "alter" in options:
         _check_alter(options, types, names)
     elif types[0] == "broker-loggers" and not any(names):
-        raise Complaint("an entity name must be specified with --describe of broker-loggers")
+        raise TerseException("an entity name must be specified with --describe of broker-loggers")
     return Entity(types[0], names[0] if names else None, tuple(types), tuple(names))
 
 
@@ -204,7 +206,7 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
         if kind in ("brokers", "broker-loggers"):
             _check_broker_id(kind, name)
         elif kind == "ips" and not is_address(name):
-            raise Complaint(f"The entity name for ips must be a valid IP or resolvable host, but it is: {name}")
+            raise TerseException(f"The entity name for ips must be a valid IP or resolvable host, but it is: {name}")
 
 
 def _no_client_metrics(entity: Entity) -> tuple[Errors, str]:
@@ -230,19 +232,19 @@ def _names(options: ParsedOptions, arguments: list[str]) -> list[str]:
 def _check_alter(options: ParsedOptions, types: list[str], names: list[str]) -> None:
     if {"users", "clients", "brokers", "ips"} & set(types):
         if not names:
-            raise Complaint(
+            raise TerseException(
                 "an entity-name or default entity must be specified with --alter of users, clients, brokers or ips"
             )
     elif not any(names):
-        raise Complaint(f"an entity name must be specified with --alter of {','.join(types)}")
+        raise TerseException(f"an entity name must be specified with --alter of {','.join(types)}")
     if "add-config" in options and "add-config-file" in options:
-        raise Complaint("Only one of --add-config or --add-config-file must be specified")
+        raise TerseException("Only one of --add-config or --add-config-file must be specified")
     if not any(each in options for each in ("add-config", "add-config-file", "delete-config")):
-        raise Complaint(
+        raise TerseException(
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter"
         )
     if not {"users", "clients"} & set(types) and len(names) != len(types):
-        raise Complaint("An entity name must be specified for every entity type")
+        raise TerseException("An entity name must be specified for every entity type")
 
 
 def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:
@@ -254,13 +256,13 @@ def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:
     if text is not None:
         pairs = [re.split(r"\s*=\s*" + _BRACKETED, pair) for pair in _split(text)]
         if any(len(pair) != 2 for pair in pairs):
-            raise Complaint(
+            raise TerseException(
                 'requirement failed: Invalid entity config: all configs to be added must be in the format "key=val".'
             )
         added |= {key.strip(): re.sub(r"[\[\]]", "", value).strip() for key, value in pairs}
     for key in added:
         if _KEY.fullmatch(key) is None:
-            raise Complaint(f"Invalid character found for config key: {key}")
+            raise TerseException(f"Invalid character found for config key: {key}")
     if "message.format.version" in added:
         process.out(FORMAT_WARNING.format(added["message.format.version"]))
     return {key: added[key] for key in hash_map_order(list(added))}
@@ -361,7 +363,7 @@ def _alter_resource(process: Process, entity: Entity, added: dict[str, str], del
     is_loggers = entity.type == "broker-loggers"
     unknown = [name for name in [*deleted, *(added if is_loggers else ())] if name not in now]
     if unknown:
-        raise Complaint(f"Invalid {'broker logger' if is_loggers else 'config'}(s): {','.join(unknown)}")
+        raise TerseException(f"Invalid {'broker logger' if is_loggers else 'config'}(s): {','.join(unknown)}")
     if entity.type == "brokers":
         yield from _alter_broker(process, entity.resource, now, added, deleted)
     else:
@@ -393,7 +395,7 @@ def _alter_broker(
     wanted = {name: value for name, value in wanted.items() if name not in deleted}
     secret = [name for name, value in wanted.items() if value is None]
     if secret:
-        raise Complaint(
+        raise TerseException(
             f"All sensitive broker config entries must be specified for --alter, missing entries: {scala_set(secret)}"
         )
     body = AlterConfigsRequest(((resource, tuple((name, value or "") for name, value in wanted.items())),))

@@ -10,7 +10,7 @@ from broker_core.config_defs.java_text import hash_map_order, java_double, strin
 from broker_core.errors import Errors
 from broker_core.shell.admin.requests import Asking, ask_any, ask_controller
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import EXECUTION_EXCEPTION, Complaint, JavaException
+from broker_core.shell.java.errors import EXECUTION_EXCEPTION, JavaException, TerseException
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -108,7 +108,7 @@ def _describe_credentials(process: Process, users: tuple[str, ...] | None) -> As
 def alter(
     process: Process, types: Sequence[str], names: Sequence[str], added: dict[str, str], deleted: Sequence[str]
 ) -> Asking[None]:
-    """Changes quotas, or the credentials of a user. Raises Complaint, JavaException."""
+    """Changes quotas, or the credentials of a user. Raises TerseException, JavaException."""
     if types[0] == "ips":
         _check_addresses([*added, *deleted])
     elif len(types) == 2 or types[0] == "clients":
@@ -123,7 +123,7 @@ def alter(
 
 def _check_addresses(names: Sequence[str]) -> None:
     if unknown := [name for name in names if name not in ADDRESS_QUOTAS]:
-        raise Complaint(
+        raise TerseException(
             "Only connection quota configs can be added for 'ips' using --bootstrap-server. Unexpected config names: "
             + ",".join(unknown)
         )
@@ -134,7 +134,7 @@ def _check_clients(added: dict[str, str], deleted: Sequence[str]) -> None:
         unknown = [name for name in names if name not in CLIENT_QUOTAS]
         if unknown:
             unknown.sort(key=lambda name: name in _NUMBERS)
-            raise Complaint(
+            raise TerseException(
                 f"Only quota configs can be {verb} for 'clients' using --bootstrap-server. Unexpected config names: "
                 f"{shape}({', '.join(unknown)})"
             )
@@ -144,18 +144,18 @@ def _check_users(names: Sequence[str], added: dict[str, str], deleted: Sequence[
     for given, shape, verb in ((added, "Set", "added"), (deleted, "ArrayBuffer", "deleted")):
         unknown = [name for name in given if name not in CLIENT_QUOTAS and name not in _NUMBERS]
         if unknown:
-            raise Complaint(
+            raise TerseException(
                 f"Only quota and SCRAM credential configs can be {verb} for 'users' using --bootstrap-server. "
                 f"Unexpected config names: {shape}({', '.join(unknown)})"
             )
     credentials = [name for name in (*added, *deleted) if name in _NUMBERS]
     if credentials and "" in names:
-        raise Complaint(
+        raise TerseException(
             "The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using "
             "--bootstrap-server."
         )
     if credentials and len(credentials) < len(added) + len(deleted):
-        raise Complaint(
+        raise TerseException(
             "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server."
         )
 
@@ -164,14 +164,14 @@ def _alter_quotas(
     process: Process, types: Sequence[str], names: Sequence[str], added: dict[str, str], deleted: Sequence[str]
 ) -> Asking[None]:
     if len(types) != len(names):
-        raise Complaint("An entity name must be specified for every entity type")
+        raise TerseException("An entity name must be specified for every entity type")
     now = {key for _, values in (yield from _quotas(process, types, names)) for key, _ in values}
     if unknown := [name for name in deleted if name not in now]:
-        raise Complaint(f"Invalid config(s): {','.join(unknown)}")
+        raise TerseException(f"Invalid config(s): {','.join(unknown)}")
     ops: list[tuple[str, float | None]] = []
     for key, text in added.items():
         if _DOUBLE.fullmatch(text) is None:
-            raise Complaint(f"Cannot parse quota configuration value for {key}: {text}")
+            raise TerseException(f"Cannot parse quota configuration value for {key}: {text}")
         ops.append((key, float(text.rstrip("fFdD"))))
     ops += [(key, None) for key in deleted]
     entity = tuple((KINDS[type_], name or None) for type_, name in zip(types, names, strict=True))
@@ -199,12 +199,14 @@ def _upsertion(process: Process, user: str, mechanism: str, text: str) -> ScramU
     """The password never leaves the tool: what does is salted, and made costly to guess (RFC 5802)."""
     found = _CREDENTIAL.fullmatch(text)
     if found is None:
-        raise Complaint(f"Invalid credential property {mechanism.replace('-', '_')}={text}")
+        raise TerseException(f"Invalid credential property {mechanism.replace('-', '_')}={text}")
     iterations = int(found[1] or -1)
     if iterations == -1:
         iterations = MIN_ITERATIONS
     if iterations < MIN_ITERATIONS:
-        raise Complaint(f"Iterations {iterations} is less than the minimum {MIN_ITERATIONS} required for {mechanism}")
+        raise TerseException(
+            f"Iterations {iterations} is less than the minimum {MIN_ITERATIONS} required for {mechanism}"
+        )
     password = found[2].encode()
     if not password:
         raise JavaException.in_future(Errors.UNACCEPTABLE_CREDENTIAL, "Password must not be empty")

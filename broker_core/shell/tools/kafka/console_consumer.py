@@ -13,14 +13,22 @@ from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin.admin_client import CONFIG_EXCEPTION, bad_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, metadata
-from broker_core.shell.console.console_consumer_options import OPTIONS, Complaint, Plan, plan_of, properties_of
+from broker_core.shell.console.console_consumer_options import OPTIONS, Plan, plan_of, properties_of
 from broker_core.shell.console.console_formatters import MessageFormatter
 from broker_core.shell.console.console_unreadable import Unreadable
 from broker_core.shell.grammar.parser import OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.consumer_config import NotConstructed
-from broker_core.shell.java.errors import ERRORS_PACKAGE, JavaException, UsageError, error_class, log_error, print_usage
+from broker_core.shell.java.errors import (
+    ERRORS_PACKAGE,
+    JavaException,
+    TerseException,
+    UsageError,
+    error_class,
+    log_error,
+    print_usage,
+)
 from broker_core.shell.tools.kafka.console_group import GroupReader, NewProtocolReader
 from broker_core.wire.messages import (
     FetchPartition,
@@ -60,7 +68,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         properties = properties_of(process, options, random_group)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except Complaint as complaint:
+    except TerseException as complaint:
         process.err(str(complaint))
         return 1
     except (OptionError, JavaException) as error:

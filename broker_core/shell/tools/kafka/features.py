@@ -14,7 +14,7 @@ from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
-from broker_core.shell.java.errors import Complaint, JavaException, load_properties
+from broker_core.shell.java.errors import JavaException, TerseException, load_properties
 
 _METADATA = Option("metadata", "The version of the metadata, such as 3.3-IV3.", "METADATA")
 _LEVEL = Option("feature", "A feature and its level, such as metadata.version=5.", "FEATURE", repeats=True)
@@ -81,7 +81,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from metadata(process, (), "describeFeatures" if command == "describe" else "updateFeatures")
     except BadArguments as error:
         return complain(process, _TOOL, error)
-    except (JavaException, Complaint) as error:
+    except (JavaException, TerseException) as error:
         process.err(str(error))
         return 1
     if not updates:
@@ -96,7 +96,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
-    """The features that are named, with their levels. Raises Complaint."""
+    """The features that are named, with their levels. Raises TerseException."""
     updates: dict[str, int] = {}
     version = options.values("metadata")
     if version:
@@ -104,16 +104,16 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
     for text in options.values("feature"):
         feature, level = (text, 0) if command == "disable" else _name_and_level(text)
         if feature in updates:
-            raise Complaint(f"Feature {feature} was specified more than once.")
+            raise TerseException(f"Feature {feature} was specified more than once.")
         if level < 0:
-            raise Complaint("Cannot specify a negative version level.")
+            raise TerseException("Cannot specify a negative version level.")
         if level == 0 and command == "upgrade":
-            raise Complaint(
+            raise TerseException(
                 "The downgradeType flag should be set to SAFE or UNSAFE when the provided maxVersionLevel:0 is < 1."
             )
         updates[feature] = level
     if not updates:
-        raise Complaint(f"You must specify at least one feature to {command}")
+        raise TerseException(f"You must specify at least one feature to {command}")
     return updates
 
 
@@ -122,7 +122,7 @@ def _level_of(version: str) -> int:
     levels = {name: level for level, name in enumerate(_SUPPORTED, _FIRST_LEVEL)}
     levels |= {name.partition("-")[0]: level for name, level in levels.items()}
     if version not in levels:
-        raise Complaint(
+        raise TerseException(
             f"Unsupported metadata.version {version}. Supported metadata.version are {', '.join(_SUPPORTED)}"
         )
     return levels[version]
@@ -131,10 +131,10 @@ def _level_of(version: str) -> int:
 def _name_and_level(text: str) -> tuple[str, int]:
     name, equals, level = text.partition("=")
     if not equals:
-        raise Complaint(f"Can't parse feature=level string {text}: equals sign not found.")
+        raise TerseException(f"Can't parse feature=level string {text}: equals sign not found.")
     number = parse_integer(level, 16)
     if number is None:
-        raise Complaint(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
+        raise TerseException(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
     return name, number
 
 

@@ -16,6 +16,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
+    TerseException,
     UsageError,
     check_help,
     is_int,
@@ -52,10 +53,6 @@ OPTIONS = (
 Filter = Callable[[str, int], bool]
 
 
-class Terse(Exception):
-    """A message that ends the tool (`TerseException`)."""
-
-
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
@@ -66,14 +63,14 @@ def _run(process: Process, arguments: list[str]) -> Running:
             raise UsageError("Error while validating the bootstrap address")
         check_address(servers)
         if "topic-partitions" in options and ("topic" in options or "partitions" in options):
-            raise Terse("--topic-partitions cannot be used with --topic or --partitions")
+            raise TerseException("--topic-partitions cannot be used with --topic or --partitions")
         wanted = _filter(options)
         timestamp = _timestamp("latest" if "time" not in options else options.value("time") or "")
         open_admin_client(process, options)
         yield from _print_offsets(process, options, wanted, timestamp)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except Terse as error:
+    except TerseException as error:
         process.err(f"Error occurred: {error}")
         return 1
     except OptionError as error:
@@ -84,11 +81,11 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _parse(options: ParsedOptions, arguments: list[str]) -> None:
-    """Raises Terse for arguments that are none."""
+    """Raises TerseException for arguments that are none."""
     try:
         options.parse(arguments)
     except OptionError as error:
-        raise Terse(error.message) from None
+        raise TerseException(error.message) from None
 
 
 def _failed(process: Process, error: JavaException) -> int:
@@ -103,7 +100,7 @@ def _timestamp(text: str) -> int:
         return NAMED_TIMES[text]
     timestamp_ms = parse_integer(text, 64)
     if timestamp_ms is None:
-        raise Terse(
+        raise TerseException(
             f"Malformed time argument {text}. Please use -1 or latest / -2 or earliest / -3 or max-timestamp / "
             "-4 or earliest-local / -5 or latest-tiered, or a specified long format timestamp"
         )
@@ -126,7 +123,9 @@ def _filter(options: ParsedOptions) -> Filter:
 def _numbers(text: str) -> list[int]:
     words = [word for word in split(text, ",") if text]
     if not all(map(is_int, words)):
-        raise Terse("--partitions expects a comma separated list of numeric partition ids, but received: " + text)
+        raise TerseException(
+            "--partitions expects a comma separated list of numeric partition ids, but received: " + text
+        )
     return [parse_int(word) for word in words]
 
 
@@ -160,7 +159,7 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
         and not ("exclude-internal-topics" in options and topic_of(row[0]) in INTERNAL_TOPICS)
     ]
     if not rows:
-        raise Terse("Could not match any topic-partitions with the specified filters")
+        raise TerseException("Could not match any topic-partitions with the specified filters")
     offsets = yield from _offsets(process, [row[0] for row in rows], timestamp)
     for partition, *_ in rows:
         answer = offsets[partition]

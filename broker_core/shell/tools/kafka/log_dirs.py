@@ -16,6 +16,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
+    TerseException,
     UsageError,
     check_help,
     check_required,
@@ -35,10 +36,6 @@ OPTIONS = (
 )
 
 
-class Terse(Exception):
-    """A message that ends the tool (`TerseException`)."""
-
-
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
@@ -56,7 +53,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         return _failed(process, JavaException.option(error))
     except JavaException as error:
         return _failed(process, error)
-    except Terse as error:
+    except TerseException as error:
         process.err(str(error))
         return 1
     process.out(f"Received log directory information from brokers {','.join(map(str, brokers))}")
@@ -78,7 +75,7 @@ def _brokers(process: Process, text: str) -> Asking[list[int]]:
     live = sorted(known.brokers)
     absent = sorted(set(wanted) - set(live))
     if absent:
-        raise Terse(
+        raise TerseException(
             f"ERROR: The given brokers do not exist from --broker-list: {','.join(map(str, absent))}. "
             f"Current existent brokers: {','.join(map(str, live))}"
         )

@@ -34,6 +34,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
+    TerseException,
     UsageError,
     check_help,
     check_required,
@@ -108,10 +109,6 @@ OPTIONS = (
 )
 
 
-class Terse(Exception):
-    """A message that ends the tool (`TerseReassignmentFailureException`)."""
-
-
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
@@ -125,7 +122,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         open_admin_client(process, options)
         yield from _ACTIONS[action](process, options)
-    except Terse as error:
+    except TerseException as error:
         return _said(process, str(error))
     except OptionError as error:
         return _failed(process, JavaException.option(error))
@@ -225,7 +222,7 @@ def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
     proposed, log_dirs = plan_to_execute(text)
     ongoing = yield from _ongoing(process)
     if ongoing and "additional" not in options:
-        raise Terse(ONGOING)
+        raise TerseException(ONGOING)
     yield from _check_brokers(process, proposed)
     current = yield from _replicas_of(process, list(proposed))
     _said(process, f"Current partition replica assignment\n\n{as_json(current)}\n")
@@ -238,7 +235,7 @@ def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
         yield from _throttle_log_dirs(process, sorted({broker for _, broker in log_dirs}), log_dir_throttle)
     failed = yield from _alter(process, proposed)
     if failed:
-        raise Terse("\n".join(["Error reassigning partition(s):", *failed]))
+        raise TerseException("\n".join(["Error reassigning partition(s):", *failed]))
     process.out(f"Successfully started partition reassignment{_plural(proposed)} for {_named(proposed)}")
     _check_log_dirs(process, log_dirs)
 
@@ -362,7 +359,7 @@ def _cancel(process: Process, options: ParsedOptions) -> Asking[None]:
         failed = yield from _alter(process, dict.fromkeys(moving))
         if failed:
             many = "" if len(failed) == 1 else "s"
-            raise Terse("\n".join([f"Error cancelling partition reassignment{many} for:", *failed]))
+            raise TerseException("\n".join([f"Error cancelling partition reassignment{many} for:", *failed]))
         process.out(f"Successfully cancelled partition reassignment{_plural(moving)} for: {_named(moving)}")
     else:
         process.out("None of the specified partition reassignments are active.")

@@ -15,8 +15,8 @@ from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions,
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running
 from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
-    Complaint,
     JavaException,
+    TerseException,
     UsageError,
     check_required,
     key_values,
@@ -73,7 +73,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from _read(process, options)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
-    except Complaint as complaint:
+    except TerseException as complaint:
         process.err(str(complaint))
         return 1
     except (JavaException, OptionError) as error:
@@ -113,12 +113,12 @@ def _today(options: ParsedOptions) -> str:
 
 
 def _read(process: Process, options: ParsedOptions) -> Asking[None]:
-    """Prints records until it has enough. Raises Complaint, UsageError and JavaException when it cannot go on."""
+    """Prints records until it has enough. Raises TerseException, UsageError and JavaException when it cannot go on."""
     partition = options.partition(default=0)
     broker_id = yield from _replica(process, partition, _or(options.integer("replica"), _LEADER))
     offset = _or(options.integer("offset"), EARLIEST_TIMESTAMP)
     if offset < EARLIEST_TIMESTAMP:
-        raise Complaint(f"Invalid starting offset: {offset}")
+        raise TerseException(f"Invalid starting offset: {offset}")
     formatter = formatter_of(process, _formatter(options), key_values(options.values("property")))
     if offset < 0:
         offset = (yield from list_offsets(process, [partition], offset))[partition]
@@ -155,24 +155,24 @@ def _print(
 
 
 def _replica(process: Process, partition: str, replica: int) -> Asking[int]:
-    """The broker to read from. Raises Complaint where there is none."""
+    """The broker to read from. Raises TerseException where there is none."""
     topic, number = TopicPartition.parse(partition)
     known = yield from metadata(process, (topic,), "metadata")
     rows = {row[0]: row for row in known.partitions}
     if not rows:
-        raise Complaint(f"Error: no valid topic metadata for topic: {topic}")
+        raise TerseException(f"Error: no valid topic metadata for topic: {topic}")
     if partition not in rows:
-        raise Complaint(f"Error: partition {number} does not exist for topic {topic}")
+        raise TerseException(f"Error: partition {number} does not exist for topic {topic}")
     _, leader, _, replicas, *_ = rows[partition]
     if replica == _LEADER:
         if leader < 0:
-            raise Complaint(
+            raise TerseException(
                 f"Error: user specifies to fetch from leader for partition ({topic}, {number}) which has not been "
                 "elected yet"
             )
         return leader
     if replica not in replicas:
-        raise Complaint(f"Error: replica {replica} does not exist for partition ({topic}, {number})")
+        raise TerseException(f"Error: replica {replica} does not exist for partition ({topic}, {number})")
     return replica
 
 

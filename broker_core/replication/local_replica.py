@@ -49,7 +49,7 @@ class Role(StrEnum):
     FOLLOWER = "follower"
 
 
-class ReplicaState:
+class LocalReplica:
     """One replica of one partition on one broker. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated
     microseconds. Whatever it is beyond its log changes in the `apply` functions below.
     """
@@ -159,7 +159,7 @@ class ReplicaState:
 
 @applies(ReplicaBecameLeader)
 def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     partition.become(Role.LEADER, partition.broker_id)
     partition.leader_epoch = event.leader_epoch
     partition.leader_epoch_start_offset = event.leader_epoch_start_offset
@@ -179,7 +179,7 @@ def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -
 
 @applies(ReplicaBecameFollower)
 def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     partition.become(Role.FOLLOWER, event.leader)
     partition.leader_epoch = event.leader_epoch
     partition.leader_epoch_start_offset = -1
@@ -191,7 +191,7 @@ def _became_follower(subjects: Subjects, event: ReplicaBecameFollower, at_us: in
 
 @applies(ReplicaWentOffline)
 def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     partition.become(Role.OFFLINE, -1)
     partition.leader_epoch_start_offset = -1
     partition.isr_state = CommittedIsr(())
@@ -200,7 +200,7 @@ def _went_offline(subjects: Subjects, event: ReplicaWentOffline, at_us: int) -> 
 
 @applies(HighWatermarkAdvanced, HighWatermarkLowered)
 def _high_watermark(subjects: Subjects, event: HighWatermarkAdvanced | HighWatermarkLowered, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     partition.high_watermark = event.to_offset
     partition.log.high_watermark_moved(event.to_offset)
 
@@ -212,7 +212,7 @@ def _first_unstable_offset(subjects: Subjects, event: FirstUnstableOffsetChanged
 
 @applies(RemoteReplicaUpdated)
 def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     remote = partition.remotes[broker_id_of(event.follower)]
     remote.log_end_offset = event.log_end_offset
     remote.last_caught_up_us = event.last_caught_up_us
@@ -222,7 +222,7 @@ def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int)
 
 @applies(IsrChangeProposed)
 def _isr_proposed(subjects: Subjects, event: IsrChangeProposed, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     isr = partition.isr_state.isr
     added = [broker_id for broker_id in event.isr if broker_id not in isr]
     if added:
@@ -233,7 +233,7 @@ def _isr_proposed(subjects: Subjects, event: IsrChangeProposed, at_us: int) -> N
 
 @applies(IsrShrunk, IsrExpanded)
 def _isr_changed(subjects: Subjects, event: IsrShrunk | IsrExpanded, at_us: int) -> None:
-    partition: ReplicaState = subjects[event.replica]
+    partition: LocalReplica = subjects[event.replica]
     partition.isr_state = CommittedIsr(event.to_isr)
     partition.partition_epoch = event.partition_epoch
 
