@@ -152,7 +152,7 @@ class LabPage:
 
     def speed(self, rate: float) -> None:
         """Moves the slider."""
-        slider = self.page.get_by_role("slider", name="Speed, logarithmic")
+        slider = self.page.get_by_role("slider", name="Speed (logarithmic)")
         text = f"{rate:g}×" if rate >= 1 else f"1/{round(1 / rate)}×"
         place = math.log(rate / SLOWEST) / math.log(FASTEST / SLOWEST)
         slider.fill(f"{round(place / SLIDER_STEP) * SLIDER_STEP:g}")

@@ -32,7 +32,7 @@ def test_a_client_joins_and_is_seen(with_topic: Page) -> None:
     waits = page.locator("hw-stage-bar .inv")
     expect(waits).not_to_contain_text("clock")
     page.keyboard.press("Space")
-    expect(waits).to_contain_text("clients wait: their clocks run on")
+    expect(waits).to_contain_text("clients are waiting: their clocks continue")
     page.keyboard.press("Space")
     expect(waits).not_to_contain_text("clock")
     producer.close()

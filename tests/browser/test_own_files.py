@@ -26,7 +26,7 @@ def own(page: Page, lab_server: LabServer) -> Iterator[Page]:
     page.on("pageerror", lambda error: wrong.append(error.message))
     page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     sign_in(page, lab_server)
-    page.get_by_role("link", name="inspect log segments").click()
+    page.get_by_role("link", name="Inspect your own log segments").click()
     expect(page.get_by_role("heading", name="Inspect files")).to_be_visible()
     expect(page.get_by_text("Your files stay on this machine.")).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -52,7 +52,7 @@ def rows(page: Page) -> Locator:
 
 def test_a_partition_of_a_real_broker(own: Page) -> None:
     give(own, *TRANSACTIONS.iterdir())
-    expect(own.get_by_text("No rule is broken.")).to_be_visible()
+    expect(own.get_by_text("No faults found.")).to_be_visible()
     expect(own.locator(".sums")).to_contain_text("13 batches")
     expect(own.locator(".sums")).to_contain_text("0–21")
     expect(rows(own)).to_have_count(13)
@@ -86,12 +86,12 @@ def test_faults_are_listed_and_lead_to_their_place(own: Page, tmp_path: Path) ->
     letter.write_text("Dear broker")
     give(own, torn, TRANSACTIONS / "00000000000000000022.index", letter)
     faults = own.locator(".faults li")
-    expect(faults.filter(has_text="wrong CRC")).to_contain_text("@166")
-    expect(faults.filter(has_text="torn tail")).to_contain_text("A recovering broker cuts it off.")
-    expect(faults.filter(has_text="foreign file")).to_contain_text("letter.txt")
-    faults.filter(has_text="wrong CRC").get_by_role("button").click()
+    expect(faults.filter(has_text="CRC mismatch")).to_contain_text("@166")
+    expect(faults.filter(has_text="incomplete tail")).to_contain_text("Recovery truncates it.")
+    expect(faults.filter(has_text="unknown file")).to_contain_text("letter.txt")
+    faults.filter(has_text="CRC mismatch").get_by_role("button").click()
     expect(own.locator(".grid .line.on")).to_contain_text("25–27")
-    expect(own.locator("hw-own-batch .message.bad")).to_contain_text("The checksum stored is")
+    expect(own.locator("hw-own-batch .message.bad")).to_contain_text("Stored checksum")
 
 
 def test_files_are_dropped(own: Page) -> None:
@@ -181,6 +181,6 @@ def test_a_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browse
         own.wait_for_timeout(50)
     most = max(most, anonymous_bytes(browser))
     expect(own.locator(".sums")).to_contain_text(re.compile(rf"{str(count)[0]}\D{str(count)[1:]} batches"))
-    expect(own.get_by_text("No rule is broken.")).to_be_visible()
+    expect(own.get_by_text("No faults found.")).to_be_visible()
     print(f"grew by {(most - before) / MIB:.0f} MiB")
     assert most - before < MAX_GROWTH

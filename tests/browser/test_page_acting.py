@@ -32,15 +32,15 @@ def test_a_topic_and_records_by_the_forms(lab: Page) -> None:
 
 def test_a_producer_is_opened_with_its_settings_and_sends_from_then_on(with_topic: Page) -> None:
     page = with_topic
-    page.get_by_role("button", name="With settings").click()
+    page.get_by_role("button", name="More settings").click()
     form = page.get_by_role("dialog")
     form.get_by_label("linger.ms").fill("30")
     form.get_by_label("compression.type").select_option("lz4")
     form.get_by_label("acks", exact=False).first.select_option("1")
-    expect(form).to_contain_text("switches idempotence off")
+    expect(form).to_contain_text("disables idempotence")
     expect(form.locator(".line-shown")).to_have_text("producer open p1 --acks 1 --linger 30 --compression lz4")
     form.get_by_role("button", name="Open a producer").click()
-    expect(page.locator("hw-produce").get_by_label("which producer sends")).to_have_value("p1")
+    expect(page.locator("hw-produce").get_by_label("producer", exact=True)).to_have_value("p1")
     page.get_by_role("button", name="Produce one").click()
     expect(partition(page, "orders-0")).to_contain_text("LEO 1")
 
@@ -164,7 +164,7 @@ def test_what_a_power_loss_took_opens_no_record(with_topic: Page) -> None:
     click_record(follower, 0)
     expect(inspector).to_contain_text("committed")
     console(page, f"broker powerloss {broker.removeprefix('b')}")
-    expect(inspector).to_contain_text("has no record at offset 0")
+    expect(inspector).to_contain_text("does not have offset 0")
     pause(page)
     press(page, "Escape")
     click_record(follower, 0)

@@ -33,7 +33,7 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     expect(page.get_by_role("button", name="生产一条")).to_be_visible()
     expect(page.locator(".tp .tag")).to_contain_text("过去")
     shows_event(page, there)
-    page.get_by_role("link", name="深色或浅色").click()
+    page.get_by_role("link", name="切换深色模式").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")

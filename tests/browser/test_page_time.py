@@ -60,7 +60,7 @@ def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
     pause(page)
     old = page.url
     press(page, ",", ",", "p")
-    dialog = page.get_by_role("dialog", name="This is the past")
+    dialog = page.get_by_role("dialog", name="Viewing the past")
     expect(dialog).to_be_visible()
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
@@ -84,7 +84,7 @@ def test_a_bookmark_stands_on_the_timeline(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     press(page, "m")
-    page.get_by_label(re.compile("Name of the bookmark")).fill("before the storm")
+    page.get_by_label(re.compile("Bookmark name")).fill("before the storm")
     page.get_by_role("button", name="Save bookmark").click()
     expect(page.get_by_role("status").filter(has_text="before the storm")).to_be_visible()
 
@@ -121,7 +121,7 @@ def test_the_exercise_from_start_to_debrief(lab: Page) -> None:
     page.get_by_role("radio").nth(1).click()
     # what the steps behind the question say, and what it is all about, would be the answer
     expect(page.locator(".step")).to_have_count(4)
-    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps, once you have predicted.")
+    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps follow after your prediction.")
     expect(page.locator(".concept")).to_have_count(0)
     page.get_by_role("button", name="Lock in").click()
     expect(page.locator(".step").nth(3)).to_contain_text("passes the record")

@@ -6,7 +6,7 @@ from devtools.tour.lab_page import LabPage
 from devtools.tour.tour import Tour, until
 
 TITLE = "analytics"
-CHARTS = ("LEO and high watermark", "In-sync replicas", "Produce to commit", "RPC mix")
+CHARTS = ("LEO and high watermark", "In-sync replicas", "Produce-to-commit latency", "RPC mix")
 STREAMS = {"orders-0": "all", "orders-1": "1"}
 """Partition to acks."""
 SPARK_S = 600.0

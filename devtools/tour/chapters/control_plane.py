@@ -63,7 +63,7 @@ def _alarms_and_eras(tour: Tour, lab: LabPage) -> None:
         tour.pictures("alarms", page)
 
     with tour.stop("one step before it could still have gone well"):
-        page.locator(".alarm-card").get_by_role("button", name="Go before").click()
+        page.locator(".alarm-card").get_by_role("button", name="Go to the instant before").click()
         lab.until(lambda seen: seen.is_past, "an instant of the past")
         lab.now()
 

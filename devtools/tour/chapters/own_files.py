@@ -5,14 +5,14 @@ from playwright.sync_api import Page
 from devtools.tour.tour import Tour, until
 
 TITLE = "inspector"
-TORN = "torn tail"
+TORN = "incomplete tail"
 
 
 def walk(tour: Tour) -> None:
     page = tour.page()
 
     with tour.stop("the list of runs leads to a page that invites files"):
-        page.get_by_role("link", name="inspect log segments").click()
+        page.get_by_role("link", name="Inspect your own log segments").click()
         until(page, page.get_by_text("Your files stay on this machine.").is_visible, "what happens to the files")
         page.wait_for_load_state("networkidle")
         tour.pictures("inspector-empty", page)

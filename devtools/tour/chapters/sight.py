@@ -35,7 +35,7 @@ def walk(tour: Tour) -> None:
         lab.tab("RPCs").get_by_role("button", name=re.compile("Produce")).first.click()
         card = lab.tab("Inspect")
         lab.sees(card.get_by_text("Produce request"), "the card of the request")
-        lab.sees(card.get_by_text("It has not happened yet"), "what it will change, not known yet")
+        lab.sees(card.get_by_text("Not delivered yet"), "what it will change, not known yet")
 
     with tour.stop("the leader has appended it; the request waits for the high watermark"):
         seen = lab.steps_until(lambda seen: seen.partitions["orders-0"].lanes[leader].leo > end, "the append")

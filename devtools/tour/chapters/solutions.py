@@ -44,7 +44,7 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
     with tour.stop(f"{exercise.slug}: the debrief, and a tick in the list"):
         lab.sees(panel.locator(".debrief"), "the debrief")
         panel.get_by_role("button", name="Leave").click()
-        panel.get_by_role("button", name="Really leave?").click()
+        panel.get_by_role("button", name="Leave the exercise?").click()
         lab.sees(
             panel.get_by_role("button", name=f"Repeat the exercise: {exercise.title.en}"), "the list with its tick"
         )
