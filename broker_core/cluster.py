@@ -28,7 +28,7 @@ from broker_core.replication.partition import cut_rows
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Latency
 from broker_core.sim.zookeeper import ZK_NODE, ZooKeeper
-from broker_core.texts import Text
+from broker_core.texts import Rejection, Text, text
 from broker_core.wire.messages import DescribedGroup, MetadataRequest, MetadataResponse
 from broker_core.zk.store import ZkStore
 from broker_core.zk.znodes import ControllerEpochZnode
@@ -47,14 +47,8 @@ class LiveReplica(NamedTuple):
     high_watermark: int
 
 
-class ClusterError(ValueError):
-    """Something was asked of a cluster that it cannot do: what was wrong, what was expected, what to do."""
-
-    def __init__(self, what: str, expected: str, todo: str) -> None:
-        super().__init__(f"{what} Expected: {expected} {todo}")
-        self.what = what
-        self.expected = expected
-        self.todo = todo
+class ClusterError(Rejection):
+    """Something that the cluster cannot do: what is wrong, what was expected, what to do."""
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +77,9 @@ class Cluster:
 
     def __init__(self, config: RunConfig, disk: Disk, store: ZkStore) -> None:
         if config.era not in ERAS:
-            raise ClusterError(f"There is no era {config.era!r}.", f"one of {', '.join(ERAS)}.", "Choose one of these.")
+            raise ClusterError("cluster_error.unknown_era", era=config.era, eras=", ".join(ERAS))
         if not config.brokers or any(broker_id < 0 for broker_id in config.brokers):
-            raise ClusterError(f"The brokers are {config.brokers}.", "at least one id from 0 on.", "Give their ids.")
+            raise ClusterError("cluster_error.broker_ids", brokers=", ".join(map(str, config.brokers)) or "-")
         self.config = config
         self.kernel = Kernel(config.seed, Latency(config.latency_us, config.jitter_us))
         self.disk = disk
@@ -216,15 +210,14 @@ class Cluster:
 
     def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
         if broker_id not in self.config.brokers:
-            raise ClusterError(
-                f"There is no broker {broker_id}.",
-                f"one of {', '.join(map(str, self.broker_ids))}.",
-                "Use the id of a broker of this run.",
-            )
+            known = ", ".join(map(str, self.broker_ids))
+            raise ClusterError("cluster_error.unknown_broker", broker=broker_id, brokers=known)
         state = self.broker_state(broker_id)
         if state not in states:
-            raise ClusterError(
-                f"Broker {broker_id} is {state}.", f"a broker that is {' or '.join(states)}.", _WHAT_TO_DO[state]
+            raise ClusterError.of(
+                text("cluster_error.broker_state", broker=broker_id, state=state),
+                text("cluster_error.expected_state", states=" / ".join(states)),
+                _WHAT_TO_DO[state],
             )
         return self.brokers[broker_id]
 
@@ -311,20 +304,17 @@ class Cluster:
 
     def _node(self, name: str) -> None:
         if name not in self.kernel.nodes:
-            raise ClusterError(
-                f"There is no node {name!r}.",
-                f"one of {', '.join(sorted(self.kernel.nodes))}.",
-                "Name a node of this run.",
-            )
+            raise ClusterError("cluster_error.unknown_node", node=name, nodes=", ".join(sorted(self.kernel.nodes)))
 
     def cut_link(self, a: str, b: str, *, one_way: bool = False) -> None:
         """Nothing passes between two nodes any more, or nothing from `a` to `b`."""
         self._node(a)
         self._node(b)
         cut = self.kernel.cut_links
-        if a == b or ((a, b) in cut and (one_way or (b, a) in cut)):
-            why = "has no link to itself" if a == b else f"is already cut from {b}"
-            raise ClusterError(f"{a} {why}.", "two nodes whose link works.", "Name another pair.")
+        if a == b:
+            raise ClusterError("cluster_error.link_to_itself", node=a)
+        if (a, b) in cut and (one_way or (b, a) in cut):
+            raise ClusterError("cluster_error.link_cut", a=a, b=b)
         if one_way and (b, a) not in cut:
             self.kernel.emit(LinkCutOneWay(source=a, destination=b), LAB)
         else:
@@ -341,9 +331,7 @@ class Cluster:
         self._node(a)
         self._node(b)
         if a == b or self.kernel.connected(a, b):
-            raise ClusterError(
-                f"The link between {a} and {b} is not cut.", "a link that was cut.", "Name another pair."
-            )
+            raise ClusterError("cluster_error.link_not_cut", a=a, b=b)
         self.kernel.emit(LinkRestored(a=min(a, b), b=max(a, b)), LAB)
         self.kernel.restore(a, b)
         if ZK_NODE in (a, b):
@@ -371,9 +359,7 @@ class Cluster:
         """
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         if not self.zookeeper.has_session(broker.name):
-            raise ClusterError(
-                f"Broker {broker_id} has no session.", "a broker that ZooKeeper knows.", "Wait until it has one."
-            )
+            raise ClusterError("cluster_error.no_session", broker=broker_id)
         self.zookeeper.close(broker.name, "expired")
         if broker.name in self.kernel.up:
             self._contact(broker)
@@ -382,17 +368,16 @@ class Cluster:
         """What one broker asks another as its follower waits on its way, until it is released."""
         self._node(follower)
         self._node(leader)
-        if (follower, leader) in self.kernel.held_fetches or follower == leader:
-            why = "does not follow itself" if follower == leader else f"is held already from fetching from {leader}"
-            raise ClusterError(f"{follower} {why}.", "two brokers, not held yet.", "Name another pair.")
+        if follower == leader:
+            raise ClusterError("cluster_error.own_follower", node=follower)
+        if (follower, leader) in self.kernel.held_fetches:
+            raise ClusterError("cluster_error.fetches_held", follower=follower, leader=leader)
         self.kernel.hold_fetches(follower, leader)
 
     def release_fetches(self, follower: str, leader: str) -> None:
         """It goes on."""
         if (follower, leader) not in self.kernel.held_fetches:
-            raise ClusterError(
-                f"{follower} is not held from fetching from {leader}.", "a pair that is.", "Hold it first."
-            )
+            raise ClusterError("cluster_error.fetches_not_held", follower=follower, leader=leader)
         self.kernel.release_fetches(follower, leader)
 
     # for the view
@@ -450,10 +435,10 @@ class Cluster:
         }
 
 
-_WHAT_TO_DO: dict[BrokerState, str] = {
-    "up": "Stop or kill it first.",
-    "starting": "Wait until it is up.",
-    "frozen": "Thaw it first.",
-    "exiting": "Its end hangs: kill it first.",
-    "down": "Start it first.",
+_WHAT_TO_DO: dict[BrokerState, Text] = {
+    "up": text("cluster_error.stop_first"),
+    "starting": text("cluster_error.wait_until_up"),
+    "frozen": text("cluster_error.thaw_first"),
+    "exiting": text("cluster_error.kill_first"),
+    "down": text("cluster_error.start_first"),
 }

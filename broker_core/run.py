@@ -29,6 +29,7 @@ from broker_core.sim.disk import Disk
 from broker_core.sim.invariants import INVARIANTS, Checker
 from broker_core.sim.kernel import Message, Survives
 from broker_core.sim.scheduler import FOREVER_US
+from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
 from broker_core.view.patch import Patch
 from broker_core.view.tree import View
@@ -91,7 +92,11 @@ class ForeignSource(Protocol):
 
 
 class Diverged(RuntimeError):
-    """Re-executing a recording gave other events than were recorded: it was made by another version of the core."""
+    """Re-executing a recording gave other events than were recorded: another version of the core made it."""
+
+    def __init__(self, message: Text) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class Run:
@@ -412,17 +417,13 @@ class Run:
                 break
             while kernel.steps < recorded.step:
                 if kernel.step() is None:
-                    raise Diverged(
-                        f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}"
-                    )
+                    raise Diverged(text("replay.ended", seq=kernel.seq, until=until_seq))
             if kernel.seq != recorded.seq:
-                raise Diverged(
-                    f"at step {kernel.steps} this core has made {kernel.seq} events, the recording {recorded.seq}"
-                )
+                raise Diverged(text("replay.other_count", step=kernel.steps, count=kernel.seq, recorded=recorded.seq))
             self._repeat(recorded)
         while kernel.seq < until_seq:
             if kernel.step() is None:
-                raise Diverged(f"nothing was left to run at event {kernel.seq}, the recording goes on to {until_seq}")
+                raise Diverged(text("replay.ended", seq=kernel.seq, until=until_seq))
 
 
 def _digest(chain: bytes, events: list[bytes]) -> bytes:

@@ -10,7 +10,7 @@ from lab.models import Bookmark, Branch, Run
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import Summary, read_summary
 from lab.texts.i18n import translate
-from lab.texts.refusal import not_found
+from lab.texts.refusal import Refusal
 
 MAIN = "main"
 _TOLD = {
@@ -35,7 +35,7 @@ def run_of(user: User | AnonymousUser, slug: str) -> Run:
     """A run of this user. Raises Refusal (404) for another's, as for none."""
     run = runs_of(user).filter(slug=slug).first()
     if run is None:
-        raise not_found(f"There is no run {slug!r}.")
+        raise Refusal("refusal.no_run", 404, run=slug)
     return run
 
 
@@ -44,7 +44,7 @@ def branch_of(user: User | AnonymousUser, slug: str, name: str) -> Branch:
     found = Branch.objects.filter(run__owner_id=user.pk, run__slug=slug, name=name).select_related("run", "run__owner")
     branch = found.first()
     if branch is None:
-        raise not_found(f"There is no branch {name!r} of a run {slug!r}.")
+        raise Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
     return branch
 
 

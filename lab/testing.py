@@ -29,7 +29,7 @@ import pytest
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 
 from broker_core.eras import DEFAULT_ERA
-from broker_core.events.console import CommandCompleted, CommandPrinted
+from broker_core.events.console import CommandCompleted, CommandPrinted, shown
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import RunConfig
 from lab.runtime.lab import Lab
@@ -152,7 +152,7 @@ class _Commands:
     def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         for *_, event in batch.envelopes:
             if isinstance(event, CommandPrinted) and event.command in self._running:
-                self._running[event.command][0].extend(event.lines)
+                self._running[event.command][0].extend(map(shown, event.lines))
             elif isinstance(event, CommandCompleted) and event.command in self._running:
                 printed, ended = self._running.pop(event.command)
                 ended.set_result((event.exit_code, printed))

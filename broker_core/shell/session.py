@@ -67,7 +67,7 @@ class Shell:
         try:
             running = command.start(process, words_of_today[1:])
         except UsageError as error:
-            raise usage_error(command, error.what) from None
+            raise usage_error(command, error.what, "".join(words_of_today[1:2])) from None
         if len(words_of_today) < len(words):
             running = with_hint(process, running)
         self._last_command += 1

@@ -7,6 +7,8 @@ that hangs.
 
 import msgspec
 
+from broker_core.texts import Text
+
 DISK_MESSAGES = frozenset({("Produce", "request"), ("Fetch", "response")})
 """(api, kind) of the messages that make the receiver append to a log."""
 
@@ -25,4 +27,8 @@ class LinkFault(msgspec.Struct, frozen=True):
 
 
 class MessageError(ValueError):
-    """Something was asked of a message that cannot be done to it: one sentence."""
+    """Something that cannot be done to a message in flight."""
+
+    def __init__(self, message: Text) -> None:
+        super().__init__(message)
+        self.message = message

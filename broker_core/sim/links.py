@@ -5,6 +5,7 @@ from broker_core.events.world import LinkQualityChanged
 from broker_core.sim.faults import LinkFault, MessageError
 from broker_core.sim.messages import FOLLOWING, Message
 from broker_core.sim.network import Network
+from broker_core.texts import text
 
 
 class Links(Network):
@@ -76,9 +77,9 @@ class Links(Network):
         """A message under way that somebody may lay hands on. Raises MessageError."""
         message = self.in_flight.get(rpc)
         if message is None:
-            raise MessageError(f"There is no message {rpc} under way.")
+            raise MessageError(text("shell.message_not_in_flight", rpc=rpc))
         if message in self.frozen.get(message.destination, ()):
-            raise MessageError(f"{rpc} has arrived: it lies in the socket of {message.destination}, which is frozen.")
+            raise MessageError(text("shell.message_in_socket", rpc=rpc, node=message.destination))
         return message
 
     def _take_back(self, message: Message) -> None:
@@ -90,7 +91,7 @@ class Links(Network):
         """It never arrives. Raises MessageError."""
         message = self._waiting(rpc)
         if message.kind == "watch":
-            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which gets lost only with the whole session.")
+            raise MessageError(text("shell.message_watch_drop", rpc=rpc))
         self._take_back(message)
         self._drop(message, "reason.dropped")
         if message.correlation in self._one_way:
@@ -100,7 +101,7 @@ class Links(Network):
         """It takes so much longer; those behind it do not wait. Raises MessageError."""
         message = self._waiting(rpc)
         if message.held:
-            raise MessageError(f"{rpc} is stuck and has no time at which it would arrive.")
+            raise MessageError(text("shell.message_held_delay", rpc=rpc))
         self._let_go(message, message.due_us + time_us)
 
     def deliver_message(self, rpc: str) -> None:
@@ -113,11 +114,11 @@ class Links(Network):
         """It arrives a second time, right behind. Raises MessageError."""
         message = self._waiting(rpc)
         if message.held:
-            raise MessageError(f"{rpc} is stuck; a copy would be stuck behind it.")
+            raise MessageError(text("shell.message_held_duplicate", rpc=rpc))
         fields = (("label.copy_of", rpc),)
         kind, correlation = message.kind, message.correlation
         if kind == "watch":
-            raise MessageError(f"{rpc} is ZooKeeper's word on a watch, which is said once.")
+            raise MessageError(text("shell.message_watch_duplicate", rpc=rpc))
         copy = self._send(
             message.api, kind, message.source, message.destination, correlation, message.body, message.label, fields
         )

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from broker_core.events.console import shown
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.records.record_batch import Record, iterate_batches, iterate_records
 from broker_core.run import Run, RunConfig
@@ -96,7 +97,7 @@ def play(run: Run, lines: Iterator[str]) -> None:
     for line in lines:
         printed, exit_code = run_command(run, line)
         if exit_code:
-            sys.exit(f"{line}\n" + "\n".join(printed))
+            sys.exit(f"{line}\n" + "\n".join(map(shown, printed)))
 
 
 class Handover:

@@ -51,14 +51,14 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
                     printed, exit_code = run_command(run, step.line, step.stdin, keep=kept)
                     print("\n".join(shown_raw(step, printed, exit_code)), flush=True)
     except ShellError as error:
-        print(f"{place}: {error.what}\nExpected: {error.expected}\n{error.todo}", file=sys.stderr)
+        print(f"{place}: {error.what}\n{error.expected}\n{error.todo}", file=sys.stderr)
         return 2
     except OSError as error:
         where = error.filename or place
-        print(f"{where}: {error.strerror}. A file that can be opened was expected: name another one.", file=sys.stderr)
+        print(f"{where}: {error.strerror}. Expected a readable file. Name another one.", file=sys.stderr)
         return 2
     except UnicodeDecodeError:
-        print(f"{place} is no text in UTF-8. A .scenario or a .lab file was expected: name one.", file=sys.stderr)
+        print(f"{place} is not valid UTF-8. Expected a .scenario or .lab file. Name one.", file=sys.stderr)
         return 2
     except (TranscriptError, ZookeeperError) as error:
         print(error, file=sys.stderr)

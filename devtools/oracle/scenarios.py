@@ -33,7 +33,7 @@ def config_of(transcript: Transcript, name: str, seed: int) -> RunConfig:
     """The cluster that a transcript asks for. Raises TranscriptError for an era that there is not."""
     era = transcript.era or DEFAULT_ERA
     if era not in ERAS:
-        raise TranscriptError(f"There is no era {era!r}; expected one of {', '.join(ERAS)}.")
+        raise TranscriptError(f"Unknown era {era!r}; expected one of {', '.join(ERAS)}.")
     return RunConfig(
         name=name,
         seed=seed if transcript.seed is None else transcript.seed,
@@ -59,7 +59,7 @@ def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
                 where = f"line {played.step.number}: $ {played.step.line}"
                 return Verdict("FAIL", f"{where}: {changed}", (f"  {where}", *(f"    {line}" for line in lines)))
     except ShellError as error:
-        return Verdict("todo", error.what)
+        return Verdict("todo", str(error.what))
     except Exception as error:  # a bug of the core is a difference like any other, and the other transcripts go on
         return Verdict("FAIL", f"{type(error).__name__}: {error}", tuple(format_exception(error)))
     return Verdict("ok")

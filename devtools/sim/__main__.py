@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     eras = tuple(word for word in options.era.split(",") if word) or tuple(ERAS)
     unknown = [era for era in eras if era not in ERAS]
     if unknown:
-        print(f"There is no era {unknown[0]!r}. Expected one of {', '.join(ERAS)}: name one.", file=sys.stderr)
+        print(f"Unknown era {unknown[0]!r}. Expected one of {', '.join(ERAS)}: name one.", file=sys.stderr)
         return 2
     fewest = min(options.jobs, 1 if options.runs is None else options.runs)
     if (options.seed is None) == (options.runs is None) or fewest < 1:

@@ -12,9 +12,7 @@ def bookmark(user: User, branch: Branch, seq: int, at_us: int, name: str) -> Boo
     """Keeps it. Raises Refusal for a name that is too long, or too many of them."""
     name = " ".join(name.split()) or f"Bookmark at event {seq}"
     if len(name) > MAX_NAME_LENGTH:
-        raise Refusal(
-            f"The name has {len(name)} characters.", f"At most {MAX_NAME_LENGTH} were expected.", "Shorten it."
-        )
+        raise Refusal("refusal.bookmark_name_too_long", length=len(name), max=MAX_NAME_LENGTH)
     if branch.bookmarks.count() >= MAX_BOOKMARKS:
-        raise Refusal(f"The branch has {MAX_BOOKMARKS} bookmarks.", "Fewer were expected.", "Use one of them.", 409)
+        raise Refusal("refusal.bookmark_limit", 409, max=MAX_BOOKMARKS)
     return Bookmark.objects.create(branch=branch, owner=user, seq=seq, at_us=at_us, name=name)

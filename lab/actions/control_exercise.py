@@ -30,7 +30,7 @@ async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise
     else:
         observer = lab.observers.get(user.pk)
         if not isinstance(observer, ExerciseObserver):
-            raise Refusal("No exercise has begun here.", "One was expected.", "Choose an exercise and start it.", 409)
+            raise Refusal("refusal.no_exercise_started", 409)
         if frame.op == "leave":
             await _leave(lab, user, branch)
         else:
@@ -85,9 +85,7 @@ def _exercise(slug: str) -> Content:
     """Raises Refusal where there is none."""
     exercise = exercises().get(slug)
     if exercise is None:
-        raise Refusal(
-            f"There is no exercise {slug!r}.", f"One of {', '.join(exercises())} was expected.", "Choose one of these."
-        )
+        raise Refusal("refusal.no_exercise", exercise=slug, exercises=", ".join(exercises()))
     return exercise
 
 

@@ -10,9 +10,9 @@ async def control_time(lab: Lab, frame: Time) -> Done:
     """Does it; a clock frame goes to all who watch. Raises Refusal for a rate outside 1/1000 to 100."""
     rate = frame.value
     if frame.op == "rate" and rate is None:
-        raise _no_rate("No rate was given.")
+        raise Refusal("refusal.no_rate", min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
     if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
-        raise _no_rate(f"{rate} is no rate that the lab can run at.")
+        raise Refusal("refusal.invalid_rate", rate=rate, min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
     if lab.core == "recorded" and frame.op in ("pause", "now"):
         return Done(frame.id, lab.ring.last_seq)
 
@@ -36,11 +36,3 @@ async def control_time(lab: Lab, frame: Time) -> Done:
     done = await lab.act(job)
     lab.time_changed()
     return done
-
-
-def _no_rate(what: str) -> Refusal:
-    return Refusal(
-        what,
-        f"Simulated seconds a second were expected, from {MIN_RATE:g} to {MAX_RATE:g}.",
-        "Choose a speed in between.",
-    )

@@ -11,11 +11,7 @@ from lab.texts.refusal import Refusal
 async def delete_run(host: Host, run: Run, *, confirmed: bool) -> None:
     """For good. Raises Refusal unless it was confirmed."""
     if not confirmed:
-        raise Refusal(
-            f"The run {run.name!r} was not deleted.",
-            "A confirmation was expected: nothing brings a deleted run back.",
-            "Tick the box and delete it again.",
-        )
+        raise Refusal("refusal.deletion_not_confirmed", run=run.name)
     await host.close_run(run.slug)
     slug = run.slug
     await run.adelete()

@@ -23,9 +23,7 @@ async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str =
     """
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:
-        raise Refusal(
-            "There is nothing before the first event.", "An event from 1 on was expected.", "Choose a later one."
-        )
+        raise Refusal("refusal.before_first_event")
     place = seek(lab.recording, seq=seq)
     child = await sync_to_async(_enter)(branch, seq, place["at_us"])
     try:
@@ -43,19 +41,12 @@ async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str =
 def _enter(branch: Branch, seq: int, at_us: int) -> Branch:
     names = set(branch.run.branches.values_list("name", flat=True))
     if len(names) >= MAX_BRANCHES:
-        raise Refusal(
-            f"The run has {len(names)} branches already.",
-            f"At most {MAX_BRANCHES} were expected.",
-            "Go on in one of them, or duplicate the run and fork there.",
-            409,
-        )
+        raise Refusal("refusal.branch_limit", 409, max=MAX_BRANCHES)
     name = next_name(branch.name, names)
     try:
         return Branch.objects.create(run=branch.run, name=name, parent=branch, parent_seq=seq, parent_at_us=at_us)
     except IntegrityError:
-        raise Refusal(
-            f"Somebody else has just made the branch {name}.", "A new branch was expected.", "Fork again.", 409
-        ) from None
+        raise Refusal("refusal.branch_just_created", 409, branch=name) from None
 
 
 def next_name(name: str, taken: set[str]) -> str:

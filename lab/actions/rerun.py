@@ -32,15 +32,11 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
     Raises Refusal for an unknown era, and for a run that is too long to wait for.
     """
     if era not in ERAS:
-        raise Refusal(f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.")
+        raise Refusal("refusal.unknown_era", era=era, eras=", ".join(ERAS))
     lab = await host.lab(branch.run.slug, branch.name)
     recording = lab.recording
     if recording.last_seq > MAX_EVENTS:
-        raise Refusal(
-            f"The branch has {recording.last_seq} events.",
-            f"At most {MAX_EVENTS} were expected.",
-            "Fork it earlier, and play that again.",
-        )
+        raise Refusal("refusal.run_too_long", events=recording.last_seq, max=MAX_EVENTS)
     run = branch.run
     name = f"{run.name[: MAX_NAME_LENGTH - 10]} · {era}"
     config = msgspec.structs.replace(msgspec.convert(recording.config, RunConfig), name=name, era=era)

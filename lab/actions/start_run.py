@@ -19,18 +19,21 @@ MAX_BROKERS = 7
 MAX_SEED = 2**32 - 1
 MAX_RUNS = 200
 """Of one user: the data folder is not endless."""
+_NUMBERS = {
+    "brokers": ("refusal.missing_brokers", "refusal.invalid_brokers"),
+    "seed": ("refusal.missing_seed", "refusal.invalid_seed"),
+}
+"""Field of the form: what is said where it is empty, and where it has no number in its range."""
 
 
 async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
     """Starts what the form asks for; returns its main branch when the brokers are registered. Raises Refusal."""
     name = checked_name(form.get("name", ""))
-    brokers = _whole_number(form.get("brokers", "3"), "brokers", "number of brokers", 1, MAX_BROKERS)
-    seed = _whole_number(form.get("seed", ""), "seed", "seed", 0, MAX_SEED)
+    brokers = _integer(form.get("brokers", "3"), "brokers", 1, MAX_BROKERS)
+    seed = _integer(form.get("seed", ""), "seed", 0, MAX_SEED)
     era = form.get("era") or DEFAULT_ERA
     if era not in ERAS:
-        raise Refusal(
-            f"There is no era {era!r}.", f"One of {', '.join(ERAS)} was expected.", "Choose one of these.", field="era"
-        )
+        raise Refusal("refusal.unknown_era", field="era", era=era, eras=", ".join(ERAS))
     branch = await sync_to_async(enter_run)(user, name, seed, brokers, era)
     await start_entered_run(host, branch, config_of(branch.run))
     return branch
@@ -50,13 +53,10 @@ async def start_entered_run(host: Host, branch: Branch, config: RunConfig) -> No
 def checked_name(name: str) -> str:
     """A run's name without surrounding space. Raises Refusal for an empty or long one."""
     name = " ".join(name.split())
-    if not name or len(name) > MAX_NAME_LENGTH:
-        raise Refusal(
-            f"The name {name[:20]!r} has {len(name)} characters." if name else "The run has no name.",
-            f"1 to {MAX_NAME_LENGTH} characters were expected.",
-            "Give it a name that you will find again.",
-            field="name",
-        )
+    if not name:
+        raise Refusal("refusal.run_name_missing", field="name", max=MAX_NAME_LENGTH)
+    if len(name) > MAX_NAME_LENGTH:
+        raise Refusal("refusal.run_name_too_long", field="name", start=name[:20], length=len(name), max=MAX_NAME_LENGTH)
     return name
 
 
@@ -76,9 +76,7 @@ def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branc
 def ensure_few_runs(owner_id: int) -> None:
     """Raises Refusal when a user may have no more runs. In the transaction that adds one it keeps two from racing."""
     if Run.objects.filter(owner_id=owner_id).count() >= MAX_RUNS:
-        raise Refusal(
-            f"You have {MAX_RUNS} runs already.", "Fewer were expected.", "Delete one that you no longer need.", 409
-        )
+        raise Refusal("refusal.run_limit", 409, max=MAX_RUNS)
 
 
 def new_slug() -> str:
@@ -97,16 +95,14 @@ def config_of(run: Run) -> RunConfig:
     )
 
 
-def _whole_number(text: str, field: str, what: str, least: int, most: int) -> int:
+def _integer(value: str, field: str, least: int, most: int) -> int:
     try:
-        number = int(text)
+        number = int(value)
     except ValueError:
         number = least - 1
     if not least <= number <= most:
-        raise Refusal(
-            f"{text!r} is no {what}." if text else f"The {what} is missing.",
-            f"A whole number from {least} to {most} was expected.",
-            "Correct it and start the run again.",
-            field=field,
-        )
+        missing, invalid = _NUMBERS[field]
+        if not value:
+            raise Refusal(missing, field=field, min=least, max=most)
+        raise Refusal(invalid, field=field, value=value, min=least, max=most)
     return number

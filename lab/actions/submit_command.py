@@ -21,13 +21,9 @@ async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
     """(last event, number of the command). Raises Refusal for a line that cannot be run."""
     line = line.strip()
     if not line:
-        raise Refusal("The line is empty.", "A command was expected.", "Type help for a list of commands.")
+        raise Refusal("shell.line_empty")
     if len(line) > MAX_LINE_LENGTH:
-        raise Refusal(
-            f"The line has {len(line)} characters.",
-            f"At most {MAX_LINE_LENGTH} were expected.",
-            "Split it into several commands.",
-        )
+        raise Refusal("refusal.line_too_long", length=len(line), max=MAX_LINE_LENGTH)
 
     def job(live: LiveRun) -> tuple[int, int]:
         command = live.run.submit(line, user.get_username())
@@ -36,4 +32,4 @@ async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
     try:
         return await lab.act(job)
     except ShellError as error:
-        raise Refusal(error.what, error.expected, error.todo) from None
+        raise Refusal.of(error.what, error.expected, error.todo) from None

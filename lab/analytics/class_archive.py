@@ -45,9 +45,7 @@ def make_class_archive() -> Path:
                 timeout=DUMP_TIMEOUT_S, check=False,
             )  # fmt: skip
         if not made.exists():
-            raise SparkError(
-                f"{java.executable} makes no class archive.", "A file was expected.", "Spark starts without it, too."
-            )
+            raise SparkError("refusal.spark_class_archive", java=str(java.executable))
         archive.parent.mkdir(parents=True, exist_ok=True)
         beside = archive.with_suffix(f".{os.getpid()}")
         with beside.open("wb") as to, made.open("rb") as source:

@@ -21,7 +21,8 @@ from typing import Literal
 import msgspec
 from django.conf import settings
 
-from lab.analytics.jvm import end_group, worker_environment
+from broker_core.texts import Value, text
+from lab.analytics.jvm import SparkError, end_group, worker_environment
 from lab.analytics.orders import CHARTS, Order, Report, Rows, Task
 from lab.recordings.folder import BranchFolder
 
@@ -101,7 +102,7 @@ class Analyst:
             self._cancel_idle()
             for job in self._jobs.values():
                 if not job.is_over:
-                    self._fail(job, "the lab ends it")
+                    self._fail(job, text("refusal.process_stopped"))
         if worker is not None:
             _end(worker)
         with self._lock:
@@ -138,7 +139,7 @@ class Analyst:
             except OSError as error:
                 self._fail(job, error.strerror or str(error))
                 return
-        self._fail(job, "it ends at once")
+        self._fail(job, text("refusal.process_ends_at_once"))
 
     def _start_worker(self) -> "subprocess.Popen[bytes]":
         self._log.parent.mkdir(parents=True, exist_ok=True)
@@ -167,13 +168,9 @@ class Analyst:
             self._idle.cancel()
             self._idle = None
 
-    def _fail(self, job: Job, why: str) -> None:
+    def _fail(self, job: Job, why: Value) -> None:
         job.state = "failed"
-        job.error = {
-            "what": f"The process that Spark runs in has ended: {why}.",
-            "expected": "A process that lives until the analysis is done was expected.",
-            "todo": f"Try again; what it said is in {self._log}.",
-        }
+        job.error = SparkError("refusal.analysis_ended", problem=why, log=str(self._log)).codes
 
     # In the worker's thread
 
@@ -193,7 +190,7 @@ class Analyst:
                     # It ended by itself after the job before, without Spark: another one starts anew.
                     self._hand_over(job)
                 elif not job.is_over:
-                    self._fail(job, f"code {code}")
+                    self._fail(job, text("refusal.process_ended", code=code))
 
     def _take(self, report: Report) -> None:
         job = self._jobs.get(report.job)

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from broker_core.texts import Rejection, Value, text
 from lab.runtime.java import Java, JavaError, find_java
 
 MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
@@ -65,17 +66,8 @@ NOT_NEEDED = (
 )  # fmt: skip
 
 
-class SparkError(Exception):
-    """Spark does not run: what was wrong, what was expected, what to do."""
-
-    def __init__(self, what: str, expected: str, todo: str) -> None:
-        super().__init__(f"{what} {expected} {todo}")
-        self.what = what
-        self.expected = expected
-        self.todo = todo
-
-    def as_json(self) -> dict[str, str]:
-        return {"what": self.what, "expected": self.expected, "todo": self.todo}
+class SparkError(Rejection):
+    """Spark does not run: what is wrong, what was expected, what to do."""
 
 
 class Gateway(NamedTuple):
@@ -123,10 +115,10 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
         deadline_s = time.monotonic() + START_TIMEOUT_S
         while not told.exists():
             if process.poll() is not None:
-                raise _does_not_start(java, f"it ended with code {process.returncode}", log)
+                raise _does_not_start(java, text("refusal.process_ended", code=process.returncode), log)
             if time.monotonic() > deadline_s:
                 process.kill()
-                raise _does_not_start(java, f"it did not answer within {START_TIMEOUT_S:.0f} s", log)
+                raise _does_not_start(java, text("refusal.process_silent", seconds=round(START_TIMEOUT_S)), log)
             time.sleep(0.01)
         data = told.read_bytes()
     port, length = (int.from_bytes(data[at : at + 4], "big") for at in (0, 4))
@@ -159,9 +151,7 @@ def working_java() -> Java:
     try:
         return find_java()
     except JavaError as error:
-        raise SparkError(
-            "Spark cannot start: there is no Java that runs.", str(error), "The lab itself goes on without Spark."
-        ) from error
+        raise SparkError("refusal.spark_without_java", problem=str(error)) from error
 
 
 def java_command(java: Java, *more_flags: str) -> list[str]:
@@ -179,7 +169,7 @@ def class_path() -> str:
     """Spark's jars, in a fixed order: the class archive holds for one class path only. A cluster may need them all."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise SparkError("The package pyspark is not installed.", "The lab's environment.", "Run `make setup`.")
+        raise SparkError("refusal.spark_not_installed")
     jars = sorted((Path(spec.origin).parent / "jars").glob("*.jar"))
     not_needed = () if "SPARK_MASTER" in os.environ else NOT_NEEDED
     return os.pathsep.join(str(jar) for jar in jars if not jar.name.startswith(not_needed))
@@ -191,10 +181,14 @@ def archive_path(java: Java) -> Path:
     return Path(sys.prefix) / "share" / "highwater" / f"spark-{key}.jsa"
 
 
-def _does_not_start(java: Java, why: str, log: Path) -> SparkError:
+def _does_not_start(java: Java, why: Value, log: Path) -> SparkError:
     said = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     return SparkError(
-        f"Spark's JVM does not start: {why}. It said: {said[-1] if said else 'nothing'}",
-        f"{java.executable} (Java {java.version}, from {java.origin}) was to run with up to 2 GB of memory.",
-        f"Free some memory, or set JAVA_HOME to another Java >= 17; all it said is in {log}.",
+        "refusal.spark_jvm",
+        problem=why,
+        output=said[-1] if said else "-",
+        java=str(java.executable),
+        version=java.version,
+        origin=java.origin,
+        log=str(log),
     )

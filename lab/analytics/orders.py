@@ -26,7 +26,7 @@ class Order(msgspec.Struct):
 
 
 class Report(msgspec.Struct, omit_defaults=True):
-    """A line of the worker: how far it is, a chart's rows, that it is done, or why it is not."""
+    """A line of the worker: how far it is, a chart's rows, that it is done, or why it failed (codes of texts)."""
 
     job: str
     stage: str = ""

@@ -24,11 +24,7 @@ class Spark:
             self.session = SparkSession.builder.getOrCreate()
         except Exception as error:
             self._gateway.stop()
-            raise SparkError(
-                f"Spark's session does not start: {error}",
-                "A JVM with a Spark context in it was expected.",
-                f"What the JVM said is in {log}.",
-            ) from error
+            raise SparkError("refusal.spark_session", problem=str(error), log=str(log)) from error
 
     @classmethod
     def start(cls, log: Path, *more_flags: str) -> "Spark":

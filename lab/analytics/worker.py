@@ -42,7 +42,7 @@ class Worker:
                 self._spark = _start_spark(self._log)
             self._run(order, self._spark)
         except SparkError as error:
-            self._say(Report(order.job, error=error.as_json()))
+            self._say(Report(order.job, error=error.codes))
         except Exception as error:
             self._say(Report(order.job, error=self._failed(error)))
         return self._spark is not None and self._spark.is_alive
@@ -74,11 +74,7 @@ class Worker:
 
     def _failed(self, error: Exception) -> dict[str, str]:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return {
-            "what": f"The analysis failed: {first}",
-            "expected": "A recording that can be read, and a JVM that lives, were expected.",
-            "todo": f"Try again; what Spark said is in {self._log}.",
-        }
+        return SparkError("refusal.analysis_failed", problem=first, log=str(self._log)).codes
 
 
 def _start_spark(log: Path) -> "Spark":

@@ -17,7 +17,7 @@ from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
-from lab.texts.refusal import Refusal
+from lab.texts.refusal import Refusal, rendered
 
 
 @login_required
@@ -53,12 +53,7 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
     """
     found = analyst().job(branch.run.slug, branch.name, id)
     if found is None:
-        raise Refusal(
-            f"There is no analysis {id!r} of this branch.",
-            "One that was started since the lab started was expected.",
-            "Reload the page: it starts another one.",
-            404,
-        )
+        raise Refusal("refusal.no_analysis", 404, analysis=id)
     language = preferences_of(request).language
     have = request.GET.get("have", "").split(",")
     internal = request.GET.get("internal") == "1"
@@ -73,7 +68,7 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
             "stage": found.stage,
             "figures": shown,
             "internal": internal_partitions(rows),
-            "error": found.error,
+            "error": found.error and rendered(found.error, language),
         }
     )
     response["Cache-Control"] = "no-store"

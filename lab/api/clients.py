@@ -31,14 +31,8 @@ async def assignments(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRes
     """A plan by each assignor."""
     group = body_of(request, _Group)
     if len(group.members) > MAX_MEMBERS or sum(group.partitions.values()) > MAX_PARTITIONS:
-        raise Refusal(
-            "The group is too large for a preview.",
-            f"At most {MAX_MEMBERS} members and {MAX_PARTITIONS} partitions were expected.",
-            "Look at what its next rebalance gives.",
-        )
+        raise Refusal("refusal.group_too_large", members=MAX_MEMBERS, partitions=MAX_PARTITIONS)
     try:
         return json_answer(previews(group.partitions, group.members, group.generation_id, group.assignors))
     except RuleError as error:
-        raise Refusal(
-            str(error), "Rules as `assignor define` takes them were expected.", "Type help assignor for what they are."
-        ) from None
+        raise Refusal("refusal.invalid_rules", problem=error.message) from None

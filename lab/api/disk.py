@@ -54,7 +54,7 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
     """The steps by which a log finds `offset`, or `timestamp` (ms)."""
     offset, timestamp = number_of(request, "offset"), number_of(request, "timestamp")
     if offset is None and timestamp is None:
-        raise Refusal("Nothing to look up was named.", "offset or timestamp was expected.", "Give one of them.")
+        raise Refusal("refusal.lookup_missing")
     folder = request.GET.get("folder", "")
 
     def read() -> Lookup:
@@ -91,9 +91,4 @@ def _disk(request: HttpRequest, recording: Recording) -> broker_disk.DataFolder:
 
 
 def _gone(path: str) -> Refusal:
-    return Refusal(
-        f"{path[:80]!r} changed while it was read.",
-        "A file of the instant that is shown was expected.",
-        "Ask again, or choose another one.",
-        404,
-    )
+    return Refusal("refusal.file_changed", 404, file=path[:80])

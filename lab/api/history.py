@@ -54,12 +54,7 @@ def for_branch(view: View) -> View:
     async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
         user = await request.auser()
         if not user.is_authenticated:
-            raise Refusal(
-                "You are not signed in.",
-                "The session of a browser that opened the lab's address was expected.",
-                "Open the address that the lab printed at its start.",
-                401,
-            )
+            raise Refusal("refusal.not_signed_in", 401)
         chosen = await sync_to_async(selectors.branch_of)(user, run, branch)
         return await view(request, chosen, await host().lab(run, branch), **more)
 
@@ -90,7 +85,7 @@ async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The event to show for an instant: `t_us` or `seq`."""
     t_us, seq = number_of(request, "t_us"), number_of(request, "seq")
     if t_us is None and seq is None:
-        raise Refusal("No instant was named.", "t_us or seq was expected.", "Add one of them to the address.")
+        raise Refusal("refusal.instant_missing")
     now_us = lab.clock().at_us
     return json_answer(await asyncio.to_thread(history.seek, lab.recording, t_us=t_us, seq=seq, now_us=now_us))
 
@@ -237,20 +232,18 @@ def number_of(request: HttpRequest, name: str) -> int | None:
     if text is None:
         return None
     if not text.isdecimal() or len(text) > 18:
-        raise Refusal(f"{name} is {text[:40]!r}.", "A whole number from 0 on was expected.", "Correct the address.")
+        raise Refusal("refusal.invalid_parameter", name=name, value=text[:40])
     return int(text)
 
 
 def body_of(request: HttpRequest, kind: type[T]) -> T:
     """What the request brings, as JSON. Raises Refusal for what is something else."""
     if len(request.body) > MAX_BODY_BYTES:
-        raise Refusal(
-            f"The request has {len(request.body)} bytes.", f"At most {MAX_BODY_BYTES} were expected.", "Send less."
-        )
+        raise Refusal("refusal.request_too_large", size=len(request.body), max=MAX_BODY_BYTES)
     try:
         return msgspec.json.decode(request.body, type=kind)
     except msgspec.MsgspecError as error:
-        raise Refusal(f"The request cannot be read: {error}.", "JSON was expected.", "Reload the page.") from None
+        raise Refusal("refusal.request_unreadable", problem=str(error)) from None
 
 
 def json_answer(content: Any) -> HttpResponse:

@@ -96,12 +96,7 @@ class ExerciseObserver:
         ).aupdate(state=shown.state)
 
     def _report_stop(self) -> None:
-        refusal = Refusal(
-            "The exercise stopped because of an error in the lab; the terminal has the details.",
-            "Exercises should continue whatever happens in the run.",
-            "Reload the page to continue the exercise, or start it again.",
-            500,
-        )
+        refusal = Refusal("refusal.exercise_stopped", 500)
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
                 watcher.say(No(None, **refusal.as_json(watcher.language)))
@@ -114,12 +109,7 @@ def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
     """
     era = live.run.config.era
     if era != exercise.era:
-        raise Refusal(
-            f"This run is of era {era}, and the exercise is about era {exercise.era}.",
-            f"A run of era {exercise.era} was expected.",
-            "Start the exercise in a new run: its card in the list does that.",
-            409,
-        )
+        raise Refusal("refusal.exercise_era", 409, era=era, wanted=exercise.era)
     live.pacer.set_mode("pause")
     # The set-up waits for brokers that are down until it times out, and may have deleted something by then.
     _ensure([goal for goal in exercise.needs if isinstance(goal, BrokersUp)], live)
@@ -130,12 +120,7 @@ def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
 def _ensure(needed: list[Goal], live: LiveRun) -> None:
     needs = ask_all(needed, moment_of(live))
     if not needs.met:
-        raise Refusal(
-            f"This lab is not as the exercise needs it: {needs.says.en}",
-            "A lab as its set-up leaves a new run was expected.",
-            "Put that right here, or begin the exercise in a new run with three brokers.",
-            409,
-        )
+        raise Refusal("refusal.exercise_needs", 409, problem=needs.says.en)
 
 
 def moment_of(live: LiveRun) -> Moment:

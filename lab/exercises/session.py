@@ -101,7 +101,7 @@ class ExerciseSession:
                 self._predict(frame, moment)
             case "hint":
                 if self._state.hints_shown == len(self.exercise.hints):
-                    raise Refusal("There is no other hint.", "Those above were all.", "Read them again.")
+                    raise Refusal("refusal.no_more_hints", max=len(self.exercise.hints))
                 self._state.hints_shown += 1
             case "reset":
                 self._begin()
@@ -191,17 +191,15 @@ class ExerciseSession:
     def _predict(self, frame: ExerciseFrame, moment: Moment) -> None:
         step = self._active()
         if step is None or step.prediction is None or frame.step != step.id:
-            raise Refusal(
-                "No prediction is asked now.", "The step that asks was expected.", "Go on with the marked step."
-            )
+            raise Refusal("refusal.no_prediction_asked")
         progress = self._state.steps[step.id]
         if progress.given is not None:
-            raise Refusal("The prediction is locked in.", "One answer was expected.", "Step on and see what happens.")
+            raise Refusal("refusal.prediction_locked")
         values = [choice.value for choice in step.prediction.choices]
         if frame.choice not in values:
-            raise Refusal(f"{frame.choice!r} is no choice.", f"One of {values} was expected.", "Choose one of these.")
+            raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=", ".join(values))
         if frame.confidence is not None and not 0 <= frame.confidence <= 1:
-            raise Refusal(f"{frame.confidence} is no confidence.", "0 (a guess) to 1 (sure).", "Move the slider.")
+            raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
         progress.given = Given(frame.choice, frame.confidence)
         self._why_not = _awaited(step.prediction)
         self._wait_for_outcome(moment.view)

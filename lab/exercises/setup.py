@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker_core.refusals import ShellError
+from broker_core.texts import Text, Value, text
 from lab.texts.refusal import Refusal
 
 LIMIT_US = 120_000_000
@@ -32,20 +33,21 @@ def run_setup(engine: Engine, lines: Iterable[str]) -> None:
         try:
             command = engine.submit(line, "exercise")
         except ShellError as error:
-            raise _refused(line, error.what) from None
+            raise _stopped(line, error.what) from None
         deadline_us = engine.now_us + LIMIT_US
         while command in engine.running_commands:
             if engine.now_us > deadline_us or not engine.step_event():
-                raise _refused(line, "it does not end")
+                raise _stopped(line, text("refusal.setup_endless"))
         shown = engine.view["console"][str(command)]
         if shown["exit_code"] != 0:
-            raise _refused(line, " ".join(shown["output"]) or f"exit code {shown['exit_code']}")
+            raise _stopped(line, _failure(shown["output"]) or text("refusal.setup_exit", code=shown["exit_code"]))
 
 
-def _refused(line: str, why: str) -> Refusal:
-    return Refusal(
-        f"The set-up stopped at {line!r}: {why}.",
-        "A lab with three brokers that run was expected.",
-        "Start the missing brokers, or begin the exercise in a new run.",
-        409,
-    )
+def _failure(output: list[str]) -> Value:
+    """Why a command failed: the lab's message, if it printed one, else all that it printed."""
+    lines = [line.removeprefix("! ") for line in output]
+    return next(filter(None, map(Text.parse, lines)), " ".join(lines))
+
+
+def _stopped(line: str, why: Value) -> Refusal:
+    return Refusal("refusal.setup_stopped", 409, line=line, problem=why)

@@ -3,17 +3,19 @@
 A frame's `k` says what it is. Events travel as `[seq, at_us, node, cause_seq, [kind, field, ...], patch]`.
 """
 
+from http import HTTPStatus
 from typing import Any, Literal
 
 import msgspec
 
+from broker_core.texts import Value
 from lab.protocol.event_schema import schema_hash
 from lab.texts.refusal import Refusal
 
 VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024
 MAX_INVALID_FRAMES = 10
-"""So many frames that cannot be read are answered; then the socket is closed."""
+"""Invalid frames of a socket that are answered; the next one closes it."""
 
 CLOSE_FAILED = 1011
 CLOSE_INVALID_FRAME = 4400
@@ -149,34 +151,25 @@ _encoder = msgspec.json.Encoder()
 
 
 class InvalidFrame(Refusal):
-    """A frame that could not be read. `id` is the frame's, as far as that could be read."""
+    """A frame that cannot be read. `frame`: its id, as far as that can be read."""
 
-    def __init__(self, what: str, expected: str, todo: str, id: str | None = None) -> None:
-        super().__init__(what, expected, todo)
-        self.id = id
+    def __init__(self, id: str, /, frame: str | None = None, **values: Value) -> None:
+        super().__init__(id, HTTPStatus.BAD_REQUEST, field="", **values)
+        self.frame = frame
 
 
 def parse(text: str | None) -> ClientFrame:
-    """A frame of the page. Raises InvalidFrame for what is none."""
+    """A frame of the page. Raises InvalidFrame."""
     if text is None:
-        raise InvalidFrame("A binary frame came.", "JSON text was expected.", "Reload the page.")
+        raise InvalidFrame("refusal.binary_frame")
     data = text.encode()
     if len(data) > MAX_FRAME_BYTES:
-        raise InvalidFrame(
-            f"A frame of {len(data)} bytes came.",
-            f"At most {MAX_FRAME_BYTES} bytes were expected.",
-            "Send less at once.",
-        )
+        raise InvalidFrame("refusal.frame_too_large", size=len(data), max=MAX_FRAME_BYTES)
     try:
         frame: ClientFrame = _decoder.decode(data)
     except msgspec.MsgspecError as error:
         kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClientFrame.__args__)
-        raise InvalidFrame(
-            f"A frame cannot be read: {error}.",
-            f"A JSON object with one of these as k was expected: {kinds}.",
-            "Reload the page; if that does not help, the lab was updated.",
-            _id_of(data),
-        ) from None
+        raise InvalidFrame("refusal.invalid_frame", _id_of(data), problem=str(error), kinds=kinds) from None
     return frame
 
 
@@ -192,9 +185,11 @@ def check_hello(hello: Hello) -> None:
     """Raises InvalidFrame when page and server do not speak the same version."""
     if hello.v != VERSION or hello.schema not in ("", schema_hash()):
         raise InvalidFrame(
-            "The lab was updated since this page was loaded.",
-            f"Version {VERSION} with the event schema {schema_hash()} was expected, not {hello.v} with {hello.schema}.",
-            "Reload the page; nothing is lost.",
+            "refusal.lab_updated",
+            version=VERSION,
+            schema=schema_hash(),
+            given_version=hello.v,
+            given_schema=hello.schema,
         )
 
 

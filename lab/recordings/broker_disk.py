@@ -64,7 +64,7 @@ class BrokerDisk:
         view = recording.view_at(seq)
         node = view["nodes"].get(broker)
         if node is None or node["kind"] != "broker":
-            raise _missing(f"There is no broker {broker!r} after event {seq}.", "Choose one of that instant.")
+            raise Refusal("refusal.no_broker_at", 404, broker=broker, seq=seq)
         own = broker_files(recording, view, broker)
         self.folders = [Folder("", own, _read_text, {})]
         past = PastFiles(recording, seq)
@@ -125,7 +125,7 @@ def log_of(disk: DataFolder, path: str) -> str:
     """Where a `.log` lies below the cluster's disk. Raises Refusal for what is none."""
     _, file = _find(disk, path)
     if file.kind != "log":
-        raise Refusal(f"{file.name} is no segment.", "A .log was expected.", "Choose one of the tree.")
+        raise Refusal("refusal.not_a_segment", file=file.name)
     return file.path
 
 
@@ -198,14 +198,14 @@ def _find(disk: DataFolder, path: str) -> tuple[Folder, ReplicaFile]:
     for file in folder.files:
         if file.name == file_name:
             return folder, file
-    raise _missing(f"There is no file {path[:80]!r} at this instant.", "Choose one of the tree.")
+    raise Refusal("refusal.no_file", 404, file=path[:80])
 
 
 def _folder(disk: DataFolder, name: str) -> Folder:
     for folder in disk.folders:
         if folder.name == name:
             return folder
-    raise _missing(f"There is no folder {name[:80]!r} at this instant.", "Choose one of the tree.")
+    raise Refusal("refusal.no_folder", 404, folder=name[:80])
 
 
 def _parts(folder: Folder, file: ReplicaFile, start: int, end: int) -> list[Part]:
@@ -316,7 +316,3 @@ def _clipped(part: Part, start: int, end: int) -> dict[str, Any]:
 
 def _read_text(file: ReplicaFile, start: int, length: int) -> bytes:
     return (file.text or b"")[start : start + length]
-
-
-def _missing(what: str, todo: str) -> Refusal:
-    return Refusal(what, "A file of the instant that is shown was expected.", todo, 404)

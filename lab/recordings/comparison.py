@@ -1,11 +1,16 @@
 """Are events that were made again those that were recorded? Whole segments are compared by their digests."""
 
+from broker_core.texts import Text, text
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import SEGMENT_EVENTS, digest_of
 
 
 class OtherEvents(Exception):
-    """They are not. The message says from where on."""
+    """Events differ from those recorded."""
+
+    def __init__(self, message: Text) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class Comparison:
@@ -40,4 +45,4 @@ class Comparison:
 
     def _judge(self, is_same: bool) -> None:
         if not is_same:
-            raise OtherEvents(f"from event {self._first_seq} on, this version of the core does something else")
+            raise OtherEvents(text("replay.other_events", seq=self._first_seq))

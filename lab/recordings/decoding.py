@@ -60,11 +60,7 @@ def _batches(files: ReplicaFiles, file: ReplicaFile, start: int) -> list[dict[st
         data = files.read(file, start, _MAX_BATCH_BYTES)
         found = list(iterate_batches(data))[:1]
         if not found:
-            raise Refusal(
-                f"No batch begins at byte {start} of {file.name}.",
-                "The position of a batch was expected.",
-                "Start at 0 and go on behind the last batch.",
-            )
+            raise Refusal("refusal.no_batch_at", position=start, file=file.name)
     return [_batch(data, position, header, start) for position, header in found]
 
 

@@ -61,7 +61,7 @@ class ReplicaFiles:
         view = recording.view_at(seq) if view is None else view
         state = view["replicas"].get(replica)
         if state is None:
-            raise _missing(f"There is no replica {replica} after event {seq}.", "Choose a replica of that instant.")
+            raise Refusal("refusal.no_replica_at", 404, replica=replica, seq=seq)
         self.state: Replica = state
         self.own = _replica_files(recording, self._past, view, state, seq == recording.last_seq)
         """The files in the replica's folder; `files` has those of the broker, too."""
@@ -71,7 +71,7 @@ class ReplicaFiles:
         """Raises Refusal (404) when the replica has no such file."""
         found = self.files.get(name)
         if found is None:
-            raise _missing(f"The replica {self._replica} has no file {name!r} here.", "Choose one of its list.")
+            raise Refusal("refusal.no_replica_file", 404, replica=self._replica, file=name)
         return found
 
     def read(self, file: ReplicaFile, start: int, length: int) -> bytes:
@@ -82,9 +82,7 @@ class ReplicaFiles:
 def read_file(past: PastFiles, file: ReplicaFile, start: int, length: int) -> bytes:
     """Up to `length` bytes of a file from `start`."""
     if start < 0 or length < 0:
-        raise Refusal(
-            f"{length} bytes from {start} cannot be read.", "Numbers from 0 on were expected.", "Correct them."
-        )
+        raise Refusal("refusal.invalid_range", length=length, start=start)
     end = min(start + length, file.size)
     if start >= end:
         return b""
@@ -202,7 +200,3 @@ def _lines(rows: list[list[Any]]) -> bytes:
     """A checkpoint file: version, number of entries, entries."""
     lines = ["0", str(len(rows)), *(" ".join(map(str, row)) for row in rows)]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _missing(what: str, todo: str) -> Refusal:
-    return Refusal(what, "A replica and a file of the instant that is shown were expected.", todo, 404)

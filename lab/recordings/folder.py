@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from broker_core.sim.disk import DirectoryArchive
-from lab.texts.refusal import not_found
+from lab.texts.refusal import Refusal
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _RESERVED = frozenset({"archive"})
@@ -55,11 +55,11 @@ def run_folder(run: str, *, runs: Path | None = None) -> Path:
 def branch_folder(run: str, branch: str, *, runs: Path | None = None) -> BranchFolder:
     """The folder of a branch, which need not exist. Raises Refusal (404) for what is no name of one."""
     if branch in _RESERVED:
-        raise not_found(f"There is no branch {branch!r}.")
+        raise Refusal("refusal.no_branch", 404, branch=branch)
     return BranchFolder(run, branch, run_folder(run, runs=runs) / _checked(branch))
 
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise not_found(f"There is no run or branch {name!r}.")
+        raise Refusal("refusal.no_run_or_branch", 404, name=name)
     return name

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from broker_core.events import codec
+from broker_core.texts import Value
 from broker_core.view.fold import Fold
 from lab.protocol.marks import Mark
 from lab.recordings.recording import Recording
@@ -66,7 +67,7 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
     """
     first_seq = n * SEGMENT_EVENTS + 1
     if not 1 <= first_seq <= max(recording.last_seq, 1):
-        raise no_such_instant(f"There is no segment {n} in this recording.", recording)
+        raise _absent("refusal.no_segment", recording, segment=n)
     view = recording.view_before_segment(n)
     state = msgspec.json.encode(view)
     before = recording.stored(first_seq - 1, first_seq - 1) if n else []
@@ -93,10 +94,10 @@ def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = Non
     """
     if seq is None:
         if t_us is None or not 0 <= t_us <= max(recording.last_at_us, now_us) + SLACK_US:
-            raise no_such_instant(f"This branch has no instant {_seconds(t_us or 0)}.", recording)
+            raise _absent("refusal.no_instant", recording, instant=_seconds(t_us or 0))
         seq = recording.seq_at(t_us)
     if not 0 <= seq <= recording.last_seq:
-        raise no_such_instant(f"This branch has no event {seq}.", recording)
+        raise _absent("refusal.no_event", recording, seq=seq)
     found = recording.stored(seq, seq) if seq else []
     at_us = found[0].at_us if found else 0
     return {"seq": seq, "at_us": at_us, "n": max(0, seq - 1) // SEGMENT_EVENTS}
@@ -109,32 +110,19 @@ def parse_instant(query: Mapping[str, str]) -> dict[str, int | None]:
     """
     if seq := query.get("seq"):
         if not (seq.isdecimal() and len(seq) <= MAX_DIGITS):
-            raise _no_instant(seq)
+            raise Refusal("refusal.invalid_instant", 404, instant=seq[:40])
         return {"t_us": None, "seq": int(seq)}
     if t := query.get("t"):
         if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}(\.\d{{1,6}})?", t):
-            raise _no_instant(t)
+            raise Refusal("refusal.invalid_instant", 404, instant=t[:40])
         seconds, _, fraction = t.partition(".")
         return {"t_us": int(seconds) * 1_000_000 + int(fraction.ljust(6, "0")), "seq": None}
     return {"t_us": 0, "seq": None}
 
 
-def _no_instant(text: str) -> Refusal:
-    return Refusal(
-        f"{text[:40]!r} is no instant.",
-        "Seconds with up to six decimals (t=36.413100), or the number of an event (seq=123), were expected.",
-        "Correct the address, or open the branch without an instant.",
-        404,
-    )
-
-
-def no_such_instant(what: str, recording: Recording) -> Refusal:
-    return Refusal(
-        what,
-        f"It goes from 0 to {_seconds(recording.last_at_us)}, events 1 to {recording.last_seq}.",
-        "Choose an instant in between, or open the branch without one.",
-        404,
-    )
+def _absent(id: str, recording: Recording, **values: Value) -> Refusal:
+    end, last = _seconds(recording.last_at_us), recording.last_seq
+    return Refusal(id, 404, field="", end=end, last=last, **values)
 
 
 def _seconds(at_us: int) -> str:

@@ -34,6 +34,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.records.varint import encode_varlong
 from broker_core.sim.disk import RealDisk
+from broker_core.texts import Text, text
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
@@ -96,7 +97,7 @@ class RecordedLogs:
         """Opens the recording; with a `header`, begins one. Raises Refusal when there is none, or none to be read."""
         self.folder = folder
         if header is None and not (folder.recording / f"{EVENTS}-0").is_dir():
-            raise _unreadable(folder, "it has no events")
+            raise _unreadable(folder, text("refusal.recording_empty"))
         self._disk = RealDisk(folder.recording)
         self._recovery_points = OffsetCheckpoint(self._disk, RECOVERY_POINT_CHECKPOINT)
         was_clean = self._disk.exists(CLEAN_SHUTDOWN)
@@ -251,13 +252,13 @@ class RecordedLogs:
     def _read_header(self) -> Header:
         records = self._read(0, 0) if self._events.log_end_offset else []
         if not records:
-            raise _unreadable(self.folder, "its first record is missing")
+            raise _unreadable(self.folder, text("refusal.recording_without_header"))
         try:
             header = msgspec.json.decode(records[0].record, type=Header)
         except msgspec.MsgspecError as error:
-            raise _unreadable(self.folder, f"its first record is no header ({error})") from None
+            raise _unreadable(self.folder, text("refusal.recording_header", problem=str(error))) from None
         if header.format != FORMAT:
-            raise _unreadable(self.folder, f"it has format {header.format}")
+            raise _unreadable(self.folder, text("refusal.recording_format", format=header.format))
         return header
 
 
@@ -276,12 +277,15 @@ def _batches(inputs: Sequence[Stamped]) -> Iterator[tuple[list[Stamped], int]]:
         yield batch, size
 
 
-def _unreadable(folder: BranchFolder, why: str) -> Refusal:
+def _unreadable(folder: BranchFolder, why: Text) -> Refusal:
     return Refusal(
-        f"The recording of {folder.run}/{folder.branch} cannot be opened: {why}.",
-        f"A recording of format {FORMAT} was expected in {folder.recording}.",
-        "Put the folder back from a copy, or delete the run.",
+        "refusal.recording_unreadable",
         409,
+        run=folder.run,
+        branch=folder.branch,
+        problem=why,
+        format=FORMAT,
+        folder=str(folder.recording),
     )
 
 

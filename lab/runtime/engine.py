@@ -94,12 +94,7 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
             inputs = [given for given in inputs if given.seq >= run.seq and given.kind != MET]
         comparison.finish()
     except (Diverged, OtherEvents) as error:
-        raise Refusal(
-            f"This branch can be looked at, but not acted on: {error}.",
-            "A recording made by this version of the lab was expected.",
-            "Watch it, or start a new run.",
-            409,
-        ) from error
+        raise Refusal("refusal.recording_diverges", 409, problem=error.message) from error
     # They are recorded already, and heard.
     run.take_inputs()
     run.take_outputs()

@@ -58,7 +58,7 @@ def exchanged(recording: Recording, rpc: str, seq: int, endpoints: Mapping[int, 
     """
     sent = _find(recording, rpc, seq)
     if sent is None:
-        raise _none(f"There is no message {rpc} among the last events.")
+        raise Refusal("refusal.no_message", 404, rpc=rpc)
     sent_seq, event = sent
     if event.kind == "request" and event.source.startswith(CLIENT_PREFIX):
         frame = _received(recording, event, sent_seq)
@@ -69,7 +69,7 @@ def exchanged(recording: Recording, rpc: str, seq: int, endpoints: Mapping[int, 
     wanted = _Wanted(rpc, sent_seq, asked_by, question[0] if question else 0)
     found = _executed(recording, wanted, endpoints)
     if found is None:
-        raise _none("The lab knows no bytes of this message.")
+        raise Refusal("refusal.no_message_bytes", 404)
     return _shown(found)
 
 
@@ -130,12 +130,7 @@ def _executed(recording: Recording, wanted: _Wanted, endpoints: Mapping[int, tup
         try:
             return _looked_at(run, inputs, wanted, endpoints)
         except Diverged as error:
-            raise Refusal(
-                f"The bytes cannot be made again: {error}.",
-                "A recording made by this version of the lab was expected.",
-                "Choose a message of a run that this version has made.",
-                409,
-            ) from error
+            raise Refusal("refusal.bytes_diverge", 409, problem=error.message) from error
         finally:
             run.release()
     finally:
@@ -161,7 +156,3 @@ def _shown(found: WireBytes) -> Exchanged:
     data = found.data[:SHOWN_BYTES]
     fields = annotate(BY_NAME[found.api], found.version, data)
     return Exchanged(found.api, found.version, found.is_request, found.is_real, len(found.data), data.hex(), fields)
-
-
-def _none(what: str) -> Refusal:
-    return Refusal(what, "A request or a response of Kafka's protocol was expected.", "Choose another message.", 404)

@@ -196,25 +196,16 @@ class Lab:
             live = await self.wake()
             return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
-            await self._fail(live, str(error))
-            raise Refusal(
-                f"The lab stopped: {error}",
-                "A data folder with free space, and a ZooKeeper that answers, were expected.",
-                "What was recorded is safe. Put that right, then act again.",
-                503,
-            ) from error
+            refusal = Refusal("refusal.lab_stopped", 503, problem=str(error))
+            await self._fail(live, refusal)
+            raise refusal from error
         except _NOTHING_HAPPENED:
             raise
         except Exception as error:
             logger.exception("the engine of %s failed", self.recording.folder.path)
-            why = "the engine met something that it did not expect, see the terminal"
-            await self._fail(live, why)
-            raise Refusal(
-                f"The lab stopped: {why}.",
-                "The engine goes on after whatever is done with it.",
-                "What was recorded is safe. Act again: the engine starts anew from there.",
-                500,
-            ) from error
+            refusal = Refusal("refusal.engine_failed", 500)
+            await self._fail(live, refusal)
+            raise refusal from error
 
     async def observe(self, user_id: int, make: Callable[[LiveRun | None], Observer]) -> None:
         """Adds the observer that `make` builds in the lab's thread, unless this user has one already.
@@ -291,12 +282,7 @@ class Lab:
 
     def _ensure_open(self) -> None:
         if self._is_closed:
-            raise Refusal(
-                "The branch was closed meanwhile.",
-                "A branch that is open was expected.",
-                "Open it again from the list of runs.",
-                409,
-            )
+            raise Refusal("refusal.branch_closed", 409)
 
     def _ensure_space(self) -> None:
         now_s = self.pacer.now_s()
@@ -336,8 +322,8 @@ class Lab:
                 watcher.say(No(None, **refusal.as_json(watcher.language)))
                 watcher.time_moved()
 
-    async def _fail(self, failed: LiveRun | None, why: str) -> None:
-        """The engine cannot go on: what is recorded stays, and the next who acts builds it anew from there. None: it
+    async def _fail(self, failed: LiveRun | None, why: Refusal) -> None:
+        """Ends an engine that failed; the recording stays, and the next act builds another engine from it. None: it
         failed while it woke.
         """
         live = self._live

@@ -13,8 +13,9 @@ def ensure_space(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
         raise Refusal(
-            f"The disk of {folder} is full: {free // 1_000_000} MB are free.",
-            f"{MIN_FREE_BYTES // 1_000_000} MB or more were expected, since everything that happens is recorded.",
-            "Free some space, or delete runs; then play on. What was recorded is safe.",
+            "refusal.disk_full",
             507,
+            folder=str(folder),
+            free=free // 1_000_000,
+            min=MIN_FREE_BYTES // 1_000_000,
         )

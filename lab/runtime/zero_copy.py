@@ -64,16 +64,11 @@ def measure(path: Path) -> Measurement:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise Refusal(
-            "The file is not on the disk now.",
-            "A .log that is there at the newest instant was expected.",
-            "Go to now, and choose a segment.",
-            404,
-        ) from None
+        raise Refusal("refusal.file_not_on_disk", 404) from None
     try:
         size = min(os.fstat(descriptor).st_size, MAX_BYTES)
         if not size:
-            raise Refusal("The file is empty.", "A segment with records was expected.", "Produce some records first.")
+            raise Refusal("refusal.file_empty")
         return _measure(descriptor, size)
     finally:
         os.close(descriptor)
@@ -146,12 +141,7 @@ def _send_file(target: socket.socket, descriptor: int, size: int) -> int:
 
 
 def _shorter() -> Refusal:
-    return Refusal(
-        "The file became shorter meanwhile.",
-        "A segment that stays was expected.",
-        "Pause, or choose a segment that is not written to.",
-        409,
-    )
+    return Refusal("refusal.file_truncated", 409)
 
 
 class _Sink:

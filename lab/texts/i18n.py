@@ -1,4 +1,7 @@
-"""The words of the pages, in English and Chinese: one catalogue for the templates and the browser's modules."""
+"""The words of the pages, in English and Chinese: one catalogue for the templates and the browser's modules.
+
+Not Django's gettext: the browser and the core need catalogues without Django, and one format is enough.
+"""
 
 import hashlib
 import json

@@ -29,8 +29,7 @@ from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host
 from lab.texts.i18n import translate
-from lab.texts.refusal import Refusal, no_page, not_found
-from lab.texts.refusals import sentences
+from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
 from lab.web.sign_in import LOCAL_USER, safe_next, sign_in
 
@@ -154,7 +153,7 @@ def _side(choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
     """The branch `run/branch`; None where none was named."""
     found = next((choice for choice in choices if choice["address"] == address), None)
     if address and found is None:
-        raise not_found(f"There is no branch {address!r}.")
+        raise Refusal("refusal.no_branch", 404, branch=address)
     return found
 
 
@@ -172,7 +171,6 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "zookeeper": opened.zookeeper,
         "exercises": [page_content(exercise) for exercise in exercises().values()],
         "state_charts": state_charts(),
-        "refusals": sentences(preferences_of(request).language),
     }
     return await _render(request, "lab/lab.html", context)
 
@@ -184,13 +182,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form without, or with a wrong, CSRF token."""
-    refusal = Refusal(
-        "The form did not come from a page of this lab.",
-        "The token that the page carries was expected; it ends when the lab's cookies are deleted.",
-        "Reload the page and send it again.",
-        403,
-    )
-    return answer_refusal(request, refusal)
+    return answer_refusal(request, Refusal("refusal.forged_form", 403))
 
 
 async def _runs_page(

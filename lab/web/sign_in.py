@@ -16,12 +16,7 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 def sign_in(request: HttpRequest, token: str) -> None:
     """Signs the browser in. Raises Refusal (403) for a token that is not this start's."""
     if not constant_time_compare(token, settings.SIGN_IN_TOKEN):
-        raise Refusal(
-            "This sign-in address is not valid.",
-            "The token of the lab that is running now was expected; each start prints a new one, and older ones end.",
-            "Copy the address from the terminal in which the lab runs.",
-            403,
-        )
+        raise Refusal("refusal.invalid_token", 403)
     login(request, local_user(), backend=_BACKEND)
 
 

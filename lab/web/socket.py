@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
+from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
 from lab.models import Branch
@@ -37,6 +38,9 @@ from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
+MAX_REASON_BYTES = 123
+"""Of a closed socket, in UTF-8 (RFC 6455)."""
+
 
 class LabSocket(AsyncWebsocketConsumer):
     """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
@@ -48,7 +52,7 @@ class LabSocket(AsyncWebsocketConsumer):
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
         if not isinstance(user, User):
-            await self.close(CLOSE_NOT_SIGNED_IN, "Sign in first: open the address that the lab printed at its start.")
+            await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
             return
         self._user = user
         names = self.scope["url_route"]["kwargs"]
@@ -56,7 +60,7 @@ class LabSocket(AsyncWebsocketConsumer):
             self._branch: Branch = await sync_to_async(selectors.branch_of)(user, names["run"], names["branch"])
             self._lab = await host().lab(names["run"], names["branch"])
         except Refusal as refusal:
-            await self.close(CLOSE_NOT_FOUND, refusal.what)
+            await self._close(CLOSE_NOT_FOUND, refusal.what)
 
     async def disconnect(self, code: int) -> None:
         if self._sender is not None:
@@ -73,14 +77,14 @@ class LabSocket(AsyncWebsocketConsumer):
                 await self._greet(frame)
             else:
                 await self._dispatch(frame, self._watcher)
-        except InvalidFrame as invalid:
-            await self._refuse_invalid(invalid)
+        except InvalidFrame as refusal:
+            await self._refuse_frame(refusal)
         except Refusal as refusal:
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _greet(self, frame: ClientFrame) -> None:
         if not isinstance(frame, Hello):
-            raise InvalidFrame("The first frame was no hello.", "A hello was expected.", "Reload the page.")
+            raise InvalidFrame("refusal.hello_missing")
         check_hello(frame)
         user = self._user
         run = self._branch.run
@@ -109,7 +113,7 @@ class LabSocket(AsyncWebsocketConsumer):
             case Exercise():
                 watcher.say(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
             case Hello():
-                raise InvalidFrame("A second hello came.", "One hello a connection was expected.", "Reload the page.")
+                raise InvalidFrame("refusal.second_hello")
 
     @property
     def _language(self) -> str:
@@ -123,18 +127,22 @@ class LabSocket(AsyncWebsocketConsumer):
             while True:
                 await self.send(text_data=(await watcher.next_frame()).decode())
         except Gone:
-            await self.close(CLOSE_NOT_FOUND, "The run was deleted.")
+            await self._close(CLOSE_NOT_FOUND, text("refusal.run_deleted"))
         except Exception:
             # Without its sender the page would stay open and receive nothing; closed, it connects again and resumes.
             logger.exception("frames could not be sent to a page of %s", self._branch)
-            await self.close(CLOSE_FAILED, "The server failed to send; the page connects again.")
+            await self._close(CLOSE_FAILED, text("refusal.sending_failed"))
 
-    async def _refuse_invalid(self, invalid: InvalidFrame) -> None:
+    async def _refuse_frame(self, refusal: InvalidFrame) -> None:
         self._invalid_frames += 1
         if self._watcher is None or self._invalid_frames > MAX_INVALID_FRAMES:
-            await self.close(CLOSE_INVALID_FRAME, invalid.what[:120])
+            await self._close(CLOSE_INVALID_FRAME, refusal.what)
         else:
-            await self._send(No(invalid.id, **invalid.as_json(self._language)))
+            await self._send(No(refusal.frame, **refusal.as_json(self._language)))
+
+    async def _close(self, code: int, reason: Text) -> None:
+        shown = render(reason, self._language).encode()[:MAX_REASON_BYTES]
+        await self.close(code, shown.decode(errors="ignore"))
 
     async def _send(self, frame: Any) -> None:
         await self.send(text_data=encode(frame).decode())

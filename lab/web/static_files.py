@@ -68,12 +68,7 @@ def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
     root = folder().resolve()
     file = (root / path.replace("\0", "/")).resolve()
     if not file.is_relative_to(root) or not file.is_file():
-        raise Refusal(
-            f"There is no static file {path!r}.",
-            "A file that a page of this lab names was expected.",
-            "Reload the page: it names the files of today.",
-            HTTPStatus.NOT_FOUND,
-        )
+        raise Refusal("refusal.no_static_file", HTTPStatus.NOT_FOUND, path=path)
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     response = HttpResponse(file.read_bytes(), content_type=kind)
     response["Cache-Control"] = KEEP_FOR_EVER if build == _build.id() else "no-store"

@@ -74,7 +74,7 @@ def test_the_field_that_was_wrong_has_the_focus(page: Page, lab_server: LabServe
     brokers = page.locator("form.new-run").get_by_label("Brokers")
     expect(brokers).to_be_focused()
     expect(brokers).to_have_attribute("aria-invalid", "true")
-    expect(brokers).to_have_accessible_description(re.compile("'9' is no number of brokers"))
+    expect(brokers).to_have_accessible_description(re.compile("Invalid number of brokers '9'"))
     expect(brokers).to_have_value("9")
     expect(page.locator("form.new-run").get_by_label("Name")).to_have_value("Nine of them")
 

@@ -183,4 +183,4 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "none failed" in printed
     assert main(["--era", "3.9"]) == 2
     assert main(["--runs", "5", "--era", "1.9"]) == 2
-    assert "There is no era '1.9'" in capsys.readouterr().err
+    assert "Unknown era '1.9'" in capsys.readouterr().err

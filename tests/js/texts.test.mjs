@@ -7,7 +7,6 @@ import { test } from "node:test";
 
 import { History } from "../../static/lab/core/recording/history.js";
 import { menuFor } from "../../static/lab/core/actions/menu.js";
-import { formsOf } from "../../static/lab/core/phrases.js";
 import { events, segments, viewAt } from "./recording.mjs";
 
 const lab = new URL("../../static/lab/", import.meta.url).pathname;
@@ -57,11 +56,4 @@ test("every item of every menu has a text and a line", () => {
       for (const place of places(en[key])) assert.ok(place in values, key);
       assert.match(line, /^(broker|link|session|disk|message|producer|consumer|log|hw|segments|zk) /);
     }
-});
-
-test("a complaint names the forms of the verb that was tried, else all of them", () => {
-  const forms = "producer open NAME [--acks all|0|1] | producer send NAME T-P K:V | producer close NAME";
-  assert.equal(formsOf(forms, "producer open p1 --nosuch"), "producer open NAME [--acks all|0|1]");
-  assert.equal(formsOf(forms, "producer opn p1"), forms);
-  assert.equal(formsOf(forms, ""), forms);
 });

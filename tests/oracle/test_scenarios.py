@@ -33,7 +33,7 @@ def test_the_runner_tells_a_difference_from_what_is_not_there_yet(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "ok 1-good"
     assert lines[1] == "FAIL 2-bad: line 1: $ zk get /controller_epoch: -7"
-    assert lines[2] == "todo 3-later: There is no command 'kafka-acls.sh'."
+    assert lines[2] == "todo 3-later: Unknown command 'kafka-acls.sh'."
     assert lines[3] == "1 passed, 1 failed, 1 todo"
     assert compare(tmp_path, only="1,3") == 0
     assert compare(tmp_path, only="9") == 2

@@ -12,7 +12,7 @@ from broker_core.texts import LANGUAGES, TextError, catalogue
 from broker_core.texts.catalogues import PLACE, read
 from lab.texts import CATALOGUES
 from lab.texts.i18n import translate
-from tests.support.catalogues import Use, flaws, misused, uses
+from tests.support.catalogues import Use, flaws, messages, misused, uses
 from tests.support.paths import ROOT
 
 CORE = ROOT / "broker_core" / "texts"
@@ -51,7 +51,7 @@ def test_sources_name_messages_that_are_there_with_the_values_that_they_take() -
 
 
 def test_every_message_of_the_server_is_used() -> None:
-    named = {use.id for use in used()} | {f"event.{kind}" for kind in KINDS}
+    named = {id for use in used() for id in messages(use.id, MESSAGES)} | {f"event.{kind}" for kind in KINDS}
     unused = {id for id in MESSAGES if id.removesuffix(".one") not in named}
     assert {id for id in unused if not id.startswith("value.")} == set()
 
@@ -148,13 +148,19 @@ def test_a_wrong_use_is_found(tmp_path) -> None:
         '"a.y"',
         'f"a.y.{1}"',
         'text("a.y", **more)',
+        'Refusal("a.r", status=404, n=1)',
+        'Refusal("a.r", 404)',
+        'Refusal("a.s")',
     ]
     source.write_text("\n".join(lines))
     used = list(uses([source], frozenset({"a"})))
     assert Use("a.x", frozenset({"n", "m"}), "source.py:3") in used
-    assert set(misused(used, {"a.x": "{n} {m}", "a.y": "y"})) == {
+    rejections = {"a.r.what": "{n}", "a.r.expected": "e", "a.r.todo": "t", "a.s.what": "w", "a.s.todo": "t"}
+    assert set(misused(used, {"a.x": "{n} {m}", "a.y": "y", **rejections})) == {
         "source.py:1 gives a.x ['n']",
         "source.py:2 names a.z, which no catalogue has",
         "source.py:4 gives a.x ['m']",
         "source.py:5 names a.w, which no catalogue has",
+        "source.py:10 gives a.r []",
+        "source.py:11 names a.s, which no catalogue has",
     }

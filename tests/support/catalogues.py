@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ CHINESE = re.compile(r"[一-鿿]")
 #: a code in a source, whole or, in an f-string, with {} for what is computed; its places are the names before `=`
 CODE = re.compile(r"([a-z][a-z0-9_]*)(\.[A-Za-z0-9_]+)+(\?.*)?", re.S)
 NAMES = re.compile(r"[?&]([a-z]\w*)=")
+#: what a rejection is beside its values
+NOT_A_VALUE = {"status", "field", "frame"}
+PARTS = ("what", "expected", "todo")
 #: a message within a message
 INNER = re.compile(r"=\(([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+)")
 
@@ -68,7 +71,9 @@ def _untranslated(english: dict[str, str], chinese: dict[str, str], plain: froze
 
 
 def uses(sources: Iterable[Path], families: frozenset[str]) -> Iterator[Use]:
-    """The messages of these families that Python sources name: in calls of `text`, in codes, in f-strings of codes."""
+    """The messages of these families that Python sources name: in calls of `text`, in codes, in f-strings of codes, and
+    where a rejection is made, which has three of them.
+    """
     for path in sources:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         parts_of_strings = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -78,6 +83,10 @@ def uses(sources: Iterable[Path], families: frozenset[str]) -> Iterator[Use]:
                 case ast.Call(func=ast.Name(id="text"), args=[ast.Constant(value=str(name))], keywords=keywords):
                     names = [keyword.arg for keyword in keywords]
                     yield Use(name, None if None in names else frozenset(map(str, names)), where)
+                case ast.Call(func=ast.Name(id=made), args=[ast.Constant(value=str(name)), *_], keywords=keywords) if (
+                    made[0].isupper() and name.partition(".")[0] in families
+                ):
+                    yield Use(name, frozenset(str(keyword.arg) for keyword in keywords) - NOT_A_VALUE, where)
                 case ast.JoinedStr(values=parts):
                     shown = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
                     yield from _codes(shown, families, where)
@@ -96,12 +105,18 @@ def _codes(said: str, families: frozenset[str], where: str) -> Iterator[Use]:
     yield Use(outer, frozenset(NAMES.findall(f"?{query}")) if query else None, where)
 
 
+def messages(id: str, templates: Collection[str]) -> set[str]:
+    """The ids of a message, or of the three of a rejection; fewer where a catalogue lacks one."""
+    return {id} if id in templates else {part for part in (f"{id}.{part}" for part in PARTS) if part in templates}
+
+
 def misused(used: Iterable[Use], templates: dict[str, str]) -> list[str]:
     """Messages that sources name and no catalogue has, and values that are missing or that no template takes."""
     found = []
     for use in used:
-        if use.id not in templates:
+        ids = messages(use.id, templates)
+        if len(ids) not in (1, len(PARTS)):
             found.append(f"{use.where} names {use.id}, which no catalogue has")
-        elif use.values is not None and use.values != set(PLACE.findall(templates[use.id])):
+        elif use.values is not None and use.values != {name for id in ids for name in PLACE.findall(templates[id])}:
             found.append(f"{use.where} gives {use.id} {sorted(use.values)}")
     return found

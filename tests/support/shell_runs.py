@@ -7,7 +7,13 @@ from broker_core.events.codec import decode
 from broker_core.run import Run, RunConfig
 from broker_core.shell.grammar.transcript import CLUSTER_DEFAULTS, ready_line, run_command
 from broker_core.sim.disk import SimulatedDisk
+from broker_core.texts import Value, text
 from broker_core.zk.memory_store import MemoryStore
+
+
+def refused(id: str, **values: Value) -> str:
+    """The line in which a command prints a message of the lab."""
+    return f"! {text(id, **values).code}"
 
 
 class ShellRun:

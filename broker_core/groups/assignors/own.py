@@ -14,6 +14,7 @@ import msgspec
 from broker_core.groups.assignors.assignor import Assignment, GroupMemberInfo, topics_of
 from broker_core.groups.assignors.sticky import StickyAssignor
 from broker_core.partitions import TopicPartition, partition_name, sorted_partitions, topic_of
+from broker_core.texts import Text, text
 
 FORMS = (
     "give P[,P2] to MEMBER",
@@ -34,7 +35,11 @@ _PLACES = rf"(?:all|{_PARTITION}(?:,{_PARTITION})*)"
 
 
 class RuleError(ValueError):
-    """A text is no rule; the message says which."""
+    """Text that is not a list of rules."""
+
+    def __init__(self, message: Text) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class Plan:
@@ -158,18 +163,18 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[Plan, re.Match[str]], None]], ...
 Rule: TypeAlias = tuple[Callable[[Plan, re.Match[str]], None], re.Match[str]]
 
 
-def parse_rules(text: str) -> tuple[Rule, ...]:
-    """The rules of a text, which has semicolons between them. Raises RuleError."""
+def parse_rules(given: str) -> tuple[Rule, ...]:
+    """The rules of a text, which semicolons separate. Raises RuleError."""
     rules: list[Rule] = []
-    for part in text.split(";"):
+    for part in given.split(";"):
         words = " ".join(part.split())
         said = next(((act, found) for pattern, act in _RULES if (found := pattern.fullmatch(words))), None)
         if said is None and words:
-            raise RuleError(f"{words!r} is no rule of an assignor.")
+            raise RuleError(text("shell.assignor_rule", rule=words))
         if said is not None:
             rules.append(said)
     if not 0 < len(rules) <= MAX_RULES:
-        raise RuleError(f"{len(rules)} rules were given, an assignor has 1 to {MAX_RULES}.")
+        raise RuleError(text("shell.assignor_rule_count", count=len(rules), max=MAX_RULES))
     return tuple(rules)
 
 

@@ -54,11 +54,7 @@ def check_client(process: Process, given: dict[str, str], servers: str | None) -
         raise JavaException(CONFIG_EXCEPTION, str(error)) from None
     protocol = given.get("security.protocol", "PLAINTEXT")
     if protocol.upper() != "PLAINTEXT":
-        raise ShellError(
-            f"security.protocol is {protocol}.",
-            "PLAINTEXT: on the brokers here security is off.",
-            "Leave the line out of the file.",
-        )
+        raise ShellError("shell.security_protocol", protocol=protocol)
     timeout_ms, request_ms = values["default.api.timeout.ms"], values["request.timeout.ms"]
     if timeout_ms < request_ms and "default.api.timeout.ms" in given:
         raise _not_created(

@@ -47,7 +47,7 @@ def parse_condition(text: str) -> Condition:
         match = pattern.fullmatch(text.strip())
         if match is not None:
             return make(*match.groups())
-    raise ShellError(f"{text!r} is no condition.", "; ".join(FORMS) + ".", "State one of these, in quotes.")
+    raise ShellError("shell.invalid_condition", condition=text, forms="; ".join(FORMS))
 
 
 def _ids(text: str) -> tuple[int, ...]:

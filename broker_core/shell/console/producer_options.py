@@ -9,6 +9,7 @@ from broker_core.records.compression import CompressionType
 from broker_core.shell.grammar.registry import UsageError
 from broker_core.shell.java.producer_config import ACKS, era_settings, fitted, with_era_defaults
 from broker_core.shell.java.producer_config import settings_of as settings_of_configs
+from broker_core.texts import text
 
 TRUTH = ("true", "false")
 NUMBERS = {
@@ -43,12 +44,12 @@ def parse_options(words: list[str]) -> dict[str, str]:
     """The options of `open` as they were typed. Raises ShellError."""
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
-        raise UsageError(f"{' '.join(words)}: these are no options of producer open here.")
-    if given.get("--partitioner", "built-in") not in PARTITIONERS:
-        names = ", ".join(PARTITIONERS)
-        raise UsageError(f"partitioner is {given['--partitioner']!r}, expected one of {names}.")
-    if given.get("--ignore-keys", "false") not in TRUTH:
-        raise UsageError(f"ignore-keys is {given['--ignore-keys']!r}, expected true or false.")
+        raise UsageError(text("shell.invalid_options", words=" ".join(words)))
+    for option in ("--partitioner", "--ignore-keys"):
+        if option in given and given[option] not in CHOICES[option]:
+            choices = ", ".join(CHOICES[option])
+            what = text("shell.option_choice", option=option, value=given[option], choices=choices)
+            raise UsageError(what)
     return given
 
 

@@ -8,6 +8,7 @@ from broker_core.shell.admin.requests import Asking
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until
 from broker_core.shell.grammar.registry import refuse
+from broker_core.texts import text
 
 _AFTER = {"begin": "in transaction", "commit": "committing", "abort": "aborting"}
 _BEFORE = {"begin": ("ready",), "commit": ("in transaction",), "abort": ("in transaction", "abortable error")}
@@ -36,7 +37,7 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
     if manager.state == "initializing":
         manager.timed_out = INIT
         process.out(late(producer, "InitProducerId"))
-        refuse(process, f"It has no id and can do nothing: producer open {producer.name} tries again.")
+        refuse(process, text("shell.producer_without_id", name=producer.name))
     elif manager.error is not None:
         process.out(": ".join(manager.error))
 
@@ -51,7 +52,7 @@ def is_spent(producer: Producer) -> bool:
 def no_such_producer(process: Process, name: str) -> int:
     """What a command says that names a producer which is not open; the exit code."""
     process.out(f"no such producer: {name}")
-    refuse(process, f"No producer is called {name}; producer open {name} opens one.")
+    refuse(process, text("shell.no_producer", name=name))
     return 1
 
 

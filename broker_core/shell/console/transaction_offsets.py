@@ -19,7 +19,8 @@ from broker_core.shell.console.producer_transactions import (
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running, Until
-from broker_core.shell.grammar.registry import PARTITION, UsageError, refuse
+from broker_core.shell.grammar.registry import PARTITION, UsageError, not_understood, refuse
+from broker_core.texts import text
 
 _OFFSET = re.compile(rf"({PARTITION})@([0-9]{{1,18}})")
 
@@ -27,15 +28,15 @@ _OFFSET = re.compile(rf"({PARTITION})@([0-9]{{1,18}})")
 def send_offsets(process: Process, name: str, words: list[str]) -> Running:
     """Commits offsets with the open transaction, and waits for the group's coordinator. Raises ShellError."""
     if len(words) < 2 or words[0] not in ("--group", "--consumer") or (words[0] == "--consumer" and len(words) > 2):
-        raise UsageError(f"producer offsets {name} {' '.join(words)} is not understood.")
+        raise not_understood("producer", ["offsets", name, *words])
     given = []
     for word in words[2:]:
         found = _OFFSET.fullmatch(word)
         if found is None:
-            raise UsageError(f"{word!r} is no offset of a partition, such as orders-0@42.")
+            raise UsageError(text("shell.invalid_offset", word=word))
         given.append((found[1], int(found[2])))
     if words[0] == "--group" and not given:
-        raise UsageError("producer offsets --group needs at least one T-P@OFFSET.")
+        raise UsageError(text("shell.offsets_missing"))
     return _send(process, name, words[0] == "--consumer", words[1], tuple(given))
 
 
@@ -46,7 +47,7 @@ def _send(process: Process, name: str, by_consumer: bool, whose: str, given: tup
         return no_such_producer(process, name)
     consumer = clients.group_consumers.get(whose) if by_consumer else None
     if by_consumer and consumer is None:
-        refuse(process, f"No consumer of a group is called {whose}; consumer start {whose} starts one.")
+        refuse(process, text("shell.no_group_consumer", name=whose))
         return 1
     manager = producer.transactions
     if not manager.transactional_id:

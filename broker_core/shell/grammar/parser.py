@@ -12,23 +12,15 @@ import msgspec
 
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.partitions import partition_name
+from broker_core.texts import Rejection
 
 UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
 _TIME = re.compile(r"(\d{1,11}(?:\.\d+)?)(ms|s|m)?")
 """So many digits of any unit are microseconds of less than 64 bits."""
 
 
-class ShellError(Exception):
+class ShellError(Rejection):
     """A line that cannot be run: what is wrong, what was expected, what to do. Nothing has happened."""
-
-    def __init__(self, what: str, expected: str, todo: str) -> None:
-        super().__init__(what, expected, todo)
-        self.what = what
-        self.expected = expected
-        self.todo = todo
-
-    def __str__(self) -> str:
-        return f"{self.what} Expected: {self.expected} {self.todo}"
 
 
 class Word(NamedTuple):
@@ -82,11 +74,7 @@ def split(line: str) -> list[str]:
     """The words of a line. Raises ShellError when a quote is not closed."""
     words = words_of(line)
     if words and words[-1].open:
-        raise ShellError(
-            f"A quote is not closed: {line[words[-1].start :]}",
-            "each ' or \" has its partner.",
-            "Close the quote, or put a backslash before a quote that stands for itself.",
-        )
+        raise ShellError("shell.quote_open", rest=line[words[-1].start :])
     return [word.text for word in words]
 
 
@@ -115,11 +103,7 @@ def command_and_input(text: str) -> tuple[str, list[str]]:
         if further == "<" or further.startswith("< "):
             stdin.append(further[2:])
         elif further.strip():
-            raise ShellError(
-                f"A second command follows on a new line: {further}",
-                "one command, and below it only lines of its input, each beginning with '< '.",
-                "Enter the commands one after the other.",
-            )
+            raise ShellError("shell.second_command", line=further)
     return line, stdin
 
 
@@ -127,9 +111,7 @@ def duration_us(word: str) -> int:
     """`500ms`, `2s`, `1m`, or seconds without a unit, as microseconds. Raises ShellError."""
     match = _TIME.fullmatch(word)
     if match is None:
-        raise ShellError(
-            f"{word!r} is no time.", "a number and ms, s or m, such as 500ms or 30s.", "Type the time like that."
-        )
+        raise ShellError("shell.invalid_time", time=word)
     return int(float(match[1]) * UNIT_US[match[2] or ""])
 
 
@@ -141,7 +123,7 @@ def take_here_strings(words: list[str]) -> tuple[list[str], list[str]]:
     while at < len(words):
         if words[at] == "<<<":
             if at + 1 == len(words):
-                raise ShellError("Nothing follows <<<.", "a word.", "Put the input in quotes, as in: <<< 'k1:v1'.")
+                raise ShellError("shell.here_string_empty")
             lines += words[at + 1].split("\n")
             at += 1
         else:

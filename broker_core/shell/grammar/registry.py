@@ -9,6 +9,7 @@ from broker_core.partitions import partition_name
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, ShellError
 from broker_core.shell.grammar.process import Process, Running
+from broker_core.texts import Text, text
 
 TOPIC = r"(?!\.\.?(?:\s|$))[a-zA-Z0-9._-]{1,249}"
 """A topic's name: it becomes a folder and a znode."""
@@ -34,14 +35,14 @@ class Command(NamedTuple):
     complete: Callable[[ClusterApi, Sequence[str]], list[str]] | None = None
 
 
-_FORMS_READABLE = 200
-"""So many characters of forms are read through in a complaint."""
+MAX_FORMS_LENGTH = 200
+"""Characters of forms in an error; of a command with more of them it names the verbs."""
 
 
 class UsageError(Exception):
     """Arguments that a command does not accept, and why. The shell adds what the command accepts."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: Text) -> None:
         super().__init__(what)
         self.what = what
 
@@ -59,50 +60,49 @@ class Grammar:
     def find(self, words: Sequence[str]) -> Command:
         """The command that a line names. Raises ShellError."""
         if not words:
-            raise ShellError("The line is empty.", "a command.", "Type help for the list of commands.")
+            raise ShellError("shell.line_empty")
         command = self.commands.get(words[0])
         if command is None:
-            raise ShellError(
-                f"There is no command {words[0]!r}.",
-                "one of " + ", ".join(sorted(self.commands)) + ".",
-                "Type help for what each does.",
-            )
+            raise ShellError("shell.unknown_command", command=words[0], commands=", ".join(sorted(self.commands)))
         for word in words[1:]:
             if word.startswith("--") and word[2:].partition("=")[0] in command.missing:
                 raise ShellError(
-                    f"{command.name} has no {word.partition('=')[0]} here yet.",
-                    "one of " + ", ".join(f"--{option.name}" for option in command.options) + ".",
-                    "Leave it out.",
+                    "shell.option_not_supported",
+                    command=command.name,
+                    option=word.partition("=")[0],
+                    options=", ".join(f"--{option.name}" for option in command.options),
                 )
         return command
 
 
-def usage_error(command: Command, what: str) -> ShellError:
-    """The complaint of a verb whose arguments are wrong, with its forms. Of one with many only those that were meant,
-    where `what` begins with what was typed; else by which words they begin.
+def not_understood(name: str, arguments: Sequence[str]) -> UsageError:
+    """The error of a command whose arguments have none of its forms."""
+    return UsageError(text("shell.not_understood", line=" ".join([name, *arguments])))
+
+
+def usage_error(command: Command, what: Text, verb: str = "") -> ShellError:
+    """The error of a line whose arguments the command does not accept, with its forms: those of `verb`, or, where it
+    has no such verb and many forms, its verbs.
     """
     name = command.name
     forms = [form for form, _ in command.forms]
-    expected = " | ".join(forms)
-    typed = what.split(" ")
-    if len(expected) > _FORMS_READABLE and typed[0] == name and len(typed) > 1:
-        by_verb: dict[str, list[str]] = {}
-        for form in forms:
-            words = form.split(" ")
-            verb = words[1] if words[0] == name else next(reversed(by_verb))  # "..." goes on with the form above
-            by_verb.setdefault(verb, []).append(form)
-        if typed[1] in by_verb:
-            expected = " | ".join(by_verb[typed[1]])
-        elif not any(typed[1] in form.split(" ") for form in forms):
-            expected = "one of " + ", ".join(f"{name} {verb}" for verb in by_verb) + "."
-    return ShellError(what, expected, f"Type help {name} for what each does.")
+    by_verb: dict[str, list[str]] = {}
+    for form in forms:
+        words = form.split(" ")
+        # "..." continues the form above
+        by_verb.setdefault(words[1] if words[0] == name else next(reversed(by_verb)), []).append(form)
+    expected = text("shell.usage", forms=" | ".join(by_verb.get(verb, forms)))
+    is_known = any(verb in form.split(" ") for form in forms)
+    if verb and not is_known and len(" | ".join(forms)) > MAX_FORMS_LENGTH:
+        expected = text("shell.one_of", names=", ".join(f"{name} {verb}" for verb in by_verb))
+    return ShellError.of(what, expected, text("shell.type_help", command=name))
 
 
-def refuse(process: Process, sentence: str) -> None:
-    """What the lab itself says on the standard error of a command that runs, in a sentence that has its Chinese.
-    Kafka's own words go there as they are.
+def refuse(process: Process, message: Text) -> None:
+    """Prints a message of the lab on the standard error of a running command, as a code; Kafka's own words are printed
+    there as they are.
     """
-    process.err(sentence)
+    process.err(message.code)
 
 
 def broker_of(name: str, process: Process, word: str) -> int:
@@ -111,9 +111,7 @@ def broker_of(name: str, process: Process, word: str) -> int:
     broker_id = parse_integer(word)
     if broker_id not in ids:
         raise ShellError(
-            f"There is no broker {word!r}.",
-            "one of " + ", ".join(map(str, ids)) + ".",
-            f"Name one of these, as in: {name} ... {ids[0]}.",
+            "shell.unknown_broker", broker=word, brokers=", ".join(map(str, ids)), example=f"{name} ... {ids[0]}"
         )
     return broker_id
 
@@ -122,5 +120,5 @@ def partition_of(word: str) -> str:
     """An argument that must be a topic-partition. Raises UsageError."""
     topic, _, number = word.rpartition("-")
     if not re.fullmatch(PARTITION, word):
-        raise UsageError(f"{word!r} is no partition: a topic, a minus and a number, such as orders-0.")
+        raise UsageError(text("shell.invalid_partition", partition=word))
     return partition_name(topic, int(number))

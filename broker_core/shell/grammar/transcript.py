@@ -12,7 +12,7 @@ from difflib import unified_diff
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from broker_core.events.console import CommandCompleted, CommandPrinted
+from broker_core.events.console import CommandCompleted, CommandPrinted, shown
 from broker_core.shell.grammar.parser import is_background, split
 
 COMMAND_LIMIT_US = 600_000_000
@@ -352,7 +352,7 @@ def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterato
 def shown_raw(step: Step, printed: list[str], exit_code: int) -> list[str]:
     """The command and all that it printed, as lines of a transcript in which nothing is replaced."""
     lines = [f"$ {step.line}", *(f"< {line}".rstrip(" ") for line in step.stdin)]
-    return [*lines, *(line.rstrip() for line in printed), *([f"[exit {exit_code}]"] if exit_code else [])]
+    return [*lines, *(shown(line).rstrip() for line in printed), *([f"[exit {exit_code}]"] if exit_code else [])]
 
 
 def difference(played: Played) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from broker_core.eras import Era
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import refuse
+from broker_core.texts import text
 
 _OPTION = "--zookeeper"
 _TOOLS = ("kafka-configs.sh", "kafka-reassign-partitions.sh", "kafka-topics.sh")
@@ -28,5 +29,5 @@ def without_zookeeper(words: Sequence[str], era: Era) -> list[str]:
 
 def with_hint(process: Process, running: Running) -> Running:
     """The command, behind a line that says how it is written today."""
-    refuse(process, "Since Kafka 3.0 the tools ask brokers: today it is --bootstrap-server instead of --zookeeper.")
+    refuse(process, text("shell.zookeeper_option"))
     return (yield from running)

@@ -14,6 +14,7 @@ from lab.runtime.live_run import Snapshot
 from lab.runtime.pacer import wall_ms
 from lab.runtime.streaming.feed import Feed, SnapshotNeeded
 from lab.runtime.streaming.ring import Ring
+from lab.texts.refusal import Refusal
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,9 @@ class Watcher:
         self._gone = True
         self._wake.set()
 
-    def failed(self, what: str) -> None:
+    def failed(self, why: Refusal) -> None:
         """The engine stopped by itself."""
-        self.say(
-            No(
-                None,
-                f"The lab stopped: {what}",
-                "An engine that goes on was expected.",
-                "What was recorded is safe: act or play to start it again from there.",
-            )
-        )
+        self.say(No(None, **why.as_json(self.language)))
 
     async def next_frame(self) -> bytes:
         """The next frame to send; waits until there is one. Raises Gone when none will come."""

@@ -57,11 +57,7 @@ def bind_again(port: int) -> socket.socket:
         bound.bind((HOST, port))
     except (OSError, OverflowError) as error:
         bound.close()
-        raise Refusal(
-            f"Port {port} of {HOST} cannot be used: {error}.",
-            "A free port was expected for each broker.",
-            "Stop what listens there, or choose another port.",
-        ) from error
+        raise Refusal("refusal.port_unusable", port=port, host=HOST, problem=str(error)) from error
     return bound
 
 
@@ -78,11 +74,7 @@ def lasting_port() -> int:
 
 def _named(port: int) -> socket.socket:
     if port in _held:
-        raise Refusal(
-            f"Port {port} of {HOST} is that of another broker of this lab.",
-            "A free port was expected for each broker.",
-            "Choose another port.",
-        )
+        raise Refusal("refusal.port_of_other_broker", port=port, host=HOST)
     return bind_again(port)
 
 

@@ -11,7 +11,7 @@ from broker_core.events.world import InvariantViolated
 from broker_core.shell.grammar.transcript import run_command
 from broker_core.texts import render
 from devtools.sim.parity import differences
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 SMALL = "--config cleanup.policy=compact --config segment.bytes=300 --config min.cleanable.dirty.ratio=0.01"
 CHECKPOINT = "cleaner-offset-checkpoint"
@@ -135,8 +135,8 @@ def test_a_broker_without_a_cleaner_cleans_nothing() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("log clean orders-0", "! No broker that is up has a replica of orders-0. Name another partition."),
-        ("log clean prices-0 3", "! Broker 3 is not up, or has no replica of prices-0. Name another partition."),
+        ("log clean orders-0", refused("shell.no_live_replica", partition="orders-0")),
+        ("log clean prices-0 3", refused("shell.no_live_replica_on", broker=3, partition="prices-0")),
         ("log clean plain-0 1", "! broker 1: plain-0 is not compacted: its cleanup.policy is delete"),
     ],
 )

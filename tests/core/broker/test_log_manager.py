@@ -20,7 +20,7 @@ from broker_core.events.log import (
 )
 from devtools.sim.parity import differences
 from tests.support.paths import ROOT
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 TOPIC = "kafka-topics.sh --create --topic orders --replica-assignment 1:2 --config segment.bytes=200"
 SENT = " ".join(f"{key}:{key}" for key in "abcdefg")
@@ -197,7 +197,9 @@ def test_power_is_lost_in_any_state(shell: ShellRun) -> None:
     assert shell.run.view["nodes"]["b2"]["state"] == "down"
     shell.at("broker powerloss 2")
     assert shell.exit_code == 0
-    assert shell.at("broker thaw 2") == ["! Broker 2 is down; broker thaw needs one that is frozen."]
+    assert shell.at("broker thaw 2") == [
+        refused("shell.broker_state", broker=2, state="down", verb="thaw", states="frozen")
+    ]
 
 
 def test_a_deleted_topic_leaves_the_disk_later(shell: ShellRun) -> None:
@@ -245,7 +247,7 @@ def test_truncated_segments_are_renamed_too() -> None:
 
 def test_tasks_on_demand_need_a_broker_that_is_up(shell: ShellRun) -> None:
     shell.at("broker kill 2")
-    assert shell.at("task retention 2") == ["! Broker 2 is down; task retention needs one that is up."]
+    assert shell.at("task retention 2") == [refused("shell.task_state", broker=2, state="down", task="retention")]
     assert shell.exit_code == 1
     # the others do it
     assert shell.at("task retention") == [] and shell.exit_code == 0

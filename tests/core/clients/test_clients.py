@@ -8,7 +8,7 @@ from broker_core.clients.partitioners import StickyPartitioner, murmur2
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
 from devtools.sim.parity import differences
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2"
 
@@ -100,7 +100,7 @@ def test_a_partition_that_is_not_there() -> None:
     ]
     assert shell.at("producer send nobody orders-0 a:1") == [
         "no such producer: nobody",
-        "! No producer is called nobody; producer open nobody opens one.",
+        refused("shell.no_producer", name="nobody"),
     ]
 
 
@@ -227,7 +227,7 @@ def test_a_new_consumer_starts_at_the_end() -> None:
 def test_names_of_clients_are_taken_once_and_free_again() -> None:
     shell = ShellRun()
     shell.at("producer open p")
-    assert shell.at("producer open p") == ["! There is a node named p already; producer close p ends it."]
+    assert shell.at("producer open p") == [refused("shell.name_taken", name="p", command="producer close")]
     shell.at("producer drop p")
     assert shell.at("producer open p") == []
 
@@ -241,13 +241,13 @@ def test_settings_that_kafka_refuses_come_in_its_words_with_what_to_change() -> 
     )
     assert shell.at("producer open p --acks 1 --linger 500 --timeout 5400") == [
         trace,
-        "! Change --linger / --timeout and open it again; help producer says what each option is for.",
+        refused("shell.producer_settings", options="--linger / --timeout"),
     ]
     assert shell.exit_code == 1
     assert shell.at("producer open p --acks 1 --idempotence true") == [
         "! org.apache.kafka.common.config.ConfigException: Must set acks to all in order to use the idempotent "
         "producer. Otherwise we cannot guarantee idempotence.",
-        "! Change --acks and open it again; help producer says what each option is for.",
+        refused("shell.producer_settings", options="--acks"),
     ]
     # whoever says nothing of the delivery's time gets as much as it needs
     assert shell.at("producer open p --linger 12000") == []

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from typing import Any
 
 import pytest
@@ -35,9 +34,10 @@ from broker_core.groups.offsets import (
 )
 from broker_core.records.record_batch import iterate
 from broker_core.shell.grammar.parser import ShellError
+from broker_core.texts import text
 from devtools.sim.parity import differences
 from tests.support.paths import DATA
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RECORDED = DATA / "groups" / "consumer-offsets.json"
@@ -196,7 +196,7 @@ def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_n
     assert shell.at("consumer freeze c1") == []
     assert shell.run.view["nodes"]["c1"]["state"] == "frozen"
     (refusal,) = shell.at("consumer stop c1")
-    assert "c1 is frozen and cannot close" in refusal
+    assert refusal == refused("shell.frozen_close", name="c1")
     shell.at("sleep 3s")
     assert len(next(iter(shell.run.view["groups"].values()))["members"]) == 2
     assert shell.at('wait "group g == Stable 1" 10s') == []
@@ -208,7 +208,7 @@ def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_n
     assert differences(shell.run) == []
     assert shell.run.view["alarms"] == {}
     (refusal,) = shell.at("consumer thaw c1")
-    assert "c1 is not frozen" in refusal
+    assert refusal == refused("shell.not_frozen", name="c1")
 
 
 @pytest.mark.parametrize("era", ["0.8", "0.10", "3.9"])
@@ -243,13 +243,13 @@ def test_a_member_seeks_in_what_it_owns() -> None:
     assert shell.run.view["nodes"]["c1"]["last_reset"] == "reason.seek_called"
     for place, position in (("beginning", 0), ("end", 3)):
         shell.at("consumer freeze c1")
-        assert "is frozen" in shell.at(f"consumer seek c1 orders-0@{place}")[0]
+        assert shell.at(f"consumer seek c1 orders-0@{place}") == [refused("shell.frozen", name="c1")]
         shell.at("consumer thaw c1")
         assert shell.at(f"consumer seek c1 orders-0@{place}") == []
         assert shell.run.view["nodes"]["c1"]["positions"]["orders-0"] == position
     none = "IllegalStateException: No current assignment for partition orders-9"
     assert shell.at("consumer seek c1 orders-9@0") == [none]
-    assert "No consumer of a group is called c7" in shell.at("consumer seek c7 orders-0@0")[0]
+    assert shell.at("consumer seek c7 orders-0@0") == [refused("shell.no_group_consumer", name="c7")]
     for wrong in ("", "orders-0", "orders-0@", "orders-0@-1", "orders-0@now", f"orders-0@{1 << 63}", "orders@1"):
         with pytest.raises(ShellError):
             shell.at(f"consumer seek c1 {wrong}")
@@ -263,7 +263,7 @@ def test_a_commit_by_hand_says_why_it_cannot_be() -> None:
     shell.at("producer send p orders-0 a:1")
     shell.at("sleep 1s")
     shell.at("consumer freeze c1")
-    assert "is frozen" in shell.at("consumer commit c1")[0]
+    assert shell.at("consumer commit c1") == [refused("shell.frozen", name="c1")]
     shell.at("sleep 12s")
     shell.at("consumer thaw c1")
     (said,) = shell.at("consumer commit c1")
@@ -426,14 +426,22 @@ def test_a_group_goes_by_an_assignor_of_ones_own_and_kafka_checks_nothing() -> N
 
 def test_rules_that_are_none_are_refused_with_what_may_stand_there() -> None:
     shell = ShellRun()
-    for line, said in (
-        ("assignor define mine 'deal cards'", "'deal cards' is no rule of an assignor."),
-        ("assignor define mine ';'", "0 rules were given, an assignor has 1 to 100."),
-        ("assignor define range 'deal in runs'", "'range' is Kafka's own assignor: choose another name."),
-        ("consumer start c --group g --topic t --assignor mine", "'mine' is no assignor"),
+    for line, what in (
+        ("assignor define mine 'deal cards'", text("shell.assignor_rule", rule="deal cards")),
+        ("assignor define mine ';'", text("shell.assignor_rule_count", count=0, max=100)),
+        ("assignor define range 'deal in runs'", text("shell.assignor_built_in", name="range")),
+        (
+            "consumer start c --group g --topic t --assignor mine",
+            text(
+                "shell.unknown_assignor",
+                assignor="mine",
+                assignors="range, roundrobin, sticky, cooperative-sticky",
+            ),
+        ),
     ):
-        with pytest.raises(ShellError, match=re.escape(said)):
+        with pytest.raises(ShellError) as caught:
             shell.run.submit(line, "test")
+        assert caught.value.what == what
 
 
 def test_a_member_that_is_given_what_it_does_not_want_joins_again() -> None:

@@ -18,7 +18,7 @@ from broker_core.transactions.log import decode_key, decode_value, encode_key, e
 from broker_core.transactions.metadata import TransactionMetadata, Transit
 from broker_core.transactions.states import TransactionState
 from devtools.sim.parity import differences
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 CREATE = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
@@ -194,7 +194,7 @@ def test_what_never_got_its_id_or_was_fenced_is_opened_again_in_its_place(shell:
         shell.at(f"broker kill {broker_id}")
     (late, advice) = shell.at("producer open t --transactional-id pay")
     assert late == "TimeoutException: Timeout expired after 15000ms while awaiting InitProducerId"
-    assert advice == "! It has no id and can do nothing: producer open t tries again."
+    assert advice == refused("shell.producer_without_id", name="t")
     assert shell.at("producer begin t") == [
         "IllegalStateException: Cannot attempt operation `beginTransaction` because the previous call to "
         "`initTransactions` timed out and must be retried"
@@ -203,7 +203,7 @@ def test_what_never_got_its_id_or_was_fenced_is_opened_again_in_its_place(shell:
         shell.at(f"broker start {broker_id}")
     assert shell.at("producer open t --transactional-id pay") == []
     assert shell.at("producer open t --transactional-id pay") == [
-        "! There is a node named t already; producer close t ends it."
+        refused("shell.name_taken", name="t", command="producer close")
     ]
     # another producer with the id fences it; opened again it fences that one
     assert shell.at("producer open u --transactional-id pay") == []

@@ -38,8 +38,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", ["segments {}", "hw {}", "log describe {}", "log clean {}", "consumer open c {}"])
 def test_a_path_is_no_partition(run: Run, verb: str, name: str) -> None:
-    with pytest.raises(ShellError, match=r"is no partition|is not understood"):
+    with pytest.raises(ShellError) as caught:
         run_command(run, verb.format(name))
+    assert caught.value.id in ("shell.invalid_partition", "shell.not_understood")
 
 
 @pytest.mark.parametrize("name", [name.strip("'") for name in NAMES])
@@ -50,17 +51,20 @@ def test_no_condition_speaks_of_one(run: Run, name: str) -> None:
         f"replicas {name} == [1]",
         f"end {name} broker 1 == 0",
     ):
-        with pytest.raises(ShellError, match="is no condition"):
+        with pytest.raises(ShellError) as caught:
             run_command(run, f'wait "{condition}" 1s')
+        assert caught.value.id == "shell.invalid_condition"
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "/./x", "//x", "/a/", "/.."])
 def test_a_znode_has_a_plain_path(run: Run, path: str) -> None:
-    with pytest.raises(ShellError, match="is no condition"):
+    with pytest.raises(ShellError) as caught:
         run_command(run, f'wait "znode {path} exists" 1s')
+    assert caught.value.id == "shell.invalid_condition"
 
 
 @pytest.mark.parametrize("name", ["../x", "..", ".", "a/b", "/etc", "t" * 250])
 def test_no_condition_speaks_of_such_a_topic(run: Run, name: str) -> None:
-    with pytest.raises(ShellError, match="is no condition"):
+    with pytest.raises(ShellError) as caught:
         run_command(run, f'wait "topic {name} exists" 1s')
+    assert caught.value.id == "shell.invalid_condition"

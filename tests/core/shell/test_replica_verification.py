@@ -3,7 +3,7 @@
 import pytest
 
 from broker_core.events.console import CommandPrinted
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 TOOL = "kafka-replica-verification.sh --topics-include orders --time -2 --max-wait-ms 500 --report-interval-ms 1000"
 
@@ -46,7 +46,7 @@ def test_a_replica_that_was_cleaned_alone_is_at_another_offset(shell: ShellRun) 
 def test_it_begins_only_when_all_brokers_are_there(shell: ShellRun) -> None:
     shell.at("broker stop 3")
     assert shell.at(TOOL) == [
-        "! Broker 3 has replicas and is not up: the tool needs all brokers when it begins.",
+        refused("shell.verification_broker", broker=3),
     ]
     assert shell.at("kafka-replica-verification.sh --topics-include nothing") == [
         "! ERROR No topics found. [topics-include] if specified, is either filtering out all topics or there is no "

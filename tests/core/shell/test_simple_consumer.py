@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.support.shell_runs import ShellRun
-
-HINT = "! Kafka took this tool away in 2.0. What does the same today: "
+from broker_core.events.console import shown
+from tests.support.shell_runs import ShellRun, refused
 
 
 @pytest.fixture(params=["0.8", "0.10", "1.1", "2.4", "3.9"])
@@ -21,20 +20,20 @@ def test_it_reads_a_partition_and_names_the_line_of_today(shell: ShellRun) -> No
     line = "kafka-simple-consumer-shell.sh --broker-list localhost:9092 --topic orders --partition 1"
     today = "kafka-console-consumer.sh --topic orders --partition 1 --offset {}"
     assert shell.at(f"{line} --no-wait-at-logend") == [
-        HINT + today.format("earliest"),
+        refused("shell.tool_removed", line=today.format("earliest")),
         "one",
         "two",
         "three",
         "Terminating. Reached the end of partition (orders, 1) at offset 3",
     ]
+    replacement = today.format("1 --max-messages 1 --property print.offset=true")
     printed = shell.at(f"{line} --offset 1 --max-messages 1 --print-offsets")
     assert printed == [
-        HINT + today.format("1 --max-messages 1 --property print.offset=true"),
+        refused("shell.tool_removed", line=replacement),
         "next offset = 2",
         "two",
     ]
-    line_of_today = printed[0].removeprefix(HINT)
-    assert shell.at(line_of_today) == ["Offset:1\ttwo", "! Processed a total of 1 messages"]
+    assert shell.at(replacement) == ["Offset:1\ttwo", "! Processed a total of 1 messages"]
 
 
 def test_any_replica_can_be_read(shell: ShellRun) -> None:
@@ -64,7 +63,7 @@ def test_the_offsets_of_groups_are_read_with_the_line_of_old_texts() -> None:
     shell.at("kafka-console-consumer.sh --topic orders --group readers --from-beginning --max-messages 1")
     line = "kafka-simple-consumer-shell.sh --topic __consumer_offsets --no-wait-at-logend --formatter"
     hint, *printed = shell.at(line)
-    assert hint.endswith("--formatter org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
+    assert shown(hint).endswith("--formatter org.apache.kafka.tools.consumer.OffsetsMessageFormatter")
     assert any('"group":"readers"' in each and '"offset":1' in each for each in printed)
     assert printed[-1].startswith("Terminating. ")
 

@@ -13,7 +13,7 @@ from devtools.oracle.era_anomalies import replayed, with_our_numbers
 from devtools.oracle.eras import cases, compare
 from devtools.oracle.scenarios import judge
 from tests.support.paths import DATA
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 RECORDINGS = DATA / "eras"
 RECORDED = dict(cases(RECORDINGS))
@@ -92,10 +92,10 @@ def test_fetches_are_held_in_one_direction_only() -> None:
     shell.at("producer send p t-0 m0")
     assert shell.at('wait "end t-0 broker 3 == 1" 2s') == []
     assert shell.at('wait "end t-0 broker 2 == 1" 2s') == ["[timeout]"]
-    assert shell.at("hold fetch 2 1") == ["! The fetches of b2 to b1 are held already."]
+    assert shell.at("hold fetch 2 1") == [refused("shell.fetches_held", follower="b2", leader="b1")]
     assert shell.at("release fetch 2 1") == []
     assert shell.at('wait "end t-0 broker 2 == 1" 2s') == []
-    assert shell.at("release fetch 2 1") == ["! The fetches of b2 to b1 are not held."]
+    assert shell.at("release fetch 2 1") == [refused("shell.fetches_not_held", follower="b2", leader="b1")]
 
 
 def test_a_held_fetch_goes_with_the_process_at_either_end() -> None:

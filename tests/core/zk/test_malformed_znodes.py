@@ -4,7 +4,7 @@ others are not affected.
 
 import pytest
 
-from tests.support.shell_runs import ShellRun
+from tests.support.shell_runs import ShellRun, refused
 
 ERAS = ("0.8", "0.10", "1.1", "2.4", "3.9")
 
@@ -23,7 +23,9 @@ def test_a_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str
     shell.at("zk set /cluster/id rubbish")
     shell.at("broker stop 3")
     assert shell.at("broker start 3") == [
-        "! Broker 3 did not start. KafkaException: Failed to parse the cluster id json rubbish."
+        refused(
+            "shell.broker_start_failed", broker=3, reason="KafkaException: Failed to parse the cluster id json rubbish"
+        )
     ]
     assert shell.exit_code == 1
     goes_on(shell)
@@ -38,7 +40,11 @@ def test_brokers_that_help_themselves_to_producer_ids_do_not_start_without(era: 
     shell.at("zk set /latest_producer_id_block rubbish")
     shell.at("broker stop 3")
     assert shell.at("broker start 3") == [
-        "! Broker 3 did not start. KafkaException: Failed to parse the producerId block json rubbish."
+        refused(
+            "shell.broker_start_failed",
+            broker=3,
+            reason="KafkaException: Failed to parse the producerId block json rubbish",
+        )
     ]
     goes_on(shell)
     shell.at("zk delete /latest_producer_id_block")
@@ -79,7 +85,11 @@ def test_a_broker_whose_place_somebody_else_has_taken_does_not_start(era: str) -
     shell.at("broker stop 3")
     shell.at("zk create /brokers/ids/3 rubbish")
     assert shell.at("broker start 3") == [
-        "! Broker 3 did not start. KeeperException$NodeExistsException: KeeperErrorCode = NodeExists."
+        refused(
+            "shell.broker_start_failed",
+            broker=3,
+            reason="KeeperException$NodeExistsException: KeeperErrorCode = NodeExists",
+        )
     ]
     goes_on(shell)
     shell.at("zk delete /brokers/ids/3")

@@ -23,6 +23,7 @@ from broker_core.events import Envelope
 from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.events.rpc import RpcSent
+from broker_core.texts import render
 from lab.analytics import bronze, gold, jobs, silver
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
@@ -353,9 +354,9 @@ def test_a_java_that_does_not_start_is_one_clear_message(
     analyst.stop()
     assert job.state == "failed"
     assert job.error is not None
-    assert "does not start: it ended with code 3. It said: no room" in job.error["what"]
-    assert "Java 21.0.1, from JAVA_HOME" in job.error["expected"]
-    assert "JAVA_HOME" in job.error["todo"]
+    assert "it ended with code 3; its last line: no room" in render(job.error["what"])
+    assert "Java 21.0.1, from JAVA_HOME" in render(job.error["expected"])
+    assert "JAVA_HOME" in render(job.error["todo"])
 
 
 def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analyst: Analyst, recorded: Recorded) -> None:
@@ -367,7 +368,7 @@ def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analys
     os.kill(analyst._worker.pid, signal.SIGKILL)
     wait(job)
     assert job.error is not None
-    assert "has ended: code -9" in job.error["what"]
+    assert "it ended with code -9" in render(job.error["what"])
     again = begin_anew(analyst, recorded, 1)
     assert again is not job
     assert wait(again).state == "done"
@@ -376,8 +377,8 @@ def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analys
 def test_a_log_that_is_gone_is_one_clear_message(analyst: Analyst, recorded: Recorded, tmp_path: Path) -> None:
     job = wait(analyst.start(branch_folder("gone", "main", runs=tmp_path), 10, 10))
     assert job.error is not None
-    assert job.error["what"].startswith("The analysis failed")
-    assert "Traceback" not in job.error["what"]
+    assert render(job.error["what"]).startswith("The analysis failed: ")
+    assert "Traceback" not in render(job.error["what"])
     # Spark is none the worse for it.
     assert wait(begin_anew(analyst, recorded, 3)).state == "done"
 

@@ -76,4 +76,4 @@ def test_who_has_not_signed_in_gets_nothing(lab_server, run: str) -> None:
 def test_a_job_that_is_none_is_one_clear_message(visitor: Visitor, run: str) -> None:
     answer = visitor.get(f"/api/runs/{run}/main/analytics/j999.json")
     assert answer.status == 404
-    assert answer.json["what"] == "There is no analysis 'j999' of this branch."
+    assert answer.json["what"] == "Unknown analysis 'j999' of this branch."

@@ -88,7 +88,7 @@ def test_somebody_else_sees_none_of_it(played: tuple[Visitor, str], other_visito
 def test_an_era_that_is_none_is_refused(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     answer = visitor.post(f"/runs/{run}/rerun", branch="main", era="4.0")
-    assert answer.status == 400 and "There is no era" in answer.text
+    assert answer.status == 400 and "Unknown Kafka version" in answer.text
 
 
 def test_a_rerun_that_fails_leaves_no_run_behind(played: tuple[Visitor, str], monkeypatch: pytest.MonkeyPatch) -> None:

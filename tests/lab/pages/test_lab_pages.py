@@ -202,7 +202,7 @@ def test_a_form_from_another_site_is_refused(visitor: Visitor) -> None:
     request = urllib.request.Request(visitor.server.address + "/runs/new", b"name=x&seed=1&brokers=1")
     answer = visitor._send(request)
     assert answer.status == 403
-    assert "did not come from a page of this lab" in answer.text
+    assert "does not come from a page of this lab" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_static_files_are_kept_for_ever_at_this_builds_address(visitor: Visitor)
         assert visitor.get(path).status == 404
     missing = visitor.get("/static/x/lab/nosuch.js").text
     assert "There is no static file" in missing and "run in your list" not in missing
-    assert "The address of a page of this lab was expected." in visitor.get("/nosuch/").text
+    assert "Expected the address of a page of this lab." in visitor.get("/nosuch/").text
 
 
 def test_choosing_a_language_leads_to_no_other_site(visitor: Visitor) -> None:

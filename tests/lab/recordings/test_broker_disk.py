@@ -148,5 +148,5 @@ def test_what_cannot_be_measured_is_refused(played: tuple[Recording, LiveRun], t
         measure(tmp_path / "empty")
     with pytest.raises(Refusal, match="not on the disk"):
         measure(tmp_path / "absent")
-    with pytest.raises(Refusal, match="no segment"):
+    with pytest.raises(Refusal, match="is not a log segment"):
         log_of(BrokerDisk(recording, "b1", recording.last_seq), "orders-0/partition.metadata")

@@ -160,7 +160,7 @@ def test_a_recording_that_this_core_would_not_make_says_so(tmp_path: Path) -> No
     other.logs.append_events([(event.at_us, event.record.replace(b"orders-0", b"Orders-0")) for event in events])
     other.append_inputs([(0, data) for data in recording.inputs()])
     other.close()
-    with pytest.raises(Refusal, match="can be looked at, but not acted on"):
+    with pytest.raises(Refusal, match="can be watched but not acted on"):
         open_again(tmp_path, "other")
 
 

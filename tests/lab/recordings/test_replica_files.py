@@ -132,7 +132,7 @@ def test_bytes_are_decoded(truncated: tuple[Recording, LiveRun, int]) -> None:
     assert sum(batch["size"] for batch in batches) == log.size
     assert decoded(files, log, batches[3]["position"])["batches"][0] == batches[3]
     assert decoded(files, log, log.size)["batches"] == []
-    with pytest.raises(Refusal, match="No batch begins"):
+    with pytest.raises(Refusal, match="No batch starts"):
         decoded(files, log, batches[3]["position"] + 5)
     index = decoded(files, files.file("00000000000000000000.index"), 0)["entries"]
     positions = {batch["last_offset"]: batch["position"] for batch in batches}

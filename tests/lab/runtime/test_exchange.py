@@ -44,7 +44,7 @@ def test_bytes_of_clients_are_just_those_and_others_are_what_kafka_would_send(hi
             found = exchanged(recording, event.rpc, recording.last_seq, endpoints)
             assert (found.api, found.is_request, found.is_real) == (api, kind == "request", False)
             assert not {UNREADABLE, LEFT_OVER} & {field.type for field in found.fields}
-    with pytest.raises(Refusal, match="no message"):
+    with pytest.raises(Refusal, match="is not among the last events"):
         exchanged(recording, "r999999", recording.last_seq, endpoints)
     recording.close()
 

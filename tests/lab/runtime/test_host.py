@@ -87,7 +87,7 @@ def test_who_acts_while_a_branch_is_closed_is_served_or_refused(tmp_path: Path) 
             asyncio.gather(host.close_run("r1"), *map(act_after, range(40)), return_exceptions=True), PATIENCE_S
         )
         assert {type(each) for each in told[1:]} <= {int, Refusal}
-        with pytest.raises(Refusal, match="closed meanwhile"):
+        with pytest.raises(Refusal, match="has been closed"):
             await lab.act(submit("zk ls /"))
         with pytest.raises(Gone):
             await Page(lab).next_frame()
@@ -140,7 +140,7 @@ def test_a_branch_that_is_not_there_is_refused_every_time(tmp_path: Path) -> Non
         for _ in range(2):
             with pytest.raises(Refusal, match="cannot be opened"):
                 await host.lab("nosuch", "main")
-            with pytest.raises(Refusal, match="no run or branch"):
+            with pytest.raises(Refusal, match="There is no run or branch"):
                 await host.lab("../etc", "main")
 
     play(tmp_path, scene)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from broker_core.texts import text
 from lab.exercises.loader import exercises
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -176,7 +177,7 @@ def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: s
 def test_the_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
     with visitor.socket(run, hello={}) as client:
         client.send({"k": "do", "id": "u1", "line": "help"})
-        assert client.closed() == (CLOSE_INVALID_FRAME, "The first frame was no hello.")
+        assert client.closed() == (CLOSE_INVALID_FRAME, "The first frame is not a hello.")
 
 
 def test_a_page_of_another_version_is_sent_away(visitor: Visitor, run: str) -> None:
@@ -235,7 +236,7 @@ def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -
     with visitor.socket(run) as client:
         greeted(client)
         refused = client.ask({"k": "exercise", "op": "hint", "exercise": slug})
-        assert refused["k"] == "no" and "No exercise has begun" in refused["what"]
+        assert refused["k"] == "no" and refused["what"] == str(text("refusal.no_exercise_started.what"))
         assert client.ask({"k": "exercise", "op": "start", "exercise": "nosuch"})["k"] == "no"
         answer = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert answer["k"] == "done", answer
@@ -271,7 +272,7 @@ def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visit
     slug = "006-the-lost-record"
     with visitor.socket(visitor.new_run()) as client:
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
-        assert refused["k"] == "no" and refused["what"] == "This run is of era 3.9, and the exercise is about era 0.10."
+        assert refused["k"] == "no" and refused["what"] == "This run is of Kafka 3.9, the exercise of Kafka 0.10."
     answer = visitor.post(f"/exercises/{slug}/run")
     assert answer.status == 200 and answer.url.endswith("/main?p=ledger-0")
     assert 'data-era="0.10"' in answer.text
@@ -279,7 +280,7 @@ def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visit
     with visitor.socket(run) as client:
         begun = exercise_frame(client)
         assert begun["slug"] == slug and begun["steps"][0]["state"] == "active"
-    assert "There is no exercise" in visitor.post("/exercises/nosuch/run").text
+    assert "Unknown exercise" in visitor.post("/exercises/nosuch/run").text
 
 
 def test_of_a_run_in_which_its_exercise_cannot_begin_nothing_is_left(
@@ -290,7 +291,7 @@ def test_of_a_run_in_which_its_exercise_cannot_begin_nothing_is_left(
     before = visitor.get("/runs/").text.count(name)
     spoilt = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
     monkeypatch.setitem(exercises(), slug, spoilt)
-    assert "The set-up stopped at" in visitor.post(f"/exercises/{slug}/run").text
+    assert "The setup stopped at" in visitor.post(f"/exercises/{slug}/run").text
     assert visitor.get("/runs/").text.count(name) == before
 
 
@@ -311,7 +312,9 @@ def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Vi
         client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert refused["k"] == "no"
-        assert refused["what"].startswith("This lab is not as the exercise needs it: The ISR of orders-0 is {")
+        assert refused["what"].startswith(
+            "This lab does not meet the exercise's requirements: The ISR of orders-0 is {"
+        )
         assert "3 replicas in sync are wanted" in refused["what"]
         assert "new run" in refused["todo"]
 

@@ -28,6 +28,7 @@ from broker_core.shell.java.errors import (
     print_usage,
 )
 from broker_core.shell.tools.kafka.consumer_groups_reset import SCENARIOS, partitions_in, reset_offsets
+from broker_core.texts import text
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
     DescribedGroup,
@@ -103,9 +104,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except UsageError as error:
         return print_usage(process, error, OPTIONS)
     if not process.cluster.era.coordinates_consumers:
-        era = process.cluster.era.name
-        refuse(process, f"Brokers of era {era} know no groups: their members and offsets lie in ZooKeeper.")
-        refuse(process, "Type group describe and the group's name, or zk tree /consumers.")
+        refuse(process, text("shell.old_groups", era=process.cluster.era.name))
+        refuse(process, text("shell.old_groups_todo"))
         return 1
     try:
         _open_client(process, options)
@@ -423,11 +423,11 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
     """The partitions of topics such as `orders` or `orders:0,1`, and the topics that there are not."""
     named: list[str] = []
     whole: list[str] = []
-    for text in topics:
-        if ":" in text:
-            named += partitions_in(text)
+    for given in topics:
+        if ":" in given:
+            named += partitions_in(given)
         else:
-            whole.append(text)
+            whole.append(given)
     unknown: list[str] = []
     if whole:
         known = yield from metadata(process, tuple(whole), "describeTopics")

@@ -26,6 +26,7 @@ from broker_core.shell.java.errors import (
     log_error,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse, FetchRequest
 
 _ABOUT = "Validate that all replicas for a set of topics have the same data."
@@ -99,7 +100,7 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
         return
     absent = sorted({broker_id for assigned in replicas.values() for broker_id in assigned} - set(known.brokers))
     if absent:
-        refuse(process, f"Broker {absent[0]} has replicas and is not up: the tool needs all brokers when it begins.")
+        refuse(process, text("shell.verification_broker", broker=absent[0]))
         return
     begin = yield from _beginning(process, list(replicas), _or(options.integer("time"), _LATEST))
     verification = Verification(process, options, replicas, begin)

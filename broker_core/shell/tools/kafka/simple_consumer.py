@@ -23,6 +23,7 @@ from broker_core.shell.java.errors import (
     log_error,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import FetchPartition, FetchRequest
 
@@ -68,8 +69,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         check_required(options, "topic")
         check_address(options.value("broker-list"))
-        today = _today(options)
-        refuse(process, f"Kafka took this tool away in 2.0. What does the same today: {today}")
+        refuse(process, text("shell.tool_removed", line=_today(options)))
         yield from _read(process, options)
     except UsageError as error:
         return print_usage(process, error, OPTIONS)

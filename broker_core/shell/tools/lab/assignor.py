@@ -7,7 +7,8 @@ from broker_core.groups.assignors import ASSIGNORS
 from broker_core.groups.assignors.own import FORMS, RuleError, parse_rules
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, not_understood, refuse
+from broker_core.texts import text
 
 VERBS = ("define", "list")
 MAX_ASSIGNORS = 50
@@ -20,26 +21,26 @@ def _assignor(process: Process, arguments: list[str]) -> Running:
     if verb == "list" and len(arguments) == 1:
         return _list(process)
     if verb != "define" or len(arguments) != 3:
-        raise UsageError(f"assignor {' '.join(arguments)} is not understood.")
-    _, name, text = arguments
+        raise not_understood("assignor", arguments)
+    _, name, given = arguments
     if name in ASSIGNORS:
-        raise UsageError(f"{name!r} is Kafka's own assignor: choose another name.")
+        raise UsageError(text("shell.assignor_built_in", name=name))
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name of an assignor: small letters, digits and minus signs.")
-    if len(text) > MAX_TEXT_LENGTH:
-        raise UsageError(f"the rules have {len(text)} characters, at most {MAX_TEXT_LENGTH} are taken.")
-    rules = "; ".join(" ".join(part.split()) for part in text.split(";") if part.strip())
+        raise UsageError(text("shell.assignor_name", name=name))
+    if len(given) > MAX_TEXT_LENGTH:
+        raise UsageError(text("shell.assignor_rules_too_long", length=len(given), max=MAX_TEXT_LENGTH))
+    rules = "; ".join(" ".join(part.split()) for part in given.split(";") if part.strip())
     try:
         parse_rules(rules)
     except RuleError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.message) from None
     return _define(process, name, rules)
 
 
 def _define(process: Process, name: str, rules: str) -> Running:
     clients = process.cluster.clients
     if name not in clients.own_assignors and len(clients.own_assignors) >= MAX_ASSIGNORS:
-        refuse(process, f"There are {MAX_ASSIGNORS} assignors already; define one of them anew.")
+        refuse(process, text("shell.assignor_limit", max=MAX_ASSIGNORS))
         return 1
     clients.define_assignor(name, rules)
     yield from ()

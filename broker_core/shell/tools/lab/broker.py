@@ -7,7 +7,8 @@ from broker_core.shell.admin import znodes
 from broker_core.shell.admin.conditions import brokers_are
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until, up_brokers
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
+from broker_core.shell.grammar.registry import Command, broker_of, not_understood, refuse
+from broker_core.texts import text
 
 VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
     "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process is gone at once"),
@@ -29,7 +30,7 @@ START_US = 40_000_000
 
 def _broker(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] not in VERBS:
-        raise UsageError(f"broker {' '.join(arguments)} is not understood.")
+        raise not_understood("broker", arguments)
     verb = arguments[0]
     broker_id = broker_of("broker", process, arguments[1])
     return _do(process, verb, broker_id)
@@ -40,7 +41,8 @@ def _do(process: Process, verb: str, broker_id: int) -> Running:
     state = cluster.broker_state(broker_id)
     possible = VERBS[verb][0]
     if state not in possible:
-        refuse(process, f"Broker {broker_id} is {state}; broker {verb} needs one that is {' / '.join(possible)}.")
+        states = " / ".join(possible)
+        refuse(process, text("shell.broker_state", broker=broker_id, state=state, verb=verb, states=states))
         return 1
     if verb == "start":
         return (yield from _start(process, broker_id))
@@ -65,12 +67,13 @@ def _start(process: Process, broker_id: int) -> Running:
     yield Until(lambda cluster: not znodes.exists(cluster, registration), process.now_us + REGISTRATION_US)
     state = process.cluster.broker_state(broker_id)
     if state != "down":
-        refuse(process, f"Broker {broker_id} is {state} by now; broker start needs one that is down.")
+        refuse(process, text("shell.broker_start_state", broker=broker_id, state=state))
         return 1
     process.cluster.start_broker(broker_id)
     up = yield Until(_all_up, process.now_us + START_US)
-    if process.cluster.start_failure(broker_id):
-        refuse(process, f"Broker {broker_id} did not start. {process.cluster.start_failure(broker_id)}.")
+    failure = process.cluster.start_failure(broker_id)
+    if failure:
+        refuse(process, text("shell.broker_start_failed", broker=broker_id, reason=failure))
         return 1
     if not up:
         process.out("[timeout]")

@@ -6,9 +6,10 @@ from broker_core.clients.consumer import ConsumerSettings
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, partition_of, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, not_understood, partition_of, refuse
 from broker_core.shell.tools.lab.group_consumer import GROUP_VERBS, complete_group_consumer, group_consumer
 from broker_core.shell.tools.lab.producer import client_name
+from broker_core.texts import text
 
 
 def _consumer(process: Process, arguments: list[str]) -> Running:
@@ -16,24 +17,24 @@ def _consumer(process: Process, arguments: list[str]) -> Running:
     if verb in GROUP_VERBS:
         return group_consumer(process, verb, arguments[1:])
     if verb not in ("follow", "unfollow") or len(arguments) < 2:
-        raise UsageError(f"consumer {' '.join(arguments)} is not understood.")
+        raise not_understood("consumer", arguments)
     name, rest = client_name("consumer", arguments[1]), arguments[2:]
     if verb == "unfollow":
         if rest:
-            raise UsageError(f"{' '.join(rest)} is too much.")
+            raise UsageError(text("shell.unexpected_arguments", words=" ".join(rest)))
         return _unfollow(process, name)
     if len(rest) not in (1, 3) or (len(rest) == 3 and rest[1] != "--from"):
-        raise UsageError(f"consumer {' '.join(arguments)} is not understood.")
+        raise not_understood("consumer", arguments)
     start = rest[2] if len(rest) == 3 else "latest"
     if start not in ("earliest", "latest") and not start.isdigit():
-        raise UsageError(f"{start!r} is no place to start: earliest, latest or an offset.")
+        raise UsageError(text("shell.invalid_start", start=start))
     return _follow(process, name, partition_of(rest[0]), start)
 
 
 def _follow(process: Process, name: str, partition: str, start: str) -> Running:
     clients = process.cluster.clients
     if not clients.is_free(name):
-        refuse(process, f"There is a node named {name} already; consumer unfollow {name} ends it.")
+        refuse(process, text("shell.name_taken", name=name, command="consumer unfollow"))
         return 1
     settings = ConsumerSettings(auto_offset_reset="earliest" if start == "earliest" else "latest")
     shown = (("from", start), ("auto.offset.reset", settings.auto_offset_reset), ("fetch.max.wait.ms", "500"))
@@ -45,7 +46,7 @@ def _follow(process: Process, name: str, partition: str, start: str) -> Running:
 def _unfollow(process: Process, name: str) -> Running:
     clients = process.cluster.clients
     if name not in clients.consumers:
-        refuse(process, f"No consumer called {name} follows a partition; consumer follow {name} starts one.")
+        refuse(process, text("shell.no_follower", name=name))
         return 1
     clients.close(name)
     yield from ()

@@ -6,27 +6,28 @@ from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, not_understood, refuse
+from broker_core.texts import text
 
 MAX_LATENCY_US = 60_000_000
 
 
 def _disk(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 3 or arguments[0] != "slow":
-        raise UsageError(f"disk {' '.join(arguments)} is not understood.")
+        raise not_understood("disk", arguments)
     broker_id = broker_of("disk", process, arguments[1])
     latency_us = 0 if arguments[2] == "0" else duration_us(arguments[2])
     if latency_us > MAX_LATENCY_US:
-        raise UsageError(f"{arguments[2]} is more than a minute.")
+        raise UsageError(text("shell.over_a_minute", time=arguments[2]))
     return _slow(process, broker_id, latency_us)
 
 
 def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
     if process.cluster.kernel.slow_disks.get(broker_node(broker_id), 0) == latency_us:
         if latency_us:
-            refuse(process, f"The disk of broker {broker_id} is as slow as that already.")
+            refuse(process, text("shell.disk_as_slow", broker=broker_id))
         else:
-            refuse(process, f"The disk of broker {broker_id} is not slow.")
+            refuse(process, text("shell.disk_not_slow", broker=broker_id))
         return 1
     process.cluster.slow_disk(broker_id, latency_us)
     yield from ()

@@ -9,8 +9,9 @@ from broker_core.partitions import TopicPartition, partition_name
 from broker_core.shell.admin.group_admin import describe_group
 from broker_core.shell.admin.zookeeper_groups import old_group
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError
+from broker_core.shell.grammar.registry import Command, UsageError, not_understood
 from broker_core.shell.java.errors import JavaException
+from broker_core.texts import text
 from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import DescribedGroupMember
 
@@ -19,7 +20,7 @@ NUM_PARTITIONS = "offsets.topic.num.partitions"
 
 def _group(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] != "describe":
-        raise UsageError(f"group {' '.join(arguments)} is not understood.")
+        raise not_understood("group", arguments)
     return _describe(process, arguments[1])
 
 
@@ -60,7 +61,7 @@ def _by_topic(partitions: Iterable[str]) -> str:
 
 def _coordinator(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise UsageError("coordinator needs the name of a group.")
+        raise UsageError(text("shell.coordinator_group_missing"))
     return _partition(process, arguments[0])
 
 

@@ -16,6 +16,7 @@ from broker_core.shell.grammar.completion_sources import topics
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
 from broker_core.shell.grammar.registry import UsageError, partition_of, refuse
 from broker_core.shell.tools.lab.producer import client_name
+from broker_core.texts import text
 
 CLOSE_US = 20_000_000
 API_TIMEOUT_US = 60_000_000
@@ -42,14 +43,14 @@ _PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "tru
 def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running:
     """Starts the verb. Raises ShellError."""
     if not arguments:
-        raise UsageError(f"consumer {verb} needs a name.")
+        raise UsageError(text("shell.consumer_name_missing", verb=verb))
     name, rest = client_name("consumer", arguments[0]), arguments[1:]
     if verb == "start":
         return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
     if verb == "seek":
         return _seek(process, name, *_place(rest))
     if rest:
-        raise UsageError(f"{' '.join(rest)} is too much.")
+        raise UsageError(text("shell.unexpected_arguments", words=" ".join(rest)))
     if name not in process.cluster.clients.group_consumers:
         return _unknown(process, name)
     return _VERBS[verb](process, name)
@@ -59,32 +60,34 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [word for word in words[::2] if word not in OPTIONS]
     if len(words) % 2 or unknown:
-        raise UsageError(f"{' '.join(unknown or words[-1:])} is not understood.")
+        raise UsageError(text("shell.invalid_options", words=" ".join(unknown or words[-1:])))
     if "--group" not in given or "--topic" not in given:
-        raise UsageError("consumer start needs --group and --topic.")
+        raise UsageError(text("shell.consumer_start_incomplete"))
     assignors = tuple(given["--assignor"].split(",")) if "--assignor" in given else DEFAULT_ASSIGNORS
     for assignor in assignors:
         if assignor not in ASSIGNORS and assignor not in own:
-            raise UsageError(f"{assignor!r} is no assignor: {', '.join((*ASSIGNORS, *own))}.")
+            known = ", ".join((*ASSIGNORS, *own))
+            raise UsageError(text("shell.unknown_assignor", assignor=assignor, assignors=known))
     for option, choices in CHOICES.items():
         if given.get(option, choices[0]) not in choices:
-            raise UsageError(f"{option} is {given[option]!r}, expected one of {', '.join(choices)}.")
+            value, names = given[option], ", ".join(choices)
+            raise UsageError(text("shell.option_choice", option=option, value=value, choices=names))
     numbers = {option: parse_integer(given[option]) or 0 for option in NUMBERS if option in given}
     for option, number in numbers.items():
         if number <= 0:
-            raise UsageError(f"{given[option]!r} is no {option}: write a number above 0.")
+            raise UsageError(text("shell.option_not_positive", option=option, value=given[option]))
     if "--from" in given and "--reset" in given:
-        raise UsageError("--from and --reset say the same: write one of them.")
+        raise UsageError(text("shell.from_and_reset"))
     start = "latest" if given.get("--from") == "latest" else "earliest"
-    names = tuple(given["--topic"].split(","))
+    topic_names = tuple(given["--topic"].split(","))
     session_timeout_ms = numbers.get("--session-timeout-ms", 6_000)
     heartbeat_interval_ms = numbers.get("--heartbeat-interval-ms", 500)
     if heartbeat_interval_ms >= session_timeout_ms:
-        raise UsageError("a heartbeat must come more often than the session's time-out.")
+        raise UsageError(text("shell.heartbeat_too_long"))
     return GroupConsumerSettings(
         group_id=given["--group"],
-        topics=names,
-        is_pattern=len(names) > 1,
+        topics=topic_names,
+        is_pattern=len(topic_names) > 1,
         assignors=assignors,
         own_assignors=tuple((name, own[name]) for name in assignors if name in own),
         group_instance_id=given.get("--instance"),
@@ -103,10 +106,11 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
 def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Running:
     clients = process.cluster.clients
     if not clients.is_free(name):
-        refuse(process, f"There is a node named {name} already; consumer stop {name} ends it.")
+        refuse(process, text("shell.name_taken", name=name, command="consumer stop"))
         return 1
     if not clients.era.coordinates_consumers and settings.assignors[0] not in ZOOKEEPER_ASSIGNORS:
-        refuse(process, f"Consumers of era {clients.era.name} know {' and '.join(ZOOKEEPER_ASSIGNORS)} only.")
+        known = ", ".join(ZOOKEEPER_ASSIGNORS)
+        refuse(process, text("shell.old_assignors", era=clients.era.name, assignors=known))
         return 1
     clients.open_group_consumer(name, settings)
     yield from ()
@@ -114,7 +118,7 @@ def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Runn
 
 
 def _unknown(process: Process, name: str) -> Running:
-    refuse(process, f"No consumer of a group is called {name}; consumer start {name} starts one.")
+    refuse(process, text("shell.no_group_consumer", name=name))
     yield from ()
     return 1
 
@@ -139,7 +143,7 @@ def _print(process: Process, name: str) -> None:
 def _freeze(process: Process, name: str) -> Running:
     clients = process.cluster.clients
     if clients.is_frozen(name):
-        refuse(process, f"{name} is frozen already; consumer thaw {name} lets it run again.")
+        refuse(process, text("shell.already_frozen", name=name))
         return 1
     clients.freeze(name)
     yield from ()
@@ -149,7 +153,7 @@ def _freeze(process: Process, name: str) -> Running:
 def _thaw(process: Process, name: str) -> Running:
     clients = process.cluster.clients
     if not clients.is_frozen(name):
-        refuse(process, f"{name} is not frozen; consumer freeze {name} would stop it.")
+        refuse(process, text("shell.not_frozen", name=name))
         return 1
     clients.thaw(name)
     yield from ()
@@ -158,9 +162,7 @@ def _thaw(process: Process, name: str) -> Running:
 
 def _stop(process: Process, name: str) -> Running:
     if process.cluster.clients.is_frozen(name):
-        refuse(
-            process, f"{name} is frozen and cannot close: consumer thaw {name} lets it, consumer kill {name} ends it."
-        )
+        refuse(process, text("shell.frozen_close", name=name))
         return 1
     consumer = process.cluster.clients.group_consumers[name]
     consumer.close()
@@ -198,7 +200,7 @@ def _place(words: list[str]) -> tuple[str, str]:
     """Partition and offset of T-P@OFFSET. Raises ShellError."""
     partition, at, offset = words[0].rpartition("@") if len(words) == 1 else ("", "", "")
     if not at or not (offset in SEEKS or (offset.isdecimal() and len(offset) < 20 and int(offset) < 1 << 63)):
-        raise UsageError("consumer seek needs a partition and a place: orders-0@5, orders-0@beginning.")
+        raise UsageError(text("shell.seek_position"))
     return partition_of(partition), offset
 
 
@@ -207,7 +209,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
     if name not in clients.group_consumers:
         return (yield from _unknown(process, name))
     if not clients.era.coordinates_consumers:
-        refuse(process, f"Consumers of groups of era {clients.era.name} cannot seek.")
+        refuse(process, text("shell.old_seek", era=clients.era.name))
         return 1
     if _stands_still(process, name):
         return 1
@@ -227,7 +229,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
 def _stands_still(process: Process, name: str) -> bool:
     """Whether its process is frozen; then that is said."""
     if process.cluster.clients.is_frozen(name):
-        refuse(process, f"{name} is frozen; consumer thaw {name} lets it run again.")
+        refuse(process, text("shell.frozen", name=name))
         return True
     return False
 

@@ -12,11 +12,8 @@ from broker_core.shell.grammar.registry import Command
 def _help(commands: Mapping[str, Command], process: Process, arguments: list[str]) -> Running:
     unknown = [name for name in arguments if name not in commands]
     if unknown or len(arguments) > 1:
-        raise ShellError(
-            f"There is no help on {' '.join(unknown or arguments)!r}.",
-            "one of " + ", ".join(sorted(commands)) + ".",
-            "Type help alone.",
-        )
+        names = ", ".join(sorted(commands))
+        raise ShellError("shell.unknown_help", words=" ".join(unknown or arguments), commands=names)
     return _one(process, commands[arguments[0]]) if arguments else _all(commands, process)
 
 

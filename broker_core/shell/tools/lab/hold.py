@@ -5,16 +5,17 @@ from collections.abc import Callable, Sequence
 from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, not_understood, refuse
+from broker_core.texts import text
 
 
 def _start(verb: str) -> Callable[[Process, list[str]], Running]:
     def start(process: Process, arguments: list[str]) -> Running:
         if len(arguments) != 3 or arguments[0] != "fetch":
-            raise UsageError(f"{verb} {' '.join(arguments)} is not understood.")
+            raise not_understood(verb, arguments)
         follower, leader = (broker_of(verb, process, word) for word in arguments[1:])
         if follower == leader:
-            raise UsageError(f"{arguments[1]} does not follow itself.")
+            raise UsageError(text("shell.own_follower", broker=follower))
         return _do(process, verb, broker_node(follower), broker_node(leader))
 
     return start
@@ -25,9 +26,9 @@ def _do(process: Process, verb: str, follower: str, leader: str) -> Running:
     is_held = (follower, leader) in kernel.held_fetches
     if is_held == (verb == "hold"):
         if is_held:
-            refuse(process, f"The fetches of {follower} to {leader} are held already.")
+            refuse(process, text("shell.fetches_held", follower=follower, leader=leader))
         else:
-            refuse(process, f"The fetches of {follower} to {leader} are not held.")
+            refuse(process, text("shell.fetches_not_held", follower=follower, leader=leader))
         return 1
     if verb == "hold":
         process.cluster.hold_fetches(follower, leader)

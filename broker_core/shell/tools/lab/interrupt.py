@@ -7,6 +7,7 @@ from broker_core.config_defs.java_text import parse_integer
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError, refuse
+from broker_core.texts import text
 
 
 class _Shell(Protocol):
@@ -25,13 +26,13 @@ def _interrupt(process: Process, arguments: list[str]) -> Running:
     last = running[-1] if running else 0
     command = parse_integer(arguments[0]) if arguments else last
     if len(arguments) > 1 or command is None or (arguments and command not in running):
-        raise UsageError(f"{' '.join(arguments)} is no command that runs.")
+        raise UsageError(text("shell.command_not_running", command=" ".join(arguments)))
     return _end(process, command)
 
 
 def _end(process: Process, command: int) -> Running:
     if not command:
-        refuse(process, "No command runs.")
+        refuse(process, text("shell.no_command_running"))
         return 1
     _shell(process.cluster).interrupt(command)
     yield from ()

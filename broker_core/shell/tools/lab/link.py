@@ -9,8 +9,9 @@ from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError, duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, not_understood, refuse
 from broker_core.sim.faults import LinkFault
+from broker_core.texts import text
 
 ZOOKEEPER = "zk"
 VERBS = ("cut", "restore", "latency", "loss", "reorder")
@@ -22,11 +23,7 @@ def _node(cluster: ClusterApi, word: str) -> str:
     """A node's name from `1`, `b1`, `zk` or a client's name. Raises ShellError."""
     name = broker_node(int(word)) if word.isdecimal() else word
     if name not in cluster.kernel.nodes:
-        raise ShellError(
-            f"There is no node {word!r}.",
-            "a broker's number, zk, or a client: " + ", ".join(_ends(cluster)) + ".",
-            "Name two of these, as in: link cut 1 zk.",
-        )
+        raise ShellError("shell.unknown_node", node=word, nodes=", ".join(_ends(cluster)))
     return name
 
 
@@ -42,10 +39,10 @@ def _link(process: Process, arguments: list[str]) -> Running:
     verb = words[0] if words else ""
     wanted = 3 if verb in ("cut", "restore") else 4
     if verb not in VERBS or len(words) != wanted or (one_way and verb == "restore"):
-        raise UsageError(f"link {' '.join(arguments)} is not understood.")
+        raise not_understood("link", arguments)
     a, b = (_node(process.cluster, word) for word in words[1:3])
     if a == b:
-        raise UsageError(f"{words[1]} has no link to itself.")
+        raise UsageError(text("shell.link_to_itself", node=words[1]))
     if verb == "cut":
         return _cut(process, a, b, one_way)
     if verb == "restore":
@@ -58,11 +55,11 @@ def _amount(verb: str, word: str) -> int:
     if verb == "latency":
         time_us = 0 if word == "0" else duration_us(word)
         if time_us > MAX_LATENCY_US:
-            raise UsageError(f"{word} is more than a minute.")
+            raise UsageError(text("shell.over_a_minute", time=word))
         return time_us
     percent = parse_integer(word.removesuffix("%"))
     if percent is None or not 0 <= percent <= 100:
-        raise UsageError(f"{word!r} is no number of percent from 0 to 100.")
+        raise UsageError(text("shell.invalid_percentage", value=word))
     return percent
 
 
@@ -70,9 +67,9 @@ def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:
     cut = process.cluster.kernel.cut_links
     if (a, b) in cut and (one_way or (b, a) in cut):
         if one_way:
-            refuse(process, f"The link from {a} to {b} is cut already.")
+            refuse(process, text("shell.link_cut_one_way", source=a, destination=b))
         else:
-            refuse(process, f"The link between {a} and {b} is cut already.")
+            refuse(process, text("shell.link_cut", a=a, b=b))
         return 1
     process.cluster.cut_link(a, b, one_way=one_way)
     yield from ()
@@ -81,7 +78,7 @@ def _cut(process: Process, a: str, b: str, one_way: bool) -> Running:
 
 def _restore(process: Process, a: str, b: str) -> Running:
     if process.cluster.kernel.connected(a, b):
-        refuse(process, f"The link between {a} and {b} is not cut.")
+        refuse(process, text("shell.link_not_cut", a=a, b=b))
         return 1
     process.cluster.restore_link(a, b)
     yield from ()
@@ -90,7 +87,7 @@ def _restore(process: Process, a: str, b: str) -> Running:
 
 def _spoil(process: Process, verb: str, a: str, b: str, amount: int, one_way: bool) -> Running:
     if ZOOKEEPER in (a, b) and verb != "latency":
-        refuse(process, "What ZooKeeper sends comes in order or not at all: cut its link, or end the session.")
+        refuse(process, text("shell.zookeeper_link"))
         return 1
     kernel = process.cluster.kernel
     field = {"latency": "latency_us", "loss": "loss_percent", "reorder": "reorder_percent"}[verb]

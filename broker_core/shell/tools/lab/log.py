@@ -7,7 +7,8 @@ from broker_core.shell.admin.replicas import cleaning, description, high_waterma
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, partition_of, refuse
+from broker_core.shell.grammar.registry import Command, UsageError, broker_of, not_understood, partition_of, refuse
+from broker_core.texts import text
 
 
 def _log(process: Process, arguments: list[str]) -> Running:
@@ -16,7 +17,7 @@ def _log(process: Process, arguments: list[str]) -> Running:
     if len(arguments) in (2, 3) and arguments[0] == "clean":
         partition = partition_of(arguments[1])
         return _clean(process, partition, broker_of("log", process, arguments[2]) if len(arguments) == 3 else None)
-    raise UsageError(f"log {' '.join(arguments)} is not understood.")
+    raise not_understood("log", arguments)
 
 
 def _clean(process: Process, partition: str, only: int | None) -> Running:
@@ -29,9 +30,9 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
     ]
     if not found:
         if only is None:
-            refuse(process, f"No broker that is up has a replica of {partition}. Name another partition.")
+            refuse(process, text("shell.no_live_replica", partition=partition))
         else:
-            refuse(process, f"Broker {only} is not up, or has no replica of {partition}. Name another partition.")
+            refuse(process, text("shell.no_live_replica_on", broker=only, partition=partition))
         return 1
     for broker_id in found:
         try:
@@ -48,20 +49,20 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
 
 def _hw(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise UsageError("hw needs a partition.")
+        raise UsageError(text("shell.partition_missing", command="hw"))
     return _read(process, high_watermarks, partition_of(arguments[0]))
 
 
 def _segments(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise UsageError("segments needs a partition.")
+        raise UsageError(text("shell.partition_missing", command="segments"))
     return _list_segments(process, partition_of(arguments[0]))
 
 
 def _list_segments(process: Process, partition: str) -> Running:
     lines = yield from steady(process, segments, partition)
     if not lines:
-        refuse(process, f"No broker has a replica of {partition}. Name another partition.")
+        refuse(process, text("shell.no_replica", partition=partition))
         return 1
     for line in lines:
         process.out(line)
@@ -76,7 +77,7 @@ def _read(process: Process, read: Callable[[ClusterApi, str], list[str]], partit
 
 def _file(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise UsageError("file needs a name.")
+        raise UsageError(text("shell.file_name_missing"))
     return _write(process, arguments[0])
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError
+from broker_core.shell.grammar.registry import Command, not_understood, refuse
 from broker_core.sim.faults import MessageError
 
 FORMS = (
@@ -20,7 +20,7 @@ VERBS = tuple(form.split()[1] for form, _ in FORMS)
 def _message(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
     if verb not in VERBS or len(arguments) != (3 if verb == "delay" else 2):
-        raise UsageError(f"message {' '.join(arguments)} is not understood.")
+        raise not_understood("message", arguments)
     rpc = arguments[1]
     kernel = process.cluster.kernel
     if verb == "delay":
@@ -35,7 +35,7 @@ def _do(process: Process, act: Callable[[], None]) -> Running:
     try:
         act()
     except MessageError as error:
-        process.err(str(error))
+        refuse(process, error.message)
         return 1
     return 0
 

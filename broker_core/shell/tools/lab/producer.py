@@ -35,8 +35,17 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions, topics
 from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
-from broker_core.shell.grammar.registry import PARTITION, TOPIC, Command, UsageError, partition_of, refuse
+from broker_core.shell.grammar.registry import (
+    PARTITION,
+    TOPIC,
+    Command,
+    UsageError,
+    not_understood,
+    partition_of,
+    refuse,
+)
 from broker_core.shell.java.errors import JavaException
+from broker_core.texts import text
 
 VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
 CLOSE_US = 120_000_000
@@ -53,31 +62,27 @@ def client_name(command: str, word: str) -> str:
     if command == "producer" and _NODE.fullmatch(word):
         return f"producer-{word}"
     if _NAME.fullmatch(word) is None or _NODE.fullmatch(word):
-        raise ShellError(
-            f"{word!r} is no name for a client.",
-            "a letter, then letters, digits, '.', '_' or '-', at most 40 together; not b1, zk, shell or lab.",
-            f"Choose another name, such as {command[0]}1.",
-        )
+        raise ShellError("shell.invalid_client_name", name=word, example=f"{command[0]}1")
     return word
 
 
 def _producer(process: Process, arguments: list[str]) -> Running:
     verb = arguments[0] if arguments else ""
     if verb not in VERBS or len(arguments) < 2:
-        raise UsageError(f"producer {' '.join(arguments)} is not understood.")
+        raise not_understood("producer", arguments)
     name, rest = client_name("producer", arguments[1]), arguments[2:]
     if verb == "open":
         return _open(process, name, parse_options(rest))
     if verb in ("close", "drop", "begin", "commit", "abort", "flush"):
         if rest:
-            raise UsageError(f"{' '.join(rest)} is too much.")
+            raise UsageError(text("shell.unexpected_arguments", words=" ".join(rest)))
         if verb in ("close", "drop"):
             return _close(process, name, wait=verb == "close")
         return _flush(process, name) if verb == "flush" else end_or_begin(process, name, verb)
     if verb == "offsets":
         return send_offsets(process, name, rest)
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
-        raise UsageError(f"producer {' '.join(arguments)} is not complete.")
+        raise UsageError(text("shell.incomplete", line=" ".join(["producer", *arguments])))
     if verb == "send":
         # what no topic can be called is a matter of the client, which says so in its own words
         is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
@@ -87,7 +92,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
     number = parse_integer(rest[1])
     if number is None or not least <= number <= most:
-        raise UsageError(f"{rest[1]!r} is no number from {least} to {most}.")
+        raise UsageError(text("shell.invalid_number", value=rest[1], min=least, max=most))
     if verb == "stream":
         return _stream(process, name, place, number)
     return _burst(process, name, place, number)
@@ -111,11 +116,11 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
     era = process.cluster.era
     if wants_ids(given) and not era.transactions:
-        refuse(process, f"Brokers of era {era.name} know no producer ids: these came with 0.11 (KIP-98).")
+        refuse(process, text("shell.no_producer_ids", era=era.name))
         return 1
     spent = name in clients.producers and is_spent(clients.producers[name])
     if not spent and not clients.is_free(name):
-        refuse(process, f"There is a node named {name} already; producer close {name} ends it.")
+        refuse(process, text("shell.name_taken", name=name, command="producer close"))
         return 1
     try:
         settings = settings_of(given, era)
@@ -135,13 +140,12 @@ def _refused(process: Process, given: dict[str, str], error: JavaException) -> i
     """Kafka's own words on one line, and what to do on the next."""
     trace = error.stack_trace()
     process.err(" / ".join(trace))
-    options = what_to_change(given, trace[-1])
-    refuse(process, f"Change {options} and open it again; help producer says what each option is for.")
+    refuse(process, text("shell.producer_settings", options=what_to_change(given, trace[-1])))
     return 1
 
 
-def _bytes(text: str) -> bytes | None:
-    return None if text == "null" else text.encode()
+def _bytes(word: str) -> bytes | None:
+    return None if word == "null" else word.encode()
 
 
 def _send(process: Process, name: str, place: Place, records: list[str]) -> Running:

@@ -5,18 +5,19 @@ from collections.abc import Sequence
 from broker_core.partitions import broker_node
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
+from broker_core.shell.grammar.registry import Command, broker_of, not_understood, refuse
+from broker_core.texts import text
 
 
 def _session(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2 or arguments[0] != "expire":
-        raise UsageError(f"session {' '.join(arguments)} is not understood.")
+        raise not_understood("session", arguments)
     return _expire(process, broker_of("session", process, arguments[1]))
 
 
 def _expire(process: Process, broker_id: int) -> Running:
     if not process.cluster.zookeeper.has_session(broker_node(broker_id)):
-        refuse(process, f"Broker {broker_id} has no session at ZooKeeper.")
+        refuse(process, text("shell.no_session", broker=broker_id))
         return 1
     process.cluster.expire_session(broker_id)
     yield from ()

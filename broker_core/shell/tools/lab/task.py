@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, up_brokers
-from broker_core.shell.grammar.registry import Command, UsageError, broker_of, refuse
+from broker_core.shell.grammar.registry import Command, broker_of, not_understood, refuse
+from broker_core.texts import text
 
 TASKS = {
     "retention": "deletes the segments that retention.ms, retention.bytes or the log start offset let go",
@@ -20,7 +21,7 @@ TASKS = {
 
 def _task(process: Process, arguments: list[str]) -> Running:
     if len(arguments) not in (1, 2) or arguments[0] not in TASKS:
-        raise UsageError(f"task {' '.join(arguments)} is not understood.")
+        raise not_understood("task", arguments)
     broker_ids = [broker_of("task", process, arguments[1])] if len(arguments) == 2 else None
     return _run(process, arguments[0], broker_ids)
 
@@ -31,7 +32,7 @@ def _run(process: Process, name: str, broker_ids: list[int] | None) -> Running:
     for broker_id in up_brokers(cluster) if broker_ids is None else broker_ids:
         state = cluster.broker_state(broker_id)
         if state != "up":
-            refuse(process, f"Broker {broker_id} is {state}; task {name} needs one that is up.")
+            refuse(process, text("shell.task_state", broker=broker_id, state=state, task=name))
             return 1
         cluster.run_task(broker_id, name)
     return 0

@@ -5,11 +5,12 @@ from broker_core.shell.admin.group_admin import find_coordinator
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running, Sleep, Until
 from broker_core.shell.grammar.registry import Command, UsageError
+from broker_core.texts import text
 
 
 def _wait(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 2:
-        raise UsageError("wait needs a condition in quotes and a time.")
+        raise UsageError(text("shell.wait_incomplete"))
     condition = parse_condition(arguments[0])
     return _until(process, condition, duration_us(arguments[1]), group_of(arguments[0]))
 
@@ -26,7 +27,7 @@ def _until(process: Process, condition: Condition, limit_us: int, group: str | N
 
 def _sleep(process: Process, arguments: list[str]) -> Running:
     if len(arguments) != 1:
-        raise UsageError("sleep needs a time.")
+        raise UsageError(text("shell.sleep_incomplete"))
     return _pass(duration_us(arguments[0]))
 
 

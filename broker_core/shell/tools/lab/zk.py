@@ -9,6 +9,7 @@ from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError
 from broker_core.sim.zookeeper import ZkClient
+from broker_core.texts import text
 from broker_core.zk.store import InvalidPath, ZkError, validate_path
 
 SERVERS_OWN = "zookeeper"
@@ -25,13 +26,12 @@ def _zk(process: Process, arguments: list[str]) -> Running:
         rest = rest[1:]
     least, most = VERBS.get(verb, (1, 0))
     if not least <= len(rest) <= most:
-        raise UsageError(f"zk {' '.join(arguments)} is not complete." if arguments else "zk alone says nothing.")
+        line = " ".join(["zk", *arguments])
+        raise UsageError(text("shell.incomplete", line=line) if arguments else text("shell.zk_incomplete"))
     try:
         validate_path(rest[0])
-    except InvalidPath as error:
-        raise ShellError(
-            f"{rest[0]!r} is no path of ZooKeeper.", f"{error.sentence}.", "Type a path such as /brokers/ids."
-        ) from None
+    except InvalidPath:
+        raise ShellError("shell.invalid_path", path=rest[0]) from None
     return (
         _look(process, verb, rest[0], recursive)
         if verb in ("ls", "tree", "get", "stat")

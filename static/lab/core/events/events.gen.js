@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "4f05a366a033";
+export const SCHEMA = "1714cace9475";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 

@@ -1,6 +1,5 @@
 // Sentences about events, paths of the view and nodes, and the small Markdown of exercise texts.
 import { sentence as labelOf } from "../../core/events/codec.js";
-import { translator } from "../../core/phrases.js";
 import { roleOf } from "../../core/view/selectors.js";
 import { html } from "./element.js";
 import { language, t, texts } from "./i18n.js";
@@ -21,12 +20,13 @@ export const said = (words) => texts.term(words ?? "");
  */
 export const labelled = (words) => texts.render(words ?? "");
 
-const refusal = translator(JSON.parse(document.getElementById("refusals")?.textContent ?? "{}"));
+/** Standard error among the lines that a command printed. */
+export const ERROR_LINE = /^! /;
 /**
- * A line in which a command says why it failed: the lab's own sentences in the visitor's language, Kafka's words as they are.
+ * A line that a command printed, without its mark: on standard error a message of the lab in the visitor's language, Kafka's words as they are.
  * @param {string} line
  */
-export const complaint = (line) => refusal(line.replace(/^! /, ""));
+export const printed = (line) => (ERROR_LINE.test(line) ? render(line.replace(ERROR_LINE, "")) : line);
 
 /**
  * A field of an alarm, a message; an alarm of an old recording brings both languages instead.

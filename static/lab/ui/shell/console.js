@@ -8,7 +8,7 @@ import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
 import { offered } from "../store/console.js";
 import { consoleOpen, effect, moment, player, signal } from "../store/state.js";
-import { complaint, typed } from "../kit/words.js";
+import { ERROR_LINE, printed, typed } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { ConsoleEntry } from "../../core/view/view.d.ts" */
@@ -17,7 +17,6 @@ const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
 const OFFERS_MOST = 60;
 /** Lines of standard error begin so. */
-const ERROR = /^! /;
 
 class HwConsole extends HwElement {
   #history = kept(HISTORY_KEY, isListOfStrings, []);
@@ -172,9 +171,9 @@ class HwConsole extends HwElement {
   /** @param {[string, ConsoleEntry]} entry */
   #entry([command, entry]) {
     const { line, source, output, at_us } = entry;
-    const text = [`$ ${line}`, ...output.map((one) => one.replace(ERROR, ""))].join("\n");
+    const text = [`$ ${line}`, ...output.map(printed)].join("\n");
     /** @param {string} one */
-    const printed = (one) => (ERROR.test(one) ? html`<span class="err">${complaint(one)}</span>\n` : `${one}\n`);
+    const row = (one) => (ERROR_LINE.test(one) ? html`<span class="err">${printed(one)}</span>\n` : `${one}\n`);
     const label = t("console.copy");
     return html`<li>
       <div class="line">
@@ -183,7 +182,7 @@ class HwConsole extends HwElement {
         ${this.#state(command, entry)}
         <button class="ghost" title=${label} aria-label=${label} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button>
       </div>
-      ${output.length ? html`<pre>${output.map(printed)}</pre>` : ""}
+      ${output.length ? html`<pre>${output.map(row)}</pre>` : ""}
     </li>`;
   }
 

@@ -1,5 +1,4 @@
 // Messages at the edge of the page, the state of the connection, and the sentences for screen readers.
-import { formsOf } from "../../core/phrases.js";
 import { closedWords, dismiss, messages, say } from "../store/api.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { instant, spaced } from "../kit/format.js";
@@ -10,9 +9,6 @@ import { inMyLanguage, sentence } from "../kit/words.js";
 const SUMMARY_MS = 5000;
 
 /** @import { Message } from "../store/api.js" */
-
-/** What the shell expected is a part of a sentence, such as its forms. @param {string} expected @param {string} line */
-const phrase = (expected, line) => (/^[a-z]/.test(expected) ? t("message.expected", { what: formsOf(expected, line) }) : expected);
 
 class HwMessages extends HwElement {
   #spoken = signal("");
@@ -54,7 +50,7 @@ class HwMessages extends HwElement {
         <button class="close" aria-label=${close} title=${close} @click=${() => dismiss(id)}>${icon("close")}</button>
         <b>${what}</b>
         ${line ? html`<code>${line}</code>` : ""}
-        ${[phrase(expected, line), todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
+        ${[expected, todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
       </div>`;
     return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
       <div class="sr" aria-live="polite">${this.#spoken.value}</div>

@@ -2,7 +2,7 @@
 import { has, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
-import { complaint, said } from "../kit/words.js";
+import { printed, said } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 
@@ -136,7 +136,7 @@ function follow(command, line) {
     const entry = moment.value.view.console[command];
     if (entry?.state !== "done") return;
     if (entry.exit_code !== 0 && !consoleOpen.peek()) {
-      const said = entry.output.map(complaint).filter(Boolean);
+      const said = entry.output.map(printed).filter(Boolean);
       say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), { line: entry.line, todo: said[1] });
     }
     if (entry.exit_code === 0 && QUOTA.test(line)) say("warn", t("act.quota"), { todo: t("act.quota_todo") });
