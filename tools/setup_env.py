@@ -27,7 +27,7 @@ NEWER_PYTHONS = ("python3.13", "python3.12", "python3.11")
 
 
 class SetupError(Exception):
-    """Set-up cannot go on. The message says what was wrong, what was expected and what to do."""
+    """Setup cannot continue. The message says what is wrong, what was expected and what to do."""
 
 
 def lock_digest() -> str:
@@ -53,7 +53,7 @@ def create_venv() -> None:
     if VENV_PYTHON.exists() and venv_version() == sys.version_info[:2]:
         return
     if VENV.exists():
-        print("set-up: .venv belongs to another Python; making it anew", flush=True)
+        print("setup: .venv belongs to another Python version; recreating it", flush=True)
         shutil.rmtree(VENV)
     uv = shutil.which("uv")
     if uv:
@@ -82,15 +82,15 @@ def install() -> None:
         command = [str(VENV_PYTHON), "-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(LOCK)]
     run(
         command,
-        "The packages of requirements.lock could not be installed (see above). The first set-up needs a package index "
-        "that pip or uv reaches, and 2 GB of disk. Run make again when that is given: finished downloads are kept.",
+        "The packages of requirements.lock could not be installed (see above). The first setup requires a package "
+        "index that pip or uv can reach, and 2 GB of disk. Run make again then: completed downloads are kept.",
     )
 
 
 def relock() -> None:
     uv = shutil.which("uv")
     if not uv:
-        raise SetupError("requirements.lock is written by uv, and there is no uv on PATH: install it, then try again.")
+        raise SetupError("uv is not on PATH. Expected uv, which writes requirements.lock. Install it and try again.")
     run(
         [uv, "pip", "compile", "--quiet", "--universal", "--python-version", ".".join(map(str, OLDEST_PYTHON)),
          "--generate-hashes", "--no-emit-index-url", "--no-header", "--no-annotate", "--group", "dev",
@@ -100,7 +100,7 @@ def relock() -> None:
 
 
 def on_new_enough_python() -> None:
-    """Goes on in a newer interpreter when this one is too old and the machine has one."""
+    """Continues in a newer interpreter when this one is too old and the machine has one."""
     if sys.version_info >= OLDEST_PYTHON:
         return
     for name in NEWER_PYTHONS:
@@ -108,7 +108,9 @@ def on_new_enough_python() -> None:
         if path:
             os.execv(path, [path, *sys.argv])
     found = ".".join(map(str, sys.version_info[:3]))
-    raise SetupError(f"Highwater needs Python 3.11 or newer; this is {found}. Install one, or: make PYTHON=/path/to/it")
+    raise SetupError(
+        f"Unsupported Python {found}. Expected Python 3.11 or newer. Install one, or: make PYTHON=/path/to/it"
+    )
 
 
 def main() -> int:
@@ -120,13 +122,13 @@ def main() -> int:
             return 0
         began = time.monotonic()
         installer = "uv" if shutil.which("uv") else "pip"
-        print(f"set-up: installing into .venv with {installer} (the first time takes a few minutes)", flush=True)
+        print(f"setup: installing into .venv with {installer} (the first time takes a few minutes)", flush=True)
         create_venv()
         install()
         STAMP.write_text(lock_digest())
-        print(f"set-up: done in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"setup: done in {time.monotonic() - began:.0f} s", flush=True)
     except SetupError as error:
-        print(f"set-up: {error}", file=sys.stderr)
+        print(f"setup: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -166,7 +166,7 @@ def find_cases(folder: Path, prefixes: Sequence[str]) -> Iterator[Path]:
 def run(folder: Path, prefixes: Sequence[str]) -> int:
     """Runs and prints; returns the exit status."""
     if not folder.is_dir():
-        print(f"{folder} is no folder: expected one that holds golden cases", file=sys.stderr)
+        print(f"{folder} is not a folder. Expected a folder with golden cases.", file=sys.stderr)
         return 2
     counts = {"ok": 0, "FAIL": 0, "todo": 0}
     for path in find_cases(folder, prefixes):
@@ -176,7 +176,7 @@ def run(folder: Path, prefixes: Sequence[str]) -> int:
     print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['todo']} todo")
     if not any(counts.values()):
         wanted = f" that begins with {' or '.join(prefixes)}" if prefixes else ""
-        print(f"there is no case{wanted} in {folder}", file=sys.stderr)
+        print(f"There is no case{wanted} in {folder}.", file=sys.stderr)
         return 2
     return 1 if counts["FAIL"] else 0
 

@@ -99,14 +99,14 @@ def _judge(folder: Path, prefixes: Sequence[str]) -> Iterator[tuple[str, bool]]:
 def run(folder: Path, prefixes: Sequence[str]) -> int:
     """Compares and prints; returns the exit status."""
     if not folder.is_dir():
-        print(f"{folder} is no folder: expected one that holds golden cases", file=sys.stderr)
+        print(f"{folder} is not a folder. Expected a folder with golden cases.", file=sys.stderr)
         return 2
     fine = []
     for line, is_fine in _judge(folder, prefixes):
         print(line, flush=True)
         fine.append(is_fine)
     if not fine:
-        print(f"there is no dump in {folder}: expected texts as in CASE/dump/orders-0/*.log.txt", file=sys.stderr)
+        print(f"There is no dump in {folder}. Expected texts such as CASE/dump/orders-0/*.log.txt", file=sys.stderr)
         return 2
     return 0 if all(fine) else 1
 

@@ -51,7 +51,7 @@ def find_java() -> Java:
         tried.append(f"{origin} ({executable}): this is Java {java.version}")
     raise JavaError(
         f"No Java {OLDEST_MAJOR} or newer starts on this machine. Tried "
-        + "; ".join(tried or ["nothing: none found"])
+        + "; ".join(tried or ["none: no Java was found"])
         + ". "
         "Run `make setup` to install the one that comes with Highwater, or set JAVA_HOME."
     )
@@ -83,5 +83,5 @@ def _version_of(executable: Path) -> str:
     found = re.search(r'version "(?:1\.)?(\d[^"]*)"', answer.stderr)
     if answer.returncode != 0 or not found:
         lines = (answer.stderr or answer.stdout).strip().splitlines()
-        raise JavaError(f"ended with code {answer.returncode}: {lines[0] if lines else 'it said nothing'}")
+        raise JavaError(f"ended with code {answer.returncode}: {lines[0] if lines else 'no output'}")
     return re.split(r"[-+_]", found.group(1))[0]

@@ -163,4 +163,4 @@ def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed, 0 todo"
     assert main(["--dir", str(tmp_path), "--cases", "99"]) == 2
     assert main(["--dir", str(tmp_path / "nowhere")]) == 2
-    assert "nowhere is no folder" in capsys.readouterr().err
+    assert "nowhere is not a folder" in capsys.readouterr().err

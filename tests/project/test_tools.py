@@ -78,7 +78,7 @@ def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, caps
     (project / "requirements.lock").write_text("nothing==2\n")
     assert setup_env.main() == 0
     assert [line.split()[1] for line in calls.read_text().splitlines()] == ["venv", "pip", "pip"]
-    assert "set-up: done" in capsys.readouterr().out
+    assert "setup: done" in capsys.readouterr().out
 
 
 def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys) -> None:
@@ -102,7 +102,7 @@ def test_an_old_python_is_told_so(project, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 2))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert setup_env.main() == 1
-    assert "Highwater needs Python 3.11 or newer; this is 3.9.2" in capsys.readouterr().err
+    assert "Unsupported Python 3.9.2. Expected Python 3.11 or newer." in capsys.readouterr().err
 
 
 def test_a_named_chromium_must_exist(monkeypatch) -> None:

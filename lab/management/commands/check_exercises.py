@@ -11,7 +11,7 @@ from lab.runtime.rehearsal import rehearsal_run
 
 
 class Command(BaseCommand):
-    help = "Check the exercises: texts, terms, set-ups and solutions."
+    help = "Check the exercises: texts, terms, setups and solutions."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,4 +29,4 @@ class Command(BaseCommand):
             wrong += bool(faults)
         self.stdout.write(f"{len(found) - wrong} passed, {wrong} failed")
         if wrong:
-            raise CommandError("An exercise does not do what it says.")
+            raise CommandError("At least one exercise failed.")

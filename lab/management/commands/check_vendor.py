@@ -16,5 +16,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         said = vendor.problems(vendor.folder())
         if said:
-            raise CommandError("static/vendor is not what its lock says:\n  " + "\n  ".join(said))
-        self.stdout.write(f"{len(vendor.lock().files)} vendored files are as vendor.lock.json says")
+            raise CommandError("static/vendor does not match vendor.lock.json:\n  " + "\n  ".join(said))
+        self.stdout.write(f"{len(vendor.lock().files)} vendored files match vendor.lock.json")

@@ -29,22 +29,24 @@ MAX_BROKERS = 7
 class Command(BaseCommand):
     """Runs a cluster until Ctrl-C; what happens in it is recorded."""
 
-    help = "Run a cluster that Kafka clients can join, in real time and without a page. Ctrl-C ends it."
+    help = "Run a cluster that Kafka clients can join, in real time and without a page. Ctrl-C stops it."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--brokers", type=int, default=3, help="how many (default 3)")
-        parser.add_argument("--first-id", type=int, default=1, help="the first broker's id (default 1)")
-        parser.add_argument("--port", type=int, default=29092, help="of the first broker; the next ones follow")
-        parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="of every broker")
+        parser.add_argument("--brokers", type=int, default=3, help="number of brokers (default 3)")
+        parser.add_argument("--first-id", type=int, default=1, help="id of the first broker (default 1)")
+        parser.add_argument(
+            "--port", type=int, default=29092, help="port of the first broker; the others use the ports after it"
+        )
+        parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
 
     def handle(self, *args: Any, **options: Any) -> None:
         count, first = options["brokers"], options["first_id"]
         if not 1 <= count <= MAX_BROKERS or first < 0:
             raise CommandError(
-                f"{count} brokers from id {first} on were asked for. 1 to {MAX_BROKERS} brokers and an id from 0 on "
-                "were expected. Give other numbers."
+                f"Invalid brokers: {count}, the first id {first}. Expected 1 to {MAX_BROKERS} brokers and an id of at "
+                "least 0. Correct --brokers or --first-id."
             )
         config = engine.RunConfig(
             name="cluster",
@@ -79,7 +81,7 @@ class Command(BaseCommand):
                     self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
                     self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
                     self.stdout.write(
-                        f"It is recorded in {folder.path}. Ctrl-C ends it; then the lab of this data folder lists it."
+                        f"Recording to {folder.path}. Ctrl-C stops it; the lab of this data folder then lists it."
                     )
                     self.stdout.flush()
                     await ended.wait()
@@ -91,5 +93,5 @@ class Command(BaseCommand):
 def _parse(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not key or not sign:
-        raise CommandError(f"--config {text!r} has no value. KEY=VALUE was expected, such as num.partitions=3.")
+        raise CommandError(f"Invalid --config {text!r}. Expected KEY=VALUE, such as num.partitions=3.")
     return key, value

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         stale = [path for path, text in event_schema.files().items() if _read(root / path) != text]
         if options["check"] and stale:
             raise CommandError(
-                f"{', '.join(stale)} should be what broker_core gives; run `manage.py gen_events` and commit."
+                f"{', '.join(stale)} are not what broker_core defines; run `manage.py gen_events` and commit."
             )
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)

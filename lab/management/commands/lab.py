@@ -41,11 +41,11 @@ MAX_SOCKET_FRAME_BYTES = 1024 * 1024
 class Command(BaseCommand):
     """Starts ZooKeeper and the server."""
 
-    help = "Run the lab: ZooKeeper, the server, the page. Ctrl-C ends it."
+    help = "Run the lab: ZooKeeper, the server, the page. Ctrl-C stops it."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8000, help="of the page (default 8000; 0 takes a free one)")
+        parser.add_argument("--port", type=int, default=8000, help="port of the page (default 8000; 0: any free port)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         except (Refusal, ZookeeperError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            self.stderr.write("Ended before it was up.")
+            self.stderr.write("Stopped before startup was complete.")
 
     def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper) -> None:
         settings.ZOOKEEPER = zookeeper.address
@@ -75,7 +75,7 @@ class Command(BaseCommand):
             remove_lab_file()
 
     def _say(self, address: str) -> None:
-        self.stdout.write(f"\nHighwater is at  {address}\n\nCtrl-C ends it.")
+        self.stdout.write(f"\nHighwater is at  {address}\n\nCtrl-C stops it.")
         self.stdout.flush()
 
 
@@ -107,8 +107,8 @@ def listen(port: int) -> socket.socket:
         listener.close()
         why = "is in use" if getattr(error, "errno", 0) == errno.EADDRINUSE else f"cannot be used ({error})"
         raise CommandError(
-            f"Port {port} on {HOST} {why}. A free port was expected. "
-            "Stop what listens there, or choose another one: make lab PORT=8001"
+            f"Port {port} on {HOST} {why}. Expected a free port. "
+            "Stop the process that listens there, or choose another port: make lab PORT=8001"
         ) from error
     listener.set_inheritable(False)
     return listener
@@ -124,7 +124,7 @@ def prepare_data_folder(data: Path) -> None:
             settings.SECRET_KEY_FILE.write_text(settings.SECRET_KEY)
     except OSError as error:
         raise CommandError(
-            f"The data folder {data} cannot be written to ({error.strerror}). A folder of your own was expected. "
+            f"The data folder {data} cannot be written to ({error.strerror}). Expected a writable folder. "
             "Choose another one: make lab DATA=~/highwater"
         ) from error
     ensure_space(data)
@@ -139,8 +139,8 @@ def prepare_database() -> None:
             executor.migrate(targets)
     except DatabaseError as error:
         raise CommandError(
-            f"The database {settings.DATABASES['default']['NAME']} cannot be used ({error}). A database of this or an "
-            "earlier version was expected. Move it away, or choose another data folder: make lab DATA=..."
+            f"The database {settings.DATABASES['default']['NAME']} cannot be used ({error}). Expected a database of "
+            "this or an earlier version. Move it away, or choose another data folder: make lab DATA=..."
         ) from error
     finally:
         connection.close()
@@ -150,7 +150,7 @@ def check_vendored_files() -> None:
     """Raises CommandError when a file of static/vendor is not what the lock says."""
     said = vendor.problems(vendor.folder())
     if said:
-        raise CommandError("static/vendor is not what its lock says. Check it out again.\n  " + "\n  ".join(said))
+        raise CommandError("static/vendor does not match vendor.lock.json. Check it out again.\n  " + "\n  ".join(said))
 
 
 class Server(uvicorn.Server):

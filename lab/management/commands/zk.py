@@ -35,14 +35,14 @@ STAT = {
 class Command(BaseCommand):
     """What is changed here is foreign to the lab: it takes it as an input, and records it."""
 
-    help = "Look into a branch's ZooKeeper and change it. A lab that runs follows at once, and records the change."
+    help = "Read and change a branch's ZooKeeper. A running lab applies and records a change at once."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--address", help="HOST:PORT or HOST:PORT/CHROOT; without it the running lab's")
+        parser.add_argument("--address", help="HOST:PORT or HOST:PORT/CHROOT; default: that of the running lab")
         parser.add_argument("--data", help="data folder of the running lab", default=str(settings.DATA))
-        parser.add_argument("--run", help="which run, when several are open")
-        parser.add_argument("--branch", help="which branch, when several are open")
+        parser.add_argument("--run", help="run, when several are open")
+        parser.add_argument("--branch", help="branch, when several are open")
         parser.add_argument("verb", choices=VERBS, help="; ".join(f"{verb}: {what}" for verb, what in VERBS.items()))
         parser.add_argument("path", nargs="?", default="/")
         parser.add_argument("znode_data", nargs="?", metavar="data", help="for set and create")
@@ -50,9 +50,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         verb, path, data = options["verb"], options["path"], options["znode_data"]
         if verb == "set" and data is None:
-            raise CommandError(f"What should {path} hold? Expected: manage.py zk set PATH DATA")
+            raise CommandError(f"The data for {path} is missing. Expected: manage.py zk set PATH DATA")
         if verb not in ("set", "create") and data is not None:
-            raise CommandError(f"{verb} takes a path and no data. Expected: manage.py zk {verb} PATH")
+            raise CommandError(f"{verb} does not take data. Expected: manage.py zk {verb} PATH")
         try:
             address = options["address"] or address_of_lab(Path(options["data"]), options["run"], options["branch"])
             with ZookeeperClient(address) as client:
@@ -106,7 +106,7 @@ def address_of_lab(data_dir: Path, run: str | None, branch: str | None) -> str:
             "with --data, or an address with --address HOST:PORT/CHROOT."
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{notes} is not what a running lab writes ({error}). Restart the lab.") from error
+        raise CommandError(f"{notes} is not valid ({error}). Restart the lab.") from error
     wanted = {
         name: chroot
         for name, chroot in chroots.items()
@@ -114,7 +114,9 @@ def address_of_lab(data_dir: Path, run: str | None, branch: str | None) -> str:
     }
     if len(wanted) == 1:
         return f"{server}{next(iter(wanted.values()))}"
-    open_branches = f"Open are: {', '.join(sorted(chroots))}." if chroots else "None is open: open one in the browser."
+    open_branches = (
+        f"Open branches: {', '.join(sorted(chroots))}." if chroots else "No branch is open: open one in the browser."
+    )
     if not wanted:
-        raise CommandError(f"No open branch fits. {open_branches}")
-    raise CommandError(f"Which branch? Choose with --run and --branch. {open_branches}")
+        raise CommandError(f"No open branch matches --run and --branch. {open_branches}")
+    raise CommandError(f"Several branches are open. Choose one with --run and --branch. {open_branches}")

@@ -43,19 +43,23 @@ class ZookeeperClient:
         server, slash, chroot = address.partition("/")
         host, colon, port = server.rpartition(":")
         if not (host and colon and port.isdigit()):
-            raise ZookeeperError(f"{address} is no address of a ZooKeeper. Expected HOST:PORT or HOST:PORT/CHROOT.")
+            raise ZookeeperError(f"Invalid ZooKeeper address {address}. Expected HOST:PORT or HOST:PORT/CHROOT.")
         if not ask(server):
-            raise ZookeeperError(f"Nobody answers as ZooKeeper at {server}. Is the lab running? `make lab` starts it.")
+            raise ZookeeperError(
+                f"No ZooKeeper responds at {server}. Expected a running lab. Start it with `make lab`."
+            )
         self.address = address
         self._client = KazooClient(hosts=server, timeout=TIMEOUT_S)
         try:
             self._client.start(timeout=TIMEOUT_S)
         except KazooTimeoutError as error:
             self.close()
-            raise ZookeeperError(f"ZooKeeper at {server} opened no session within {TIMEOUT_S:.0f} s.") from error
+            raise ZookeeperError(f"ZooKeeper at {server} did not open a session within {TIMEOUT_S:.0f} s.") from error
         if slash and chroot and self._client.exists(f"/{chroot}") is None:
             self.close()
-            raise ZookeeperError(f"ZooKeeper at {server} has no /{chroot}: is the branch open in the lab?")
+            raise ZookeeperError(
+                f"ZooKeeper at {server} has no /{chroot}. Expected the chroot of an open branch. Open one in the lab."
+            )
         self._client.chroot = f"/{chroot}".rstrip("/")
 
     def close(self) -> None:
@@ -111,4 +115,4 @@ def _plain_errors(path: str) -> Iterator[None]:
     except tuple(ERRORS) as error:
         raise ERRORS[type(error)](path) from error
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise ZookeeperError(f"ZooKeeper stopped answering ({error or type(error).__name__}).") from error
+        raise ZookeeperError(f"ZooKeeper stopped responding ({error or type(error).__name__}).") from error

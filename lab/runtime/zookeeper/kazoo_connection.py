@@ -43,7 +43,7 @@ class ZookeeperUnavailable(ZookeeperError):
         detail = str(reason) or type(reason).__name__ if reason else "no answer"
         super().__init__(
             f"ZooKeeper at {address} did not {doing} ({detail}; waited up to {OPERATION_TIMEOUT_S:.0f} s). What was "
-            "recorded is safe. Start the lab again; its log of ZooKeeper is zookeeper.log in the data folder."
+            "recorded is safe. Restart the lab; ZooKeeper's log is zookeeper.log in the data folder."
         )
 
 

@@ -351,9 +351,9 @@ class KazooStore:
 
     def _disagreement(self, paths: Sequence[str]) -> ZookeeperDisagrees:
         return ZookeeperDisagrees(
-            f"ZooKeeper at {self.address} no longer holds below {self.chroot} what the lab wrote, at "
-            f"{', '.join(dict.fromkeys(paths))}, and the lab cannot follow the change. Open the branch anew: it is "
-            "written again from its recording."
+            f"ZooKeeper at {self.address} differs below {self.chroot} from what the lab wrote, at "
+            f"{', '.join(dict.fromkeys(paths))}, and the change cannot be applied. Reopen the branch: its znodes are "
+            "rewritten from its recording."
         )
 
 

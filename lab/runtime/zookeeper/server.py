@@ -182,10 +182,10 @@ class EmbeddedZookeeper:
         self._process = None
         if code is not None and (port_is_taken(port) or any("BindException" in line for line in said)):
             raise PortTaken(port)
-        outcome = f"ended with code {code}" if code is not None else f"did not answer within {START_TIMEOUT_S:.0f} s"
+        outcome = f"ended with code {code}" if code is not None else f"did not respond within {START_TIMEOUT_S:.0f} s"
         raise ZookeeperError(
-            f"ZooKeeper's JVM ({java.executable}, Java {java.version}) {outcome}. It said: "
-            f"{said[-1] if said else 'nothing'}. All of it is in {self._log_file}. Is memory short? JAVA_HOME chooses "
+            f"ZooKeeper's JVM ({java.executable}, Java {java.version}) {outcome}. Its last line: "
+            f"{said[-1] if said else '-'}. Its output is in {self._log_file}. Free some memory, or set JAVA_HOME to "
             "another Java."
         )
 

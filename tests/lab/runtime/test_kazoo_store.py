@@ -282,7 +282,7 @@ def test_a_chroot_must_be_empty(zookeeper, chroot, somebody) -> None:
 
 def test_a_deleted_chroot_is_said_plainly(kazoo_store, somebody, session) -> None:
     somebody.delete("/", recursive=True)
-    with pytest.raises(ZookeeperDisagrees, match="Open the branch anew"):
+    with pytest.raises(ZookeeperDisagrees, match="Reopen the branch"):
         kazoo_store.create(session, "/a")
 
 

@@ -157,7 +157,7 @@ def test_a_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
     with pytest.raises(ZookeeperError) as caught:
         server.start()
     message = str(caught.value)
-    assert "ended with code 1. It said: Error: out of luck" in message
+    assert "ended with code 1. Its last line: Error: out of luck" in message
     assert str(tmp_path / "java" / "bin" / "java") in message
     assert "JAVA_HOME chooses another Java" in message
     monkeypatch.delenv("JAVA_HOME")
