@@ -216,7 +216,7 @@ def test_a_jvm_that_does_not_start_is_said(tmp_path: Path) -> None:
 def test_vendored_files_that_were_changed_are_said(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     # What other processes write meanwhile, such as compiled modules, may be gone before it is copied.
-    for folder in ("broker_core", "lab", "static", "templates"):
+    for folder in ("broker_core", "devtools", "lab", "static", "templates"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", copy)
     changed = next((copy / "static/vendor").rglob("*.js"))
