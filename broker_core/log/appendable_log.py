@@ -1,4 +1,4 @@
-"""How batches come into a log: those of producers, and those that another log has already (`AppendableLog`)."""
+"""Appending batches to a log: those of producers, and those copied from a leader (`AppendableLog`)."""
 
 from collections.abc import Sequence
 
@@ -26,14 +26,14 @@ from broker_core.records.record_batch import (
 
 
 class AppendableLog(ReadableLog):
-    """A log to whose end batches can be written."""
+    """A log that batches can be appended to."""
 
     def append_as_leader(self, data: bytes, leader_epoch: int, now_ms: int, is_client: bool = True) -> AppendInfo:
-        """Validates what a producer sent, gives it the next offsets and this leader epoch, and writes it.
+        """Validates a producer's batches, assigns the next offsets and this leader epoch, and writes them.
 
-        That is one batch; of messages of magic 0 and 1, or nothing, it may be several. `is_client` is false for batches
-        of the broker's own coordinators. Raises KafkaException; then the log ends where it ended, but a segment may
-        have been rolled, or hold the batch: see `take_rolls_of_refused`, `take_written_by_refused`.
+        `data` is one batch; messages of magic 0 and 1 may be several, or none. `is_client` is false for batches of the
+        broker's own coordinators. Raises KafkaException; then the log end offset is unchanged, but a segment may have
+        been rolled, or hold the batch: see `take_rolls_of_refused`, `take_written_by_refused`.
         """
         self._now_ms = now_ms
         sent = analyze(data, self._config.max_message_bytes, is_client)
@@ -65,9 +65,7 @@ class AppendableLog(ReadableLog):
         return self._write(data, parts, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
 
     def append_made(self, header: BatchHeader, parts: Sequence[bytes], now_ms: int) -> AppendInfo:
-        """Writes a batch that was made right here, at the log's end: there is nothing to check. `parts` are its bytes,
-        `header` says what they begin with.
-        """
+        """Appends a batch that this broker built, without validation. `parts` are its bytes, `header` is its header."""
         self._now_ms = now_ms
         batches = ((0, header),)
         epoch_entries = self._note_epochs(batches)
@@ -84,11 +82,11 @@ class AppendableLog(ReadableLog):
         )
 
     def append_as_follower(self, data: bytes, now_ms: int) -> AppendInfo:
-        """Writes batches as another log has them; offsets, epochs and CRCs stay, new leader epochs enter the cache.
+        """Appends batches as the leader's log has them; offsets, epochs and CRCs are kept, new epochs enter the cache.
 
         Raises UnexpectedAppendOffsetException for a batch below the log end offset, UNKNOWN_SERVER_ERROR for offsets
-        that do not rise, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE; then nothing was written. A part of
-        a batch at the end of `data` is left out.
+        that do not increase, CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, RECORD_LIST_TOO_LARGE; then nothing was written. An
+        incomplete batch at the end of `data` is ignored.
         """
         self._now_ms = now_ms
         found = batches_in(data)
@@ -109,31 +107,29 @@ class AppendableLog(ReadableLog):
         if size < len(data):
             data = data[:size]
         epoch_entries = self._note_epochs(found)
-        # How many messages a compressed one holds is not known, so its first offset is neither.
+        # The number of messages in a compressed one is not known, so its first offset is not known either.
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
         rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
-        # What an index takes for the first offset is the one that is written, the last one of a compressed message.
+        # The index uses the offset that is written, which is the last one of a compressed message.
         return self._write(
             data, (data,), found, first_offset, max_timestamp, record_count, rolled, epoch_entries, first.base_offset
         )
 
     def take_rolls_of_refused(self) -> tuple[RollFact, ...]:
-        """The rolls before batches that were refused for their producers' sake or the indexes', since this was last
-        asked.
-        """
+        """Returns and clears the rolls before batches that producer state or indexes rejected."""
         rolls, self._rolls_of_refused = self._rolls_of_refused, ()
         return rolls
 
     def take_written_by_refused(self) -> LogSegment | None:
-        """The segment that holds an append which its indexes did not take, if there was one since this was last asked.
+        """Returns and clears the segment that holds an append which its indexes rejected, if there is one.
 
-        The log ends below it; what is appended next gets the same offsets, and lies behind it.
+        The log end offset is below that append; the next append gets the same offsets and is written after it.
         """
         segment, self._written_by_refused = self._written_by_refused, None
         return segment
 
     def roll(self, now_ms: int, new_base_offset: int | None = None) -> RollFact:
-        """Begins a new segment at the log's end, or above it where the next batch begins there."""
+        """Starts a new segment at the log end offset, or above it if the next batch begins above it."""
         self._now_ms = now_ms
         base_offset = max(new_base_offset or 0, self._local.log_end_offset)
         fact = self._local.roll(base_offset, now_ms)
@@ -155,14 +151,14 @@ class AppendableLog(ReadableLog):
         return ()
 
     def _note_epochs(self, batches: Sequence[tuple[int, BatchHeader]]) -> tuple[tuple[int, int], ...]:
-        """Takes the leader epochs of batches into the cache; returns those that were news."""
+        """Adds the leader epochs of batches to the cache; returns the new ones."""
         epochs = self.leader_epoch_cache
         entries: tuple[tuple[int, int], ...] = ()
         for _, header in batches:
             epoch = header.partition_leader_epoch
             if epoch != epochs.latest_epoch:
                 if header.magic < MAGIC_V2:
-                    # What lies before and behind a message without an epoch can no longer be told apart by epochs.
+                    # A message without an epoch makes the epochs before and after it ambiguous.
                     epochs.clear()
                 elif epoch >= 0 and epochs.assign(epoch, header.base_offset):
                     entries += ((epoch, header.base_offset),)
@@ -180,8 +176,8 @@ class AppendableLog(ReadableLog):
         epoch_entries: tuple[tuple[int, int], ...],
         indexed_offset: int | None = None,
     ) -> AppendInfo:
-        """Writes `parts`, batches that were found right, to the end of the active segment. `data`: where their records
-        are, markers among them. `indexed_offset`: see `LogSegment.append`.
+        """Writes `parts`, which are valid batches, to the end of the active segment. `data` holds their records,
+        markers included. `indexed_offset`: see `LogSegment.append`.
         """
         local = self._local
         segment = local.segments[-1]
@@ -219,10 +215,10 @@ class AppendableLog(ReadableLog):
     def _note_producers(
         self, data: bytes, batches: Sequence[tuple[int, BatchHeader]]
     ) -> tuple[tuple[AbortedTransaction, ...], tuple[ProducerFact, ...]]:
-        """Takes what was appended into the producers' state; returns the new entries of the transaction index, and what
-        was noted.
+        """Updates the producer state with the appended batches; returns new transaction index entries and producer
+        facts.
 
-        Transactions end only when all batches of the append are noted (`UnifiedLog.append`).
+        Transactions are completed only after all batches of the append are in the producer state (`UnifiedLog.append`).
         """
         producers = self.producer_state
         ended = []
@@ -247,7 +243,7 @@ class AppendableLog(ReadableLog):
         return tuple(entry for entry in entries if entry is not None), tuple(facts)
 
     def _validate_producer(self, header: BatchHeader, data: bytes, is_client: bool) -> AppendInfo | None:
-        """Checks the sequence of a batch; answers a repeated one with the offsets of the first time."""
+        """Checks the sequence of a batch; returns the offsets of the first append for a duplicate."""
         if header.is_control:
             marker = read_marker(data, header, 0)
             if marker is not None:

@@ -1,4 +1,4 @@
-"""What shapes a log: the topic configurations of Kafka 3.9 that the log layer reads (`LogConfig`).
+"""The topic configurations of Kafka 3.9 that the log layer reads (`LogConfig`).
 
 Names are Kafka's with '_' for '.'; defaults are Kafka's; times are ms, sizes are bytes.
 """
@@ -47,23 +47,25 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_format_version: str = "3.0-IV1"
     message_downconversion_enable: bool = True
     producer_id_expiration_ms: int = 86400000
-    """A broker's configuration in Kafka (producer.id.expiration.ms); the log is where it acts."""
+    """producer.id.expiration.ms: a broker configuration in Kafka, applied by the log."""
     has_time_index: bool = True
-    """Whether segments have a `.timeindex`: brokers before 0.10.1 knew none."""
+    """Whether segments have a `.timeindex`: since 0.10.1."""
     ignores_lower_epochs: bool = False
-    """Whether an epoch below the newest one is passed over: before 2.0 a log that was wrong kept its epochs."""
+    """Whether an epoch below the newest one is ignored: before 2.0 a diverged log kept its epochs."""
     followers_check_size: bool = False
-    """Whether max.message.bytes holds for what is fetched, too, as before 2.6."""
+    """Whether max.message.bytes also limits fetched batches, as before 2.6."""
     index_rule: IndexRule = "batch"
-    """What gets an entry in the `.index`: each batch that is due, or the append, by its last offset or by its first."""
+    """What an `.index` entry is for: each batch that is due, or the append, by its last or its first offset."""
     knows_newest_at_once: bool = False
     """Whether a segment reads the last entry of its time index when it is opened (before 2.3), or when it is needed."""
     checks_producers_before_roll: bool = False
-    """Whether a batch that is refused for its producer's sake, or repeated, makes no new segment (before 2.4)."""
+    """Whether producer state is checked before the roll, so that a rejected or duplicate batch rolls no segment (before
+    2.4).
+    """
     unknown_sequences: UnknownSequences = "taken"
-    """What becomes of a sequence number above 0 where the last one is not known: see `Era`."""
+    """How a sequence number above 0 is handled when the last one is unknown: see `Era`."""
     has_producer_snapshots: bool = True
-    """Whether the producers' state is kept in `.snapshot` files: there was none before 0.11."""
+    """Whether the producer state is kept in `.snapshot` files: since 0.11."""
 
     @property
     def is_compacted(self) -> bool:
@@ -72,7 +74,9 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def magic(self) -> int:
-        """The magic of what a leader writes: 0 up to message.format.version 0.9, 1 with 0.10, 2 from 0.11 on."""
+        """The magic of the batches that a leader writes: 0 up to message.format.version 0.9, 1 with 0.10, 2 from 0.11
+        on.
+        """
         if not self.message_format_version.startswith("0."):
             return 2
         minor = int(self.message_format_version.split(".")[1].partition("-")[0])
@@ -94,7 +98,7 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def before_max_ms(self) -> int:
-        """How old a timestamp may be. What 3.6 replaced counts where that is not set (KIP-937)."""
+        """How old a timestamp may be; falls back to the config that 3.6 replaced (KIP-937)."""
         own = self.message_timestamp_before_max_ms
         return own if own != LONG_MAX else self.message_timestamp_difference_max_ms
 
@@ -113,12 +117,12 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target_compression(self) -> CompressionType | None:
-        """The codec into which the broker turns every batch; None where the producer's stays."""
+        """The codec to which the broker converts every batch; None to keep the producer's."""
         return None if self.compression_type == "producer" else CompressionType.for_name(self.compression_type)
 
     @property
     def compression_level(self) -> int | None:
-        """The level of that codec (KIP-390); None where it has none, or where the producer's stays."""
+        """The level of that codec (KIP-390); None if it has none or the producer's codec is kept."""
         levels = {
             "gzip": self.compression_gzip_level,
             "lz4": self.compression_lz4_level,
@@ -128,10 +132,10 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of(configs: Mapping[str, object]) -> "LogConfig":
-        """The defaults with a topic's own configurations, whose names are Kafka's ("segment.bytes").
+        """The defaults, overridden by a topic's configurations, whose names are Kafka's ("segment.bytes").
 
-        Values may be texts, as in ZooKeeper, and lists. Names that do not concern the log are passed over. Raises
-        INVALID_CONFIG for a text that is no number where one is needed; limits are the broker's to check.
+        Values may be texts, as in ZooKeeper, and lists. Names that do not concern the log are ignored. Raises
+        INVALID_CONFIG for a text that is not a number where one is needed; the broker checks the limits.
         """
         chosen = {}
         for name, value in configs.items():

@@ -1,4 +1,4 @@
-"""Which leader epoch began at which offset of a log (`LeaderEpochFileCache`; KIP-101, KIP-279)."""
+"""The start offset of each leader epoch of a log (`LeaderEpochFileCache`; KIP-101, KIP-279)."""
 
 from bisect import bisect_right
 
@@ -11,9 +11,9 @@ UNDEFINED_EPOCH_OFFSET = -1
 
 
 class LeaderEpochCache:
-    """The epochs of a log, rising in epoch and start offset, and their file, written with every change.
+    """The epochs of a log, increasing in epoch and start offset, and their file, written with every change.
 
-    With `is_kept` false there are neither: messages of magic 0 and 1 do not say their epoch.
+    With `is_kept` false there are neither: messages of magic 0 and 1 do not carry an epoch.
     """
 
     def __init__(self, checkpoint: LeaderEpochCheckpoint, is_kept: bool = True, only_rises: bool = False) -> None:
@@ -24,11 +24,11 @@ class LeaderEpochCache:
         self.latest_epoch = NO_LEADER_EPOCH
         """The newest epoch, -1 without entries."""
         self.changes = 0
-        """How often the entries have changed."""
+        """The number of changes of the entries."""
         if not is_kept:
             checkpoint.delete()
             return
-        # Lines that contradict later ones do not count, but stay in the file until it is written.
+        # Lines that contradict later ones are ignored, but stay in the file until it is written.
         for epoch, start_offset in checkpoint.read():
             if epoch < 0 or start_offset < 0:
                 raise StorageFault(
@@ -49,10 +49,11 @@ class LeaderEpochCache:
         return tuple(self._entries)
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Notes that `epoch` starts at `start_offset`; says whether that was news.
+        """Records that `epoch` starts at `start_offset`; returns whether that changed the cache.
 
-        Entries that contradict it, with an epoch or a start at or above the new one's, are dropped; where epochs
-        only rise, one that would contradict them is passed over. Raises ValueError for a negative epoch or offset.
+        Entries that contradict it, with an epoch or a start at or above the new one's, are dropped; if the cache
+        ignores lower epochs, one that would contradict the entries is ignored. Raises ValueError for a negative epoch
+        or offset.
         """
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"leader epoch {epoch} at offset {start_offset}: neither may be negative")
@@ -66,21 +67,21 @@ class LeaderEpochCache:
         return True
 
     def keep(self, is_kept: bool) -> None:
-        """What the log's message format asks for after a change; dropping the epochs drops the file."""
+        """Applies a change of the log's message format; dropping the epochs deletes the file."""
         if self._is_kept and not is_kept:
             self._set([])
             self._checkpoint.delete()
         self._is_kept = is_kept
 
     def epoch_for(self, offset: int) -> int:
-        """The epoch in which the record at `offset` was written; -1 when the cache does not reach back to it."""
+        """The epoch in which the record at `offset` was written; -1 if the cache starts above it."""
         slot = bisect_right(self._entries, offset, key=_start_offset)
         return self._entries[slot - 1][0] if slot else NO_LEADER_EPOCH
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """(epoch, end offset) of the newest epoch at or below `epoch`, the end being the next epoch's start.
 
-        (-1, -1) when the log knows of nothing as new as `epoch`, or `epoch` is undefined.
+        (-1, -1) if the newest epoch of the log is older than `epoch`, or `epoch` is undefined.
         """
         entries = self._entries
         if epoch == NO_LEADER_EPOCH or not entries:
@@ -94,19 +95,19 @@ class LeaderEpochCache:
         return (entries[slot - 1][0], higher_start) if slot else (epoch, higher_start)
 
     def truncate_from_end(self, offset: int) -> bool:
-        """Drops the epochs that start at or above `offset`; says whether there were any."""
+        """Drops the epochs that start at or above `offset`; returns whether there were any."""
         kept = [entry for entry in self._entries if entry[1] < offset]
         return self._replace(kept)
 
     def truncate_from_start(self, offset: int) -> bool:
-        """Forgets what lies below `offset`: the epoch in force there starts at `offset` now. Says if that was news."""
+        """Drops epochs below `offset`; the epoch at `offset` now starts there. Returns whether entries changed."""
         slot = bisect_right(self._entries, offset, key=_start_offset)
         if not slot:
             return False
         return self._replace([(self._entries[slot - 1][0], offset), *self._entries[slot:]])
 
     def clear(self) -> bool:
-        """Drops all epochs; says whether there were any. The file is written even where there were none."""
+        """Drops all epochs; returns whether there were any. The file is written even if there were none."""
         if not self._is_kept:
             return False
         had_entries = bool(self._entries)

@@ -1,4 +1,4 @@
-"""The segments of a log, without what surrounds them (`LocalLog`): append, roll, read, truncate, flush."""
+"""The segments of a log (`LocalLog`): append, roll, read, truncate, flush."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from broker_core.sim.disk import CutFact, Disk
 
 
 class RollFact(NamedTuple):
-    """A segment was closed for appends and a new one begun."""
+    """A segment was closed for appends and a new one created."""
 
     new_base_offset: int
     old_base_offset: int
     old_size: int
     time_index_entries: tuple[tuple[int, int], ...]
-    """(timestamp, offset): the last entry of the old segment's time index, where it was not there yet."""
+    """(timestamp, offset): the final entry of the old segment's time index, if it was added by the roll."""
 
 
 class LocalLog:
-    """Segments by rising base offset; the last is the active one, and there always is one."""
+    """Segments in the order of base offsets; the last is the active one, and there always is one."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class LocalLog:
         self.config = config
         self.segments = segments
         self.recovery_point = recovery_point
-        """All below is known to have been fsynced."""
+        """All records below it have been fsynced."""
         self.log_end_offset = log_end_offset
         self.deleted_files: list[DeletedFile] = []
-        """What was renamed to `.deleted` and nobody has been told of yet."""
+        """Files renamed to `.deleted` and not returned by `take_deleted_files` yet."""
         self._base_offsets = [segment.base_offset for segment in segments]
 
     @property
@@ -51,14 +51,15 @@ class LocalLog:
         return self.segments[-1]
 
     def roll(self, new_base_offset: int, now_ms: int) -> RollFact:
-        """Closes the active segment and begins another one at `new_base_offset`."""
+        """Closes the active segment and creates another one at `new_base_offset`."""
         old = self.segments[-1]
         if old.base_offset == new_base_offset and old.size == 0:
-            # The time index was full before anything was appended: the same segment starts afresh.
+            # The time index was full before anything was appended: the segment is recreated.
             self.remove_segments([old])
             entries: tuple[tuple[int, int], ...] = ()
         elif old.base_offset >= new_base_offset:
-            # Of a log that was believed although its newest segment holds no whole batch, or an older one is damaged.
+            # This happens after a clean shutdown if the newest segment holds no complete batch, or an older one is
+            # damaged.
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
                 f"Trying to roll a new log segment for topic partition {self.directory.rpartition('/')[2]} with start "
@@ -78,7 +79,9 @@ class LocalLog:
         return self.segments[max(slot - 1, 0) :]
 
     def locate(self, offset: int) -> tuple[LogSegment, int]:
-        """(segment, position) of the first batch that reaches to `offset` or beyond; the log's end if there is none."""
+        """(segment, position) of the first batch whose last offset is at or above `offset`; the log's end if there is
+        none.
+        """
         if offset < self.log_end_offset:
             for segment in self.segments_from(offset):
                 position = segment.find(offset)
@@ -87,7 +90,7 @@ class LocalLog:
         return self.segments[-1], self.segments[-1].end
 
     def truncate_to(self, offset: int, now_ms: int) -> tuple[tuple[CutFact, ...], list[int]]:
-        """Removes all from `offset` on; returns what was cut, and the base offsets of segments that are gone."""
+        """Removes all from `offset` on; returns the cuts, and the base offsets of deleted segments."""
         deleted = [segment for segment in self.segments if segment.base_offset > offset]
         self.remove_segments(deleted)
         cuts = self.segments[-1].truncate_to(offset, now_ms)
@@ -95,7 +98,7 @@ class LocalLog:
         return cuts, [segment.base_offset for segment in deleted]
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[int]:
-        """Removes everything; the log is one empty segment at `offset`. Returns the base offsets that there were."""
+        """Removes everything; the log is one empty segment at `offset`. Returns the deleted base offsets."""
         deleted = list(self.segments)
         self.remove_segments(deleted)
         self._add_segment(offset, now_ms)
@@ -110,9 +113,9 @@ class LocalLog:
             self.deleted_files += segment.mark_deleted()
 
     def replace_segments(self, cleaned: LogSegment, replaced: Sequence[LogSegment]) -> None:
-        """Puts a `.cleaned` segment, which is complete and on disk, in the place of neighbours (`replaceSegments`).
+        """Replaces adjacent segments by a `.cleaned` segment, which is complete and on disk (`replaceSegments`).
 
-        At each step a crash leaves files from which the next start makes a whole log: see `swap_files`.
+        A crash at any step leaves files from which the next start restores a complete log: see `swap_files`.
         """
         cleaned.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
         slot = bisect_left(self._base_offsets, replaced[0].base_offset)
@@ -123,7 +126,7 @@ class LocalLog:
         cleaned.change_suffix(SWAP_SUFFIX, "")
 
     def flush(self, offset: int) -> None:
-        """Makes everything below `offset` survive a power loss, and the recovery point tell so."""
+        """Fsyncs everything below `offset`, and advances the recovery point."""
         if offset < self.recovery_point:
             return
         # A roll also writes to the index of a segment all of whose batches were flushed before.

@@ -1,8 +1,7 @@
 """How a log finds an offset or a timestamp, step by step: floor segment, binary search in the index, scan.
 
 The steps are those of `UnifiedLog.read`, `UnifiedLog.fetchOffsetByTimestamp`, `AbstractIndex.indexSlotRangeFor` and
-`FileRecords.searchForOffsetWithSize`, told from the bytes of the files alone: for showing them to people, not for
-serving a fetch.
+`FileRecords.searchForOffsetWithSize`, derived from the bytes of the files alone: for display, not for serving a fetch.
 """
 
 from bisect import bisect_right
@@ -31,7 +30,7 @@ MAX_SCANNED = 500
 _OFFSET_ENTRY = Struct(">ii")
 _TIME_ENTRY = Struct(">qi")
 _WARM_BYTES = 8192
-"""The end of an index that a reader of new data touches all the time (KAFKA-6432); it is searched first."""
+"""The warm section at the end of an index, which is searched first (KAFKA-6432)."""
 
 ReadFile = Callable[[int, str, int, int], bytes]
 """(base offset, suffix of the file such as "index", position, length) -> bytes"""
@@ -47,8 +46,8 @@ class SegmentFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class Probe(msgspec.Struct, frozen=True, gc=False):
-    """One look at the middle of what is left of an index: slots `low` to `high`. `order` is -1 where the entry is below
-    what is searched, 0 where it is it, 1 above; then `low` and `high` become `next_low` and `next_high`.
+    """One step of a binary search of slots `low` to `high`. `order` is -1 if the entry is below the target, 0 if equal,
+    1 if above; then `low` and `high` become `next_low` and `next_high`.
     """
 
     low: int
@@ -62,7 +61,7 @@ class Probe(msgspec.Struct, frozen=True, gc=False):
 
 
 class IndexSearch(msgspec.Struct, frozen=True, gc=False):
-    """A binary search. `warm_from`: the slot from which on entries are searched first; `in_warm`: whether it was there.
+    """A binary search. `warm_from`: first slot of the warm section; `in_warm`: whether the target was there.
     `slot` is the entry found, -1 where all are above; `key` and `value` are its two columns, offsets absolute.
     """
 
@@ -77,8 +76,8 @@ class IndexSearch(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScannedBatch(msgspec.Struct, frozen=True, gc=False):
-    """A batch of which the scan has read the header. Of a compressed message of magic 0 or 1 the header says the last
-    offset only; `base_offset` is its first one where it is what is searched, and has been read.
+    """A batch whose header the scan has read. The header of a compressed message of magic 0 or 1 has the last offset
+    only; `base_offset` is its first one if it is the target and has been read.
     """
 
     position: int
@@ -91,8 +90,8 @@ class ScannedBatch(msgspec.Struct, frozen=True, gc=False):
 
 class Lookup(msgspec.Struct, frozen=True, gc=False):
     """All steps. `segments` are the candidates, `floor` the base offset of the chosen one, -1 without one. `skipped`:
-    records of the batch found that come before the one asked for; the consumer throws them away. `found` is the
-    record's offset, -1 where there is none; `cut_short` says that the scan was given up.
+    records of the found batch before the requested one; the consumer discards them. `found` is the record's offset, -1
+    if there is none; `cut_short` says that the scan was aborted.
     """
 
     offset: int
@@ -109,11 +108,11 @@ class Lookup(msgspec.Struct, frozen=True, gc=False):
 
 
 def look_up_offset(segments: Sequence[SegmentFacts], read: ReadFile, offset: int) -> Lookup:
-    """How the batch with `offset` is found. `segments` in order of their base offsets."""
+    """The steps that find the batch with `offset`. `segments` are in order of their base offsets."""
     bases = [segment.base_offset for segment in segments]
     floor = bisect_right(bases, offset) - 1
     steps = Lookup(offset, -1, bases)
-    # A floor segment that ends before the offset hands over to the next one.
+    # If the floor segment ends before the offset, the search continues in the next one.
     for segment in segments[floor:] if floor >= 0 else ():
         search = _search_offsets(segment, read, offset)
         scanned, cut_short = _scan(segment, read, search.value, lambda header: header.last_offset >= offset)
@@ -144,7 +143,7 @@ def look_up_offset(segments: Sequence[SegmentFacts], read: ReadFile, offset: int
 def look_up_timestamp(
     segments: Sequence[SegmentFacts], read: ReadFile, timestamp: int, log_start_offset: int = 0
 ) -> Lookup:
-    """How the first record with a timestamp at or above `timestamp` (ms) is found."""
+    """The steps that find the first record with a timestamp at or above `timestamp` (ms)."""
     bases = [segment.base_offset for segment in segments]
     chosen = next((one for one in segments if _largest_timestamp(one, read) >= timestamp), None)
     if chosen is None:
@@ -224,7 +223,7 @@ def _binary_search(
 def _scan(
     segment: SegmentFacts, read: ReadFile, position: int, is_it: Callable[[BatchHeader], bool]
 ) -> tuple[list[ScannedBatch], bool]:
-    """The batches from `position` on up to the one that is searched; and whether there were too many."""
+    """The batches from `position` up to the target, and whether there were too many."""
     scanned: list[ScannedBatch] = []
     while position < segment.log_bytes:
         length = min(HEADER_BYTES, segment.log_bytes - position)
@@ -252,7 +251,7 @@ def _with_first_offset(segment: SegmentFacts, read: ReadFile, batch: ScannedBatc
 
 
 def _records(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> list[Record]:
-    """The records of a batch; none where they cannot be read."""
+    """The records of a batch; none if they cannot be read."""
     data = read(segment.base_offset, "log", batch.position, batch.size)
     try:
         return list(iterate_records(data, parse_header(data)))
@@ -261,7 +260,7 @@ def _records(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> list
 
 
 def _largest_timestamp(segment: SegmentFacts, read: ReadFile) -> int:
-    """The largest timestamp of a segment: its last time index entry, and the batches behind that one."""
+    """The largest timestamp of a segment: of its last time index entry and the batches after it."""
     last = (-1, segment.base_offset)
     if segment.time_index_entries:
         at = (segment.time_index_entries - 1) * TIME_ENTRY_BYTES

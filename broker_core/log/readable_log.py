@@ -1,4 +1,4 @@
-"""What can be read of a log, and what it is made of (`ReadableLog`)."""
+"""The read side of a log: its offsets, segments and records (`ReadableLog`)."""
 
 import struct
 
@@ -21,7 +21,7 @@ _BASE_OFFSET = struct.Struct(">q")
 
 
 class ReadableLog:
-    """The state of one replica's log, and all questions about offsets, timestamps and records."""
+    """The state of one replica's log, and its lookups by offset and timestamp."""
 
     def __init__(
         self,
@@ -40,9 +40,9 @@ class ReadableLog:
         """The first offset that may be read."""
         self.producer_state: ProducerStateManager = loaded.producer_state
         self.repairs: tuple[RepairFact, ...] = loaded.repairs
-        """What was found wrong when the log was opened, and what became of it."""
+        """The repairs made when the log was opened."""
         self.checked_segments: tuple[int, ...] = loaded.checked
-        """The base offsets of the segments that were checked batch by batch, because the last stop was not clean."""
+        """The base offsets of the segments that were recovered batch by batch after an unclean shutdown."""
         self._local: LocalLog = loaded.local_log
         self._config = place.config
         self._validator = LogValidator(place.config, partition_name(topic, partition))
@@ -54,7 +54,7 @@ class ReadableLog:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition that the log is of."""
+        """The partition of the log."""
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -80,12 +80,12 @@ class ReadableLog:
 
     @property
     def recovery_point(self) -> int:
-        """All below was fsynced; recovery begins here."""
+        """All records below it were fsynced; recovery begins here."""
         return self._local.recovery_point
 
     @property
     def segments(self) -> list[LogSegment]:
-        """The segments by rising base offset."""
+        """The segments in the order of base offsets."""
         return self._local.segments
 
     @property
@@ -95,7 +95,7 @@ class ReadableLog:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of all batches."""
+        """The size of all batches in bytes."""
         return sum(segment.size for segment in self._local.segments)
 
     def read(
@@ -106,12 +106,12 @@ class ReadableLog:
         min_one_message: bool = True,
         cuts_batches: bool = False,
     ) -> ReadInfo:
-        """Whole batches from the one that holds `offset` on, below `upper_bound` (default: the log's end).
+        """Returns complete batches from the one that holds `offset`, below `upper_bound` (default: the log's end).
 
-        At most `max_bytes`, but with `min_one_message` always the first batch; never beyond one segment. With
-        `cuts_batches` the beginning of one more batch fills up what is left of `max_bytes`. The answer is empty
-        when `offset` is at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log, and
-        UNKNOWN_SERVER_ERROR where less than nothing is asked for.
+        At most `max_bytes`, but with `min_one_message` always the first batch; never past the end of a segment. With
+        `cuts_batches` the beginning of one more batch fills the rest of `max_bytes`. The result is empty if `offset` is
+        at or above the bound. Raises OFFSET_OUT_OF_RANGE outside of the log, and UNKNOWN_SERVER_ERROR for a negative
+        size.
         """
         local = self._local
         end_offset = local.log_end_offset
@@ -137,7 +137,7 @@ class ReadableLog:
         return ReadInfo(b"", segment.base_offset, position, offset, offset)
 
     def bytes_available(self, offset: int, upper_bound: int | None = None) -> int:
-        """How many bytes a reader at `offset` could get below `upper_bound`, over all segments.
+        """The number of bytes from `offset` to `upper_bound`, over all segments.
 
         Raises OFFSET_OUT_OF_RANGE as `read` does.
         """
@@ -161,32 +161,35 @@ class ReadableLog:
         return segment.size - position + between + bound_position
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
-        """The first record whose timestamp (ms) is at or above `timestamp`; None when there is none.
+        """The first record whose timestamp (ms) is at or above `timestamp`; None if there is none.
 
         Raises UNSUPPORTED_FOR_MESSAGE_FORMAT for a log of messages of magic 0, which have no timestamps.
         """
         self._check_timestamps()
         for segment in self._local.segments:
             if segment.largest_timestamp >= timestamp:
-                # Only there Kafka looks, even where what it finds lies below the log start.
+                # Kafka searches only that segment, even if the result is below the log start offset.
                 return segment.find_by_timestamp(timestamp, self.log_start_offset)
         return None
 
     def offset_of_max_timestamp(self) -> TimestampAndOffset | None:
-        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734). It may lie
-        below the log start, while its segment is not deleted yet.
+        """The first record that has the largest timestamp (ms) of the log; None in an empty log (KIP-734).
+
+        It may be below the log start offset while its segment is not deleted yet.
 
         Raises as `offset_for_timestamp` does.
         """
         self._check_timestamps()
         newest = max(self._local.segments, key=lambda segment: segment.ask_newest())
         found = newest.find_by_timestamp(newest.max_timestamp, newest.base_offset) if newest.size else None
-        # What the segment takes for its newest timestamp may be none of its own, after a truncation.
+        # After a truncation no record may have the segment's newest timestamp any more.
         return found if found is not None and found.timestamp == newest.max_timestamp else None
 
     def offsets_before(self, written_ms: int | None, at_most: int, now_ms: int) -> tuple[int, ...]:
-        """Where segments begin that were last written at or before `written_ms`, and, if `now_ms` is not later either,
-        the log's end; of these the last `at_most`, falling (`UnifiedLog.legacyFetchOffsetsBefore`). None: all of them.
+        """The last `at_most` base offsets of segments last written at or before `written_ms`, descending.
+
+        The log's end is included if `now_ms` is not later either. None: all of them
+        (`UnifiedLog.legacyFetchOffsetsBefore`).
         """
         segments = self._local.segments
         start = self.log_start_offset
@@ -200,24 +203,24 @@ class ReadableLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset whose transaction is not decided, or decided by a marker that is not replicated yet."""
+        """The first offset of a transaction that is open or whose marker is not replicated yet."""
         first = self.producer_state.transactions.first_unstable_offset
         return None if first is None else max(first, self.log_start_offset)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Markers below the high watermark are replicated: their transactions are stable (`onHighWatermarkUpdated`)."""
+        """Marks transactions stable whose marker is below the high watermark (`onHighWatermarkUpdated`)."""
         self.producer_state.transactions.replicated_up_to(high_watermark)
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Where a reader with isolation.level=read_committed stops (`fetchLastStableOffsetMetadata`)."""
+        """The last stable offset, where read_committed readers stop (`fetchLastStableOffsetMetadata`)."""
         first = self.first_unstable_offset
         return high_watermark if first is None else min(first, high_watermark)
 
     def aborted_transactions(self, offset: int, read: ReadInfo) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions that a reader of `read`, which it got for `offset`, has to know of.
+        """The aborted transactions in the range of `read`, a read at `offset`.
 
-        As in Kafka the end of what was read is looked up in the index, which is sparse: transactions behind it may be
-        among them (`UnifiedLog.addAbortedTransactions`).
+        As in Kafka, the end of the read is looked up in the sparse index, so transactions after it may be included
+        (`UnifiedLog.addAbortedTransactions`).
         """
         segments = self._local.segments_from(read.segment_base)
         upper_bound = segments[0].offset_index.offset_from(read.position + len(read.data))

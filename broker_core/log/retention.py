@@ -1,8 +1,8 @@
-"""Which old segments a log gives up, and why (`UnifiedLog.deleteOldSegments`; KIP-107 for the log's start).
+"""Retention: which old segments a log deletes (`UnifiedLog.deleteOldSegments`; KIP-107 for the log's start).
 
-Three rules, in Kafka's order: what lies below the log's start, what a log has beyond retention.bytes, what is older
-than retention.ms. Each takes whole segments from the oldest on and stops at the first that it does not concern. None
-takes what the high watermark has not passed.
+There are three rules, in Kafka's order: segments below the log start offset, segments beyond retention.bytes, segments
+older than retention.ms. Each deletes whole segments from the oldest on and stops at the first that it does not match.
+None deletes records above the high watermark.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,13 +13,13 @@ from broker_core.log.segment import LogSegment
 from broker_core.log.unified_log import UnifiedLog
 
 Breaks = Callable[[LogSegment, LogSegment | None], bool]
-"""Whether a rule lets a segment go; it is given the next one, too."""
+"""Whether a rule deletes a segment; the second argument is the next segment."""
 
 
 class Deletion(NamedTuple):
-    """Segments that left the log because of one rule. `why` is what Kafka logs of it.
+    """Segments deleted by one rule. `why` is Kafka's log message.
 
-    `rolled`: the log would have lost all its segments and began a new one first.
+    `rolled`: the new segment, if all segments were to be deleted and the log had to roll first.
     """
 
     segments: tuple[int, ...]
@@ -28,9 +28,9 @@ class Deletion(NamedTuple):
 
 
 def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int) -> Iterator[Deletion]:
-    """Deletes what the log's policy lets go; yields after each rule that took something.
+    """Deletes segments by the log's cleanup policy; yields after each rule that deleted some.
 
-    A log that is only compacted keeps what is old or much, but nothing below its start.
+    A log that is only compacted ignores age and size, but still deletes below its start offset.
     """
     rules = [_log_start_breach]
     if "delete" in log.config.cleanup_policy:
@@ -46,8 +46,8 @@ def delete_old_segments(log: UnifiedLog, high_watermark: int, now_ms: int) -> It
 
 
 def deletable_segments(log: UnifiedLog, breaks: Breaks, high_watermark: int) -> list[LogSegment]:
-    """The oldest segments for which `breaks` holds, up to the first that it does not concern, that is not replicated
-    yet, or that is the last one and empty.
+    """The oldest segments for which `breaks` holds, up to the first one that does not match, is not replicated yet, or
+    is the last one and empty.
     """
     segments = log.segments
     found: list[LogSegment] = []
@@ -80,7 +80,7 @@ def _size_breach(log: UnifiedLog, now_ms: int) -> Rule:
     excess = size - limit if limit >= 0 else 0
 
     def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
-        # The log keeps at least retention.bytes: a segment goes only if it lies beyond them as a whole.
+        # The log keeps at least retention.bytes: a segment is deleted only if all of it is beyond them.
         nonlocal excess
         if limit < 0 or size < limit or excess < segment.size:
             return False
@@ -100,7 +100,7 @@ def _time_breach(log: UnifiedLog, now_ms: int) -> Rule:
     def breaks(segment: LogSegment, following: LogSegment | None) -> bool:
         if limit < 0:
             return False
-        # Who asks opens the time index: an empty segment gets its file here.
+        # Reading the timestamp opens the time index: an empty segment gets its file here.
         segment.time_index.use()
         return now_ms - segment.largest_timestamp > limit
 

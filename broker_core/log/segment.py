@@ -1,8 +1,8 @@
 """One segment of a log: a `.log` file and its two indexes (`LogSegment`).
 
 The segment's name is its base offset, the offset that its first record has or would have. Offsets are looked up by the
-sparse index and a scan of batch headers from there; the batches appended last are remembered one by one, because
-followers read right behind the end.
+sparse index and a scan of batch headers from there; the positions of the last appended batches are cached, because
+followers read close to the end.
 """
 
 from array import array
@@ -43,7 +43,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.sim.disk import CutFact, Disk, File
 
-# base offset, length, (leader epoch), magic, (crc, attributes), last offset delta, which messages do not have
+# base offset, length, (leader epoch), magic, (crc, attributes), last offset delta; magic 0 and 1 lack the latter
 _SCAN = Struct(">qi4xB6xi")
 # The smallest message of magic 0 is a byte shorter.
 _SCAN_PADDING = b"\x00"
@@ -53,14 +53,14 @@ _REMEMBERED_BATCHES = 1024
 
 
 class LogSegment:
-    """One segment. `size` is the number of bytes of batches, also where the file was allocated in advance."""
+    """One segment. `size` is the number of bytes of batches, even if the file is preallocated."""
 
     def __init__(
         self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int, suffix: str = ""
     ) -> None:
         """Opens the `.log`, or creates it. Entries of existing indexes are not read: see `load` and `recover`.
 
-        `suffix` follows the usual names while the segment is not a part of the log yet: ".cleaned", ".swap".
+        `suffix` is appended to the file names while the segment is not part of the log yet: ".cleaned", ".swap".
         """
         self.base_offset = base_offset
         self.config = config
@@ -87,12 +87,12 @@ class LogSegment:
         self._tail_last_offsets = array("q")
         self._tail_positions = array("q")
         self._tail_start_offset = base_offset
-        # Where the last read ended, (offset, position): a reader that follows the log goes on there.
+        # (offset, position) of the end of the last read, where a reader that follows the log continues.
         self._read_end = (-1, 0)
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The segment's files; each index is among them once there is one."""
+        """The segment's files; indexes are included once their files exist."""
         indexes = tuple(file.open() for file in self._lazy_files if file.exists)
         transactions = self.transaction_index.file
         return (self.log, *indexes) if transactions is None else (self.log, *indexes, transactions)
@@ -105,7 +105,7 @@ class LogSegment:
 
     @property
     def end(self) -> int:
-        """Where readers stop: below appends that were refused behind the write, until something lies behind them."""
+        """Where readers stop: below appends that were rejected after the write, until the next write."""
         return self.size if self._refused_from is None else self._refused_from
 
     def load(self) -> None:
@@ -116,17 +116,17 @@ class LogSegment:
         self._is_newest_known = self.config.knows_newest_at_once
 
     def ask_newest(self) -> int:
-        """The newest timestamp; from now on it is known, even when its entry in the time index is cut off."""
+        """Returns the newest timestamp and caches it, even if its entry in the time index is truncated later."""
         self._is_newest_known = True
         return self.max_timestamp
 
     def preallocate(self) -> None:
-        """Gives the `.log` of a new segment its full length if the topic wants that."""
+        """Preallocates the `.log` of a new segment if the topic is configured so."""
         if self.config.preallocate:
             self.log.allocate(self.config.segment_bytes)
 
     def allocate_indexes(self) -> None:
-        """Makes room for the entries of appends (`resizeIndexes`)."""
+        """Extends the index files for the entries of appends (`resizeIndexes`)."""
         self.offset_index.allocate()
         self.time_index.allocate()
 
@@ -144,7 +144,7 @@ class LogSegment:
             waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
             if waited_ms > config.max_segment_ms - self.roll_jitter_ms:
                 return True
-        # Whoever asks an index makes its file, even for an append that is refused then.
+        # Reading an index creates its file, even if the append is then rejected.
         self.offset_index.use()
         if self.offset_index.is_full:
             return True
@@ -156,16 +156,16 @@ class LogSegment:
     def append(
         self, parts: Sequence[bytes | memoryview], batches: Sequence[BatchFact], first_offset: int | None = None
     ) -> IndexEntries:
-        """Writes `parts`, which together are `batches` that begin at `size`. Decides what of them enters the indexes.
+        """Writes `parts`, which together are `batches` that begin at `size`, and adds the index entries that are due.
 
-        `first_offset` is what the log takes for the first one where that is not the first batch's. Raises
-        UNKNOWN_SERVER_ERROR where the indexes have no room for all batches that are due; then nothing was written.
-        Where an index that was believed has entries beyond the log, it raises that behind the write, as Kafka does.
+        `first_offset` is the append's first offset if that is not the first batch's. Raises
+        UNKNOWN_SERVER_ERROR if the indexes have no capacity for all batches that are due; then nothing was written. If
+        a trusted index has entries past the log's end, it raises that after the write, as Kafka does.
         """
         position = self.size
         config = self.config
         is_by_batch = config.index_rule == "batch"
-        # Before a single batch a full index makes a log roll; the cleaner's new segments do not.
+        # A full index makes a log roll before a single batch; the cleaner's new segments do not roll.
         if is_by_batch and (len(batches) > 1 or self.offset_index.is_full or self.time_index.is_full):
             written = (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes)
             ensure_capacity(self.offset_index, self.time_index, written, batches)
@@ -179,7 +179,7 @@ class LogSegment:
         self._is_newest_known = True
         last_offsets, positions = self._tail_last_offsets, self._tail_positions
         if not positions:
-            # What an earlier process appended, or what a truncation left, is found through the index alone.
+            # Batches appended by an earlier process, or kept by a truncation, are found through the index alone.
             self._tail_start_offset = batches[0].base_offset
         entries = NO_ENTRIES
         unindexed_bytes = self._bytes_since_last_index_entry
@@ -202,7 +202,7 @@ class LogSegment:
                 entries = self._index(first if config.index_rule == "append start" else last_offset, position, entries)
                 unindexed_bytes = self.size - position
         except KafkaException:
-            # The file holds the append all the same; what comes next lies behind it.
+            # The file holds the append nevertheless; the next append is written after it.
             if self._refused_from is None:
                 self._refused_from = position
             del last_offsets[:], positions[:]
@@ -227,7 +227,7 @@ class LogSegment:
         del positions[:-_REMEMBERED_BATCHES]
 
     def find(self, offset: int) -> int | None:
-        """The position of the first batch whose last offset is at or above `offset`; None when there is none."""
+        """The position of the first batch whose last offset is at or above `offset`; None if there is none."""
         tail = self._tail_last_offsets
         if tail and offset >= self._tail_start_offset:
             slot = bisect_left(tail, offset)
@@ -240,14 +240,14 @@ class LogSegment:
         return None
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """(position, header) of each whole batch from `position` on."""
+        """Yields (position, header) of each complete batch from `position`."""
         for start, _, _, _ in self._scan(position):
             yield start, parse_header(self.log.read(start, HEADER_BYTES))
 
     def last_headers(self, count: int, end_offset: int) -> list[tuple[int, BatchHeader]]:
-        """(position, header) of the last `count` batches below `end_offset`, in order; fewer where there are no more.
+        """(position, header) of the last `count` batches below `end_offset`, in order; fewer if there are no more.
 
-        A file may hold appends that were refused behind the write: of batches that overlap the last one counts.
+        A file may hold appends that were rejected after the write: of overlapping batches the last one counts.
         """
         tail, entries = self._tail_positions, self.offset_index.positions
         if len(tail) >= count > 0:
@@ -270,9 +270,8 @@ class LogSegment:
     ) -> tuple[bytes, int | None]:
         """(bytes, offset after the whole batches): those from `position` to `end`, as many as fit into `max_bytes`.
 
-        `position` and `end` are batch boundaries. With `min_one_message` the first batch is returned even when it alone
-        is larger; with `cuts_batches` the beginning of one more fills up what is left. The offset is None when nothing
-        fits.
+        `position` and `end` are batch boundaries. With `min_one_message` the first batch is returned even if it alone
+        is larger; with `cuts_batches` the beginning of one more fills the rest. The offset is None if nothing fits.
         """
         stop = end
         if end - position > max_bytes:
@@ -293,7 +292,7 @@ class LogSegment:
             before, at = at, next_at
             next_at += length + LENGTH_OVERHEAD
         if next_at > len(data):
-            # What is torn at the end of a file that was believed is handed out as it is, and has no offset.
+            # A torn end of a trusted file is returned as it is, and has no offset.
             at = before
         try:
             next_offset = parse_header(data, at).next_offset
@@ -303,8 +302,9 @@ class LogSegment:
         return data, next_offset
 
     def next_offset(self) -> int:
-        """The offset after the last whole batch; the base offset when there is none, or none that reaches as far as the
-        index claims (`readNextOffset`).
+        """The offset after the last complete batch; the base offset if there is none, or none at the indexed position.
+
+        Source: `readNextOffset`.
         """
         if self._tail_last_offsets:
             return self._tail_last_offsets[-1] + 1
@@ -346,7 +346,7 @@ class LogSegment:
         del self._tail_last_offsets[kept:]
         del self._tail_positions[kept:]
         if not self._is_newest_known:
-            # Kafka reads the last entry when somebody asks (`maxTimestampSoFar`): so late, it may be gone.
+            # Kafka reads the last entry lazily (`maxTimestampSoFar`): by then it may be truncated.
             self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
             self._is_newest_known = True
         if self.max_timestamp >= 0:
@@ -354,7 +354,7 @@ class LogSegment:
         return cuts
 
     def cut_log(self, position: int) -> tuple[CutFact, ...]:
-        """Cuts the `.log` at `position`; the indexes are the caller's to put right."""
+        """Truncates the `.log` at `position`; the caller has to correct the indexes."""
         length = self.size - position
         self.log.release(self.size)
         digest = self.log.truncate(position)
@@ -363,7 +363,7 @@ class LogSegment:
         return (CutFact(self.log.path, position, length, digest),) if length else ()
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
-        """Closes the segment for appends: a last time index entry, files cut to size. Returns that entry if written."""
+        """Closes the segment for appends: adds a last time index entry, trims files. Returns that entry if written."""
         timestamp, offset = self.ask_newest(), self.offset_of_max_timestamp
         entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
         self.offset_index.trim()
@@ -375,7 +375,7 @@ class LogSegment:
         return ((timestamp, offset),) if entry else ()
 
     def trim(self) -> None:
-        """Cuts all files that there are to what was written to them."""
+        """Trims all existing files to their written length."""
         if self.offset_index.file.exists:
             self.offset_index.trim()
         if isinstance(self.time_index, TimeIndex) and self.time_index.file.exists:
@@ -383,9 +383,9 @@ class LogSegment:
         self.log.release(self.size)
 
     def close(self) -> None:
-        """Ends the segment's use as a clean stop does: a last time index entry, files cut to size and flushed."""
+        """Closes the segment in a clean shutdown: adds a last time index entry, trims and flushes the files."""
         with suppress(KafkaException):
-            # What a damaged index makes impossible does not keep a broker from stopping.
+            # An error from a damaged index does not prevent a shutdown.
             self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp, is_final=True)
         self.offset_index.trim()
         self.time_index.trim()
@@ -395,7 +395,7 @@ class LogSegment:
             file.close()
 
     def flush(self) -> None:
-        """Makes the segment's files survive a power loss."""
+        """Fsyncs the segment's files."""
         self.log.fsync()
         self.offset_index.flush()
         self.time_index.flush()
@@ -403,7 +403,7 @@ class LogSegment:
 
     @property
     def flushed(self) -> tuple[int, int, int]:
-        """What a power loss would leave: bytes of the `.log`, entries of the `.index` and of the `.timeindex`."""
+        """What survives a power loss: bytes of the `.log`, entries of the `.index` and of the `.timeindex`."""
         return (
             min(self.size, self.log.synced_size),
             self.offset_index.flushed_entries,
@@ -412,29 +412,29 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The newest of its records' timestamps (ms); without any, when the file was last written."""
+        """The largest timestamp (ms) of its records; without any, the time of the last write."""
         return self.max_timestamp if self.ask_newest() >= 0 else self.log.modified_ms
 
     def mark_deleted(self) -> tuple[DeletedFile, ...]:
-        """Renames the segment's files to `.deleted`; they leave the disk later."""
+        """Renames the segment's files to `.deleted`; they are unlinked later."""
         self.trim()
         return tuple(mark_deleted(self._disk, file.path) for file in self.files)
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Gives the segment's files another suffix, the `.log` first (`changeFileSuffixes`)."""
+        """Changes the suffix of the segment's files, the `.log` first (`changeFileSuffixes`)."""
         self._disk.rename(self.log.path, self.log.path.removesuffix(old) + new)
         for file in self._lazy_files:
             file.change_suffix(old, new)
         self.transaction_index.change_suffix(old, new)
 
     def delete(self) -> tuple[CutFact, ...]:
-        """Deletes the segment's files; what is in them goes to the archive, without the room that was allocated."""
+        """Deletes the segment's files; the archive keeps their contents without the preallocated bytes."""
         self.trim()
         cuts = [self._disk.delete(file.path) for file in self.files]
         return tuple(cut for cut in cuts if cut is not None)
 
     def _scan(self, position: int) -> Iterator[tuple[int, int, int, int]]:
-        """(position, base offset, length field, last offset delta) of each whole batch from `position` on."""
+        """Yields (position, base offset, length field, last offset delta) of each complete batch from `position`."""
         end = self.size
         # A damaged index may point before the file.
         position = max(position, 0)
@@ -460,7 +460,7 @@ class LogSegment:
             position += at
 
     def _last_boundary(self, position: int, limit: int, min_one_message: bool) -> int:
-        """The greatest batch boundary at or below `limit`; the end of the first batch at least, if so wished."""
+        """The greatest batch boundary at or below `limit`; at least the end of the first batch, if requested."""
         tail = self._tail_positions
         if tail and position >= tail[0]:
             slot = bisect_right(tail, limit) - 1
@@ -477,8 +477,8 @@ class LogSegment:
         return boundary
 
     def _read_first_timestamp(self) -> int:
-        """What `rolling_based_timestamp` is after a start: the first batch tells. There may be none in a file that was
-        believed, although it holds something.
+        """Sets `rolling_based_timestamp` after a start from the first batch. A trusted file may hold bytes, but no
+        batch.
         """
         first = next((header.max_timestamp for _, header in self.headers()), None)
         self.rolling_based_timestamp = first

@@ -15,7 +15,7 @@ SEGMENT_SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_IND
 
 
 class BatchFact(msgspec.Struct, frozen=True, gc=False):
-    """Where a batch lies: its offsets, its leader epoch, position and size in the segment's `.log`."""
+    """A batch's offsets, leader epoch, and position and size in the segment's `.log`."""
 
     base_offset: int
     last_offset: int
@@ -27,7 +27,7 @@ class BatchFact(msgspec.Struct, frozen=True, gc=False):
 
 
 class IndexEntries(msgspec.Struct, frozen=True, gc=False):
-    """What an append added to the indexes, with absolute offsets."""
+    """The index entries that an append added, with absolute offsets."""
 
     offsets: tuple[tuple[int, int], ...]
     """(last offset of the batch, position of the batch)"""
@@ -52,6 +52,6 @@ def segment_path(directory: str, base_offset: int, suffix: str) -> str:
 
 
 def roll_jitter_ms(directory: str, base_offset: int, config: LogConfig) -> int:
-    """Kafka draws this at random for each segment; here it follows from the segment's name, so that runs repeat."""
+    """Kafka draws this at random per segment; here it is derived from the segment's name, so that runs repeat."""
     limit = min(config.segment_jitter_ms, config.max_segment_ms)
     return int(crc32c(f"{directory}/{base_offset}".encode())) % limit if limit else 0

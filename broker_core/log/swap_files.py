@@ -1,9 +1,9 @@
-"""Segments that replace others, and what an interrupted replacement leaves (`LocalLog.replaceSegments`, `LogLoader`).
+"""Segments that replace others, and recovery of interrupted replacements (`LocalLog.replaceSegments`, `LogLoader`).
 
 A new segment is written under names ending in `.cleaned`; once it is complete and on disk these become `.swap`, then
-the old segments' files become `.deleted`, then the new ones get their proper names. Wherever a crash falls, the next
-start finds a whole log: `.cleaned` files are worth nothing, `.swap` files are complete and go on to replace what lies
-in their offsets.
+the old segments' files become `.deleted`, then the new ones get their proper names. After a crash at any step, the next
+start finds a complete log: `.cleaned` files are discarded, `.swap` files are complete and replace the segments in their
+offset range.
 """
 
 from broker_core.log.config import LogConfig
@@ -17,7 +17,7 @@ SWAP_SUFFIX = ".swap"
 
 
 def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> tuple[CutFact, ...]:
-    """Completes or undoes the replacements that a crash interrupted; returns the files that were deleted."""
+    """Completes or undoes the replacements that a crash interrupted; returns the deleted files."""
     names = disk.list(directory)
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     swaps = [name for name in names if name.endswith(SWAP_SUFFIX)]
@@ -36,14 +36,14 @@ def finish_swaps(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> 
             if offset is not None and start <= offset < end and name not in swaps and name not in doomed:
                 doomed.append(name)
     cuts = [disk.delete(f"{directory}/{name}") for name in doomed]
-    # Among them the index that a segment without one has got by being looked at.
+    # This includes the index file that reading a segment without one has created.
     for name in [name for name in disk.list(directory) if name.endswith(SWAP_SUFFIX)]:
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
     return tuple(cut for cut in cuts if cut is not None)
 
 
 def _offset(name: str) -> int | None:
-    """The offset that a file is named after."""
+    """The offset in the file's name."""
     stem = name.partition(".")[0]
     return int(stem) if stem.isdigit() else None
 

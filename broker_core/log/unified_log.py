@@ -1,7 +1,6 @@
-"""The log of one replica: what a broker appends to, reads from and truncates (`UnifiedLog`).
+"""The log of one replica: append, read, truncate, flush (`UnifiedLog`).
 
-It is pure storage. It emits no events; each call returns the facts that the caller tells the world about. Times come in
-as arguments.
+It is pure storage and emits no events; each call returns the facts for the caller's events. Times are arguments.
 """
 
 from collections.abc import Sequence
@@ -41,9 +40,9 @@ class UnifiedLog(AppendableLog):
     ) -> "UnifiedLog":
         """Opens the log in `directory` ("broker-1/orders-0"), or creates it.
 
-        `clean_shutdown` says that the last owner closed it; otherwise everything from `recovery_point` on is checked
-        and a torn end is cut off. Both offsets come from the log directory's checkpoints. Raises INCONSISTENT_TOPIC_ID
-        when the directory belongs to another topic of the same name, KAFKA_STORAGE_ERROR for files that cannot be read.
+        `clean_shutdown` says that it was closed cleanly; otherwise everything from `recovery_point` on is checked and a
+        torn end is truncated. Both offsets are from the log directory's checkpoints. Raises INCONSISTENT_TOPIC_ID when
+        the directory belongs to another topic of the same name, KAFKA_STORAGE_ERROR for files that cannot be read.
         """
         disk.makedirs(directory)
         place = LogPlace(disk, directory, config, now_ms)
@@ -63,16 +62,16 @@ class UnifiedLog(AppendableLog):
         return UnifiedLog(topic, partition, place, topic_id, epochs, loaded)
 
     def assign_topic_id(self, topic_id: str) -> None:
-        """Ties the log to a topic, when it is of before topic ids or its partition.metadata is lost."""
+        """Writes the topic id of a log without one: from before topic ids, or with a lost partition.metadata."""
         self.topic_id = ensure_topic_id(self._local.disk, self._local.directory, topic_id)
 
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
-        """Removes the batches at or above `offset`; returns what was cut from which file.
+        """Removes the batches at or above `offset`; returns the bytes cut from each file.
 
-        Nothing but epoch entries goes when `offset` is not below the log's end.
+        Only epoch entries are removed if `offset` is not below the log's end.
         """
         if offset >= self._local.log_end_offset:
-            # Of an epoch that was begun without an append.
+            # An epoch may have started without an append.
             self.leader_epoch_cache.truncate_from_end(self._local.log_end_offset)
             return ()
         if offset < self._local.segments[0].base_offset:
@@ -92,7 +91,7 @@ class UnifiedLog(AppendableLog):
         return cuts + self._rebuild_producers(offset)
 
     def increment_log_start_offset(self, offset: int) -> bool:
-        """Makes `offset` the first that may be read, when it is above the present one; says whether it was.
+        """Sets the log start offset if `offset` is above the current one; returns whether it was.
 
         Raises OFFSET_OUT_OF_RANGE above the log's end.
         """
@@ -101,16 +100,16 @@ class UnifiedLog(AppendableLog):
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
-        # What may no longer be read needs no recovery.
+        # Records below the log start offset need no recovery.
         self._local.recovery_point = max(self._local.recovery_point, offset)
         self.leader_epoch_cache.truncate_from_start(offset)
         self.producer_state.log_start_moved(offset)
         return True
 
     def delete_segments(self, segments: Sequence[LogSegment], now_ms: int) -> RollFact | None:
-        """Takes the oldest segments out of the log, which then starts at the next one (`UnifiedLog.deleteSegments`).
+        """Deletes the oldest segments of the log, which then starts at the next one (`UnifiedLog.deleteSegments`).
 
-        A log has at least one segment: when it shall lose them all it rolls first, which is returned.
+        A log has at least one segment: if all are to be deleted it rolls first; the roll is returned.
         """
         rolled = self.roll(now_ms) if len(segments) == len(self._local.segments) else None
         self.increment_log_start_offset(self._local.segments[len(segments)].base_offset)
@@ -119,30 +118,30 @@ class UnifiedLog(AppendableLog):
         return rolled
 
     def new_cleaned_segment(self, base_offset: int, now_ms: int) -> LogSegment:
-        """An empty segment with names ending in `.cleaned`; what an earlier attempt left is deleted first."""
+        """An empty segment with names ending in `.cleaned`; deletes the files of an earlier attempt first."""
         disk, directory = self._local.disk, self._local.directory
         for suffix in SEGMENT_SUFFIXES:
             disk.delete(segment_path(directory, base_offset, suffix + CLEANED_SUFFIX))
         return LogSegment(disk, directory, base_offset, self._config, now_ms, CLEANED_SUFFIX)
 
     def replace_segments(self, cleaned: LogSegment, replaced: Sequence[LogSegment]) -> None:
-        """Puts a cleaned segment in the place of neighbours, of which it has the base offset of the first."""
+        """Replaces adjacent segments by a cleaned one with the base offset of the first."""
         self._local.replace_segments(cleaned, replaced)
         self._mark_snapshots_deleted([segment.base_offset for segment in replaced[1:]])
 
     def take_deleted_files(self) -> tuple[DeletedFile, ...]:
-        """The files that were renamed to `.deleted` since this was last asked; whoever asks has to unlink them."""
+        """Returns and clears the files renamed to `.deleted`; the caller has to unlink them."""
         files = tuple(self._local.deleted_files)
         self._local.deleted_files.clear()
         return files
 
     @property
     def is_flush_due(self) -> bool:
-        """Whether as much was appended since the last flush as flush.messages allows."""
+        """Whether flush.messages records were appended since the last flush."""
         return self._local.log_end_offset - self._local.recovery_point >= self._config.flush_messages
 
     def flush(self, up_to: int | None = None) -> int:
-        """Makes everything below `up_to` (default: the log's end) survive a power loss; returns the recovery point."""
+        """Fsyncs everything below `up_to` (default: the log's end); returns the recovery point."""
         before = self._local.recovery_point
         self._local.flush(self._local.log_end_offset if up_to is None else up_to)
         if self._local.recovery_point > before:
@@ -150,7 +149,7 @@ class UnifiedLog(AppendableLog):
         return self._local.recovery_point
 
     def segments_flushed_since(self, recovery_point: int) -> list[LogSegment]:
-        """The segments that a flush fsynced which began at this recovery point."""
+        """The segments fsynced by a flush that began at this recovery point."""
         return [
             segment
             for segment in self._local.segments_from(max(recovery_point - 1, 0))
@@ -158,7 +157,7 @@ class UnifiedLog(AppendableLog):
         ]
 
     def flush_if_old(self, now_ms: int) -> bool:
-        """Flushes when the last flush is flush.ms or longer ago; says whether there was something to flush."""
+        """Flushes if the last flush was flush.ms or longer ago; returns whether there was something to flush."""
         if now_ms - self.last_flushed_ms < self._config.flush_ms:
             return False
         self._now_ms = now_ms
@@ -166,7 +165,7 @@ class UnifiedLog(AppendableLog):
         return self.flush() > before
 
     def close(self, clean: bool = True) -> None:
-        """Ends the use of the log. A clean close flushes, trims the indexes and snapshots the producers' state.
+        """Closes the log. A clean close flushes, trims the indexes and snapshots the producer state.
 
         Without `clean` the files stay as a killed broker leaves them.
         """
@@ -204,9 +203,9 @@ class UnifiedLog(AppendableLog):
         return tuple(found)
 
     def move_to(self, folder: str, *, closes: bool = False) -> tuple[tuple[str, int], ...]:
-        """Renames the directory of a log that is used no longer; returns (name, size) of the files in it.
+        """Renames the directory of a log that is no longer used; returns (name, size) of the files in it.
 
-        The indexes of the newest segment keep the room made for them, unless the log `closes` first.
+        The indexes of the newest segment stay preallocated, unless the log `closes` first.
         """
         if closes:
             for segment in self._local.segments:

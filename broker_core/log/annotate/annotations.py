@@ -1,4 +1,4 @@
-"""What is said of a stretch of a file: parts, and their fields."""
+"""The annotations of a range of a file: parts, and their fields."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ _SHOWN_BYTES = 120
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """`length` bytes at `position` of the file. `says` is the key of the sentence, `values` what it mentions.
+    """`length` bytes at `position` of the file. `says` is the key of a sentence, `values` are its placeholders.
     `offset`: the record that the field belongs to. `target`: the position in the .log that an index entry names.
     """
 
@@ -28,7 +28,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class RecordSpan(msgspec.Struct, frozen=True, gc=False):
-    """Where a record lies. `size` is 0 where it is compressed together with its neighbours."""
+    """The position of a record. `size` is 0 for a record in a compressed batch."""
 
     offset: int
     position: int
@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def fields_of(position: int, rows: list[Row], offset: int | None = None, whole: bool = False) -> list[Field]:
-    """Fields that lie one behind the other. With `whole`, they belong to all of a batch, not to one record."""
+    """The fields of consecutive bytes. With `whole`, they belong to the batch, not to one record."""
     fields = []
     for name, length, value, says, values in rows:
         fields.append(Field(name, position, length, value, says, values, None if whole else offset))
@@ -58,7 +58,7 @@ def fields_of(position: int, rows: list[Row], offset: int | None = None, whole: 
 
 
 def leftover(data: bytes, position: int) -> Part:
-    """The rest of a file, which is nothing that was written whole: room where it is zeros, torn otherwise."""
+    """The bytes of a file after its last complete part: preallocated if they are zeros, torn otherwise."""
     if not any(data):
         field = Field("room", position, len(data), f"{len(data)} × 00", "log.room", {"n": len(data)})
         return Part("room", position, len(data), [field])
@@ -67,7 +67,7 @@ def leftover(data: bytes, position: int) -> Part:
 
 
 def shown_text(data: bytes) -> str:
-    """The beginning of some bytes as text; what cannot be printed is a dot."""
+    """The first bytes as text, with a dot for each character that cannot be printed."""
     text = data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
     return "".join(letter if letter.isprintable() else "·" for letter in text) + (
         "…" if len(data) > _SHOWN_BYTES else ""

@@ -1,8 +1,8 @@
-"""What each byte of a log's files is for: the fields of a stretch of a file, with their values, for people to read.
+"""The meaning of each byte of a log's files: the fields of a range of a file, with their values.
 
-A file is a row of parts (batches, index entries, lines of text), and a part is a row of fields. A field has Kafka's
-name, where it lies, its value, and the key of a sentence about it, which whoever shows it has in its reader's language.
-Here are the files beside the `.log`, of which `annotate_log` speaks.
+A file is a sequence of parts (batches, index entries, lines of text), and a part is a sequence of fields. A field has
+Kafka's name, its position, its value, and the key of a sentence about it, which the page translates. This module covers
+all files but the `.log`, which `annotate_log` covers.
 
 Source: `OffsetIndex`, `TimeIndex`, `AbortedTxn`, `ProducerStateManager`, `CheckpointFile`.
 """
@@ -23,7 +23,7 @@ _PRODUCER = struct.Struct(">qhiqiqiq")
 
 
 def annotate_index(data: bytes, start: int, base_offset: int) -> list[Part]:
-    """The entries of an `.index`; `start` is that of an entry."""
+    """The entries of an `.index`, from the entry at byte `start`."""
     return [
         _entry(
             start + at,
@@ -45,7 +45,7 @@ def annotate_index(data: bytes, start: int, base_offset: int) -> list[Part]:
 
 
 def annotate_time_index(data: bytes, start: int, base_offset: int) -> list[Part]:
-    """The entries of a `.timeindex`; `start` is that of an entry."""
+    """The entries of a `.timeindex`, from the entry at byte `start`."""
     return [
         _entry(
             start + at,
@@ -66,7 +66,7 @@ def annotate_time_index(data: bytes, start: int, base_offset: int) -> list[Part]
 
 
 def annotate_transaction_index(data: bytes, start: int) -> list[Part]:
-    """The aborted transactions of a `.txnindex` (`AbortedTxn`, version 0); `start` is that of an entry."""
+    """The aborted transactions of a `.txnindex` (`AbortedTxn`, version 0), from the entry at byte `start`."""
     parts = []
     for at, (version, producer_id, first, last, stable) in _entries(_ABORTED, data):
         rows: list[Row] = [
@@ -81,7 +81,7 @@ def annotate_transaction_index(data: bytes, start: int) -> list[Part]:
 
 
 def annotate_snapshot(data: bytes) -> list[Part]:
-    """The whole of a `.snapshot`: version, checksum, and what is remembered of each producer."""
+    """The parts of a `.snapshot`: version, checksum, and the state of each producer."""
     if len(data) < _SNAPSHOT_HEADER.size:
         return [leftover(data, 0)] if data else []
     version, crc, count = _SNAPSHOT_HEADER.unpack_from(data)
@@ -121,7 +121,7 @@ def annotate_snapshot(data: bytes) -> list[Part]:
 
 
 def annotate_checkpoint(data: bytes, columns: Sequence[str]) -> list[Part]:
-    """The whole of a checkpoint file: version, number of entries, and entries of which `columns` are the names."""
+    """The parts of a checkpoint file: version, number of entries, and the entries, whose fields are `columns`."""
     parts = []
     for number, (position, line) in enumerate(_lines(data)):
         names = {0: ["version"], 1: ["entries"]}.get(number, list(columns))
@@ -130,7 +130,7 @@ def annotate_checkpoint(data: bytes, columns: Sequence[str]) -> list[Part]:
 
 
 def annotate_properties(data: bytes) -> list[Part]:
-    """The whole of a small text file of names and values (`meta.properties`, `partition.metadata`)."""
+    """The parts of a text file of names and values (`meta.properties`, `partition.metadata`)."""
     parts = []
     for position, line in _lines(data):
         name, sign, value = _split_property(line)

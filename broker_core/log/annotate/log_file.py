@@ -1,4 +1,4 @@
-"""What each byte of a `.log` is for: batches of magic 2 with their records, messages of before 0.11, room, a torn end.
+"""The meaning of each byte of a `.log`: batches of magic 2, messages of magic 0 and 1, preallocated bytes, a torn end.
 
 Source: `DefaultRecordBatch`, `DefaultRecord`, `LegacyRecord`.
 """
@@ -23,17 +23,17 @@ from broker_core.records.varint import VarintError, decode_varint, decode_varlon
 _LENGTH_AT = 8
 _MAGIC_AT = 16
 _MIN_SIZE = 26
-"""Bytes of the smallest message that Kafka has ever written (magic 0, neither key nor value)."""
+"""Size in bytes of the smallest message of any version (magic 0, neither key nor value)."""
 _CONTROL_TYPES = {0: "ABORT", 1: "COMMIT"}
 _MAX_PLACES = 1_000
-"""Of compressed records, of which a damaged header may claim any number."""
+"""Bound for compressed records, because a damaged header may claim any number."""
 
 
 def annotate_log(data: bytes, start: int, window: range) -> list[Part]:
-    """The parts of a `.log` from `start`, where a batch begins, on. Only fields that touch `window` are told apart.
+    """The parts of a `.log` from `start`, the start of a batch. Only fields that overlap `window` are annotated.
 
-    `data` are the file's bytes from `start`. What follows the last whole batch is one part, "room" where it is zeros
-    (a file that was allocated in advance) and "torn" otherwise.
+    `data` are the file's bytes from `start`. The bytes after the last complete batch are one part: preallocated if they
+    are zeros, "torn" otherwise.
     """
     parts: list[Part] = []
     at = 0
@@ -50,7 +50,7 @@ def annotate_log(data: bytes, start: int, window: range) -> list[Part]:
 
 
 def batch_starts(data: bytes) -> Iterator[tuple[int, int]]:
-    """(position, size) of each whole batch or message in `data`, of whatever magic."""
+    """(position, size) of each complete batch or message in `data`, of any magic."""
     at = 0
     while (size := _batch_size(data, at)) is not None:
         yield at, size
@@ -58,7 +58,7 @@ def batch_starts(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _batch_size(data: bytes, at: int) -> int | None:
-    """The size of the whole batch or message at `at`; None where there is none."""
+    """The size of the complete batch or message at `at`, None if there is none."""
     if at + LENGTH_OVERHEAD + 5 > len(data):
         return None
     size = int.from_bytes(data[at + _LENGTH_AT : at + _LENGTH_AT + 4], "big", signed=True) + LENGTH_OVERHEAD
@@ -129,7 +129,7 @@ def _header_rows(header: BatchHeader, is_ok: bool) -> list[Row]:
 
 
 def _attribute_words(header: BatchHeader) -> str:
-    """The set bits of the attributes, by their names."""
+    """The names of the attribute bits that are set."""
     words = []
     if header.compression:
         words.append(CompressionType(header.compression).name.lower() if header.compression <= 4 else "codec?")
@@ -189,7 +189,7 @@ def _record_fields(data: bytes, header: BatchHeader, place: RecordSpan) -> list[
 
 
 class _Reader:
-    """Goes through the bytes of one record, and turns what it passed into fields."""
+    """Reads the bytes of one record and turns them into fields."""
 
     def __init__(self, data: bytes, place: RecordSpan) -> None:
         self.at = 0
@@ -209,7 +209,7 @@ class _Reader:
         return self._data[self.at - count : self.at]
 
     def sized(self, name: str, says: str, says_null: str) -> bytes | None:
-        """A length, which becomes a field, and what it counts, which is left to become one; None where it is null."""
+        """Reads a length as a field; returns the bytes that it counts, None for a null."""
         length = self.number(name)
         self.finish(name, str(length), says if length >= 0 else says_null, {"n": length})
         return None if length < 0 else self.take(length)
@@ -219,7 +219,7 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def finish(self, name: str, value: str, says: str, values: dict[str, Value] | None = None) -> None:
-        """What was passed since the last field is a field."""
+        """Makes a field of the bytes read since the last field."""
         if self.at > self._begin:
             begin = self._place.position + self._begin
             length = self.at - self._begin
@@ -228,7 +228,7 @@ class _Reader:
 
 
 def _legacy_message(data: bytes, position: int, window: range) -> Part:
-    """A message of magic 0 or 1 (Kafka before 0.11), which may hold compressed messages."""
+    """The part of a message of magic 0 or 1 (Kafka before 0.11), which may hold compressed messages."""
     magic = data[_MAGIC_AT]
     offset, size, crc = struct.unpack_from(">qiI", data)
     attributes = data[17]

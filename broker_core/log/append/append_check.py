@@ -1,6 +1,6 @@
-"""Whether bytes that shall be appended are batches at all (`ByteBufferLogInputStream`, `analyzeAndValidateRecords`).
+"""Checks that bytes to append are well-formed batches (`ByteBufferLogInputStream`, `analyzeAndValidateRecords`).
 
-Framing, size and CRC. What is in the batches is the validator's business.
+Checks framing, size and CRC; `LogValidator` checks the contents of the batches.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from broker_core.records.record_batch import (
     parse_header,
 )
 
-# The last offset delta is the first thing of a short batch that Kafka does not find.
+# In a batch that is too short, the last offset delta is the first field that Kafka fails to read.
 _LAST_OFFSET_DELTA_END = 27
 _LENGTH_POSITION = 8
 # (base offset,) length, (leader epoch,) magic
@@ -34,16 +34,16 @@ _LENGTH_AND_MAGIC = Struct(">i4xb")
 
 
 class AnalyzedBatches(msgspec.Struct, frozen=True, gc=False):
-    """(position, header) of each whole batch, and the codec of those that are compressed."""
+    """(position, header) of each complete batch, and the codec of the compressed ones."""
 
     batches: Sequence[tuple[int, BatchHeader]]
     codec: CompressionType
 
 
 def batch_size_at(data: bytes, position: int) -> int | None:
-    """The bytes of the batch of any magic that begins at `position`; None when it is cut off, or nothing is there.
+    """The size of the batch of any magic at `position`; None when it is incomplete or there is none.
 
-    Raises CORRUPT_MESSAGE for a length or a magic that cannot be.
+    Raises CORRUPT_MESSAGE for an invalid length or magic.
     """
     left = len(data) - position
     if left > MAGIC_POSITION:
@@ -57,7 +57,7 @@ def batch_size_at(data: bytes, position: int) -> int | None:
 
 
 def _check_framing(data: bytes, position: int, left: int) -> None:
-    """What is wrong with a length or a magic; nothing is where the magic is cut off."""
+    """Raises CORRUPT_MESSAGE for an invalid length or magic; an incomplete magic is not checked."""
     length = int.from_bytes(data[position + 8 : position + LENGTH_OVERHEAD], "big", signed=True)
     if length < MIN_SIZE:
         raise KafkaException(
@@ -70,15 +70,15 @@ def _check_framing(data: bytes, position: int, left: int) -> None:
     if magic > MAGIC_V2:
         signed = magic - 0x100 if magic >= 0x80 else magic
         raise KafkaException(Errors.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
-    # With what precedes the length field, the size has no place in an int any more: Kafka has no text for that.
+    # The size with the bytes before the length field overflows an int; Kafka has no message for that.
     raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
 
 
 def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBatches:
-    """The batches in `data`; bytes behind the last whole one do not count.
+    """The batches in `data`; bytes after the last complete one are ignored.
 
     `is_client` is false for batches of the broker's own coordinators. Raises INVALID_RECORD (a base offset that is not
-    0), MESSAGE_TOO_LARGE, CORRUPT_MESSAGE, UNKNOWN_SERVER_ERROR (no such codec, a header that is cut off).
+    0), MESSAGE_TOO_LARGE, CORRUPT_MESSAGE, UNKNOWN_SERVER_ERROR (unknown codec, incomplete header).
     """
     batches = []
     codec = CompressionType.NONE
@@ -110,7 +110,7 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
 
 
 def _check_start(data: bytes, position: int, size: int, is_client: bool) -> BatchHeader:
-    """What is asked of a batch of magic 2 before its CRC is looked at; returns its header."""
+    """Checks the fields of a batch of magic 2 that Kafka checks before its CRC; returns the header."""
     if size < HEADER_BYTES:
         header = BatchHeader(*HEADER.unpack(data[position : position + size].ljust(HEADER_BYTES, b"\x00")))
     else:
@@ -134,7 +134,7 @@ def check_copied(
 ) -> tuple[int, int]:
     """Checks the batches that a follower copies: their order, size and CRC. Returns (newest timestamp, record count).
 
-    Raises UNKNOWN_SERVER_ERROR for offsets that do not rise, MESSAGE_TOO_LARGE, CORRUPT_MESSAGE.
+    Raises UNKNOWN_SERVER_ERROR for offsets that do not increase, MESSAGE_TOO_LARGE, CORRUPT_MESSAGE.
     """
     expected = log_end_offset
     max_timestamp = NO_TIMESTAMP

@@ -1,4 +1,4 @@
-"""The facts that an append or a read hands to its caller. They are plain values: a replica turns them into events."""
+"""The results of appends and reads, as plain values; a replica emits events from them."""
 
 import msgspec
 
@@ -9,9 +9,9 @@ from broker_core.records.control_record import ControlRecordType
 
 
 class ProducerFact(msgspec.Struct, frozen=True, gc=False):
-    """A batch of a producer that has an id; `marker`: what ends its transaction, by a coordinator of this epoch.
+    """A batch of a producer with an id. `marker` ends its transaction and carries the coordinator's epoch.
 
-    `transaction_first_offset`: where the transaction began that a marker ends; None = it had written nothing here.
+    `transaction_first_offset`: first offset of the transaction that a marker ends; None if it has no records here.
     """
 
     producer_id: int
@@ -26,7 +26,9 @@ class ProducerFact(msgspec.Struct, frozen=True, gc=False):
 
 
 class AppendInfo(msgspec.Struct, frozen=True, gc=False):
-    """What an append did (`LogAppendInfo`). Offsets are those of the log, timestamps ms, sizes and positions bytes."""
+    """The result of an append (`LogAppendInfo`). Offsets are those of the log, timestamps ms, sizes and positions
+    bytes.
+    """
 
     first_offset: int
     last_offset: int
@@ -42,21 +44,21 @@ class AppendInfo(msgspec.Struct, frozen=True, gc=False):
     epoch_entries: tuple[tuple[int, int], ...] = ()
     """(epoch, start offset) of each leader epoch that was new to the log."""
     aborted_transactions: tuple[AbortedTransaction, ...] = ()
-    """What ABORT markers among the batches added to the transaction index."""
+    """The entries that ABORT markers in the batches added to the transaction index."""
     is_duplicate: bool = False
-    """The producer had sent this batch before: nothing was written, the offsets are those of the first time."""
+    """The batch is a duplicate: nothing was written, and the offsets are those of the first append."""
     producers: tuple[ProducerFact, ...] = ()
-    """What the producers' state took note of."""
+    """The batches that updated the producer state."""
 
 
 class ReadInfo(msgspec.Struct, frozen=True, gc=False):
-    """What a read found: whole batches, the first of which may begin below the offset that was asked for."""
+    """The result of a read: complete batches, the first of which may begin below the requested offset."""
 
     data: bytes
     segment_base: int
     position: int
-    """Where `data` begins in the segment's `.log`."""
+    """Position of `data` in the segment's `.log`."""
     first_offset: int
-    """The base offset of the first batch; the offset asked for when there is no data."""
+    """The base offset of the first batch; the requested offset if there is no data."""
     next_offset: int
-    """The offset after the last batch: where the next fetch goes on."""
+    """The offset after the last batch, where the next fetch starts."""

@@ -1,13 +1,13 @@
-"""What a leader demands of the batches that it is to append, and what it makes of them (`LogValidator`).
+"""Validation and conversion of batches before the leader appends them (`LogValidator`).
 
-Three outcomes. Batches in the log's own format and codec are stamped with offset, leader epoch and, with LogAppendTime,
-the time: their records stay as they are. Others are written anew, in the format of the log, which turns messages of
-magic 0 and 1 into batches or the other way round, and with the codec of compression.type. The rest is refused; where
-single records are at fault, with a text for each.
+There are three outcomes. Batches in the log's own format and codec are assigned offsets, the leader epoch and, with
+LogAppendTime, the time; their records are not changed. Others are rebuilt in the format of the log (messages of magic 0
+and 1 become batches or the reverse) and with the codec of compression.type. The rest is rejected, with a message for
+each record that is invalid.
 
-Some things that one would expect are not checked, because Kafka 3.9 does not check them either: the offset deltas of
+Like Kafka 3.9, it does not check the offset deltas of
 records that are not compressed, the lengths of records that are, unused attribute bits. A wrong max timestamp is
-corrected silently.
+corrected without an error.
 """
 
 from collections import deque
@@ -54,10 +54,10 @@ _ERRORS_SHOWN = 3
 
 
 class Append(msgspec.Struct, frozen=True, gc=False):
-    """What is to be appended, and the circumstances.
+    """The batches to append, and the context of the append.
 
-    `batches` are (position, header) of the whole batches in `data`, at least one; `codec` is that of those that are
-    compressed. `is_client` is false for batches that the broker's own coordinators write, such as markers.
+    `batches` are (position, header) of the complete batches in `data`, at least one; `codec` is that of the compressed
+    ones. `is_client` is false for batches that the broker's own coordinators write, such as markers.
     """
 
     data: bytes
@@ -70,10 +70,10 @@ class Append(msgspec.Struct, frozen=True, gc=False):
 
 
 class ValidBatches(msgspec.Struct, frozen=True, gc=False):
-    """What is to be written, offsets and epochs in place: the bytes, and (position, header) of each batch in them.
+    """The batches to write, with offsets and epochs: the bytes, and (position, header) of each batch in them.
 
-    `start` stands for as many bytes at the beginning of `data`, where it is not empty: a large batch is not copied for
-    the sake of its offset.
+    If `start` is not empty, it replaces the bytes at the beginning of `data`, so that a large batch is not copied only
+    to set its offset.
     """
 
     data: bytes
@@ -88,14 +88,14 @@ class ValidBatches(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Examined(NamedTuple):
-    """What is asked of one record; `text` is how Kafka's messages name it."""
+    """The fields of a record that are validated; `text` is its name in Kafka's messages."""
 
     offset: int
     timestamp: int
     has_key: bool
     text: str
     has_magic: bool = True
-    """Whether it has the magic of what it lies in."""
+    """Whether it has the magic of the batch or wrapper that holds it."""
 
 
 class LogValidator:
@@ -116,7 +116,7 @@ class LogValidator:
         """Checks batches whose framing and CRC are right, and returns them as the leader will write them.
 
         Raises KafkaException: INVALID_RECORD, INVALID_TIMESTAMP, CORRUPT_MESSAGE (a CRC within a wrapper),
-        MESSAGE_TOO_LARGE (what was written anew), UNSUPPORTED_FOR_MESSAGE_FORMAT (producer ids in an old format), and
+        MESSAGE_TOO_LARGE (rebuilt batches), UNSUPPORTED_FOR_MESSAGE_FORMAT (producer ids in an old format), and
         UNKNOWN_SERVER_ERROR for what Kafka's code does not expect: bytes that the codec cannot read, headers that an
         old format does not have, negative timestamps.
         """
@@ -139,19 +139,19 @@ class LogValidator:
         if not is_single and (first.magic >= MAGIC_V2 or source):
             raise InvalidRecord("the append holds more than one batch, or more than one compressed message")
         if source or target:
-            # Control records are compressed only where they came so.
+            # Control records are compressed only if they arrived compressed.
             keeps_codec = source == target or (first.is_control and not source)
             if not keeps_codec or first.magic != self.magic or self.magic == 0:
                 return self._write_anew(append, target)
             return self._keep_batch(append, first) if first.magic == MAGIC_V2 else self._keep_wrapper(append, first)
         is_foreign = first.magic != self.magic
         if is_foreign or not (is_single or all(header.magic == self.magic for _, header in append.batches)):
-            # All is read before anything is checked: Kafka wants to know how large the result will be.
+            # All records are read before any is checked, because Kafka estimates the size of the result.
             deque(iterate(append.data), maxlen=0)
             return self._write_anew(append, target)
         return self._keep_batch(append, first) if self.magic == MAGIC_V2 else self._keep_messages(append)
 
-    # as they are
+    # without conversion
 
     def _keep_batch(self, append: Append, header: BatchHeader) -> ValidBatches:
         self._check_header(append, header)
@@ -186,7 +186,7 @@ class LogValidator:
         self._check_header(append, header)
         messages = self._read_wrapper(append, header)
         if any(message.offset != index for index, message in enumerate(messages)):
-            # Some old clients do not count from 0 inside: their sets are put right instead of refused.
+            # Some old clients do not count inner offsets from 0: their sets are corrected, not rejected.
             return self._write_anew(append, append.codec)
         max_timestamp = max(message.timestamp for message in messages)
         last_offset = append.next_offset + len(messages) - 1
@@ -202,7 +202,7 @@ class LogValidator:
                 message = with_timestamp(message, timestamp, self.has_append_time)
         return with_offset(message, offset)
 
-    # written anew
+    # rebuilt
 
     def _write_anew(self, append: Append, target: CompressionType) -> ValidBatches:
         records: list[SimpleRecord] = []
@@ -312,8 +312,8 @@ class LogValidator:
             )
 
     def _check_records(self, append: Append, header: BatchHeader, body: bytes, at: int) -> tuple[int, bool]:
-        """The highest timestamp of records that stay as they are, which begin at `at` of `body`, and whether their
-        offset deltas are dense.
+        """The highest timestamp of the unchanged records from `at` of `body`, and whether their offset deltas are
+        dense.
         """
         count = header.record_count
         try:
@@ -335,7 +335,7 @@ class LogValidator:
     def _is_beyond_doubt(
         self, append: Append, header: BatchHeader, summary: Summary, lowest: int, highest: int
     ) -> bool:
-        """Whether no record has to be looked at by itself."""
+        """Whether no record has to be checked individually."""
         if self.is_compacted and summary.has_null_key:
             return False
         if header.attributes & LOG_APPEND_TIME_FLAG and (self.has_append_time or highest == NO_TIMESTAMP):

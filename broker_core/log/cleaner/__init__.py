@@ -1,4 +1,4 @@
-"""Compaction: the last record of each key stays, the others go (`kafka.log.LogCleaner`)."""
+"""Compaction: keeps the last record of each key and removes the others (`kafka.log.LogCleaner`)."""
 
 from broker_core.log.cleaner.cleanable import LogToClean, OffsetsToClean, cleanable_offsets, log_to_clean
 from broker_core.log.cleaner.cleaner import clean

@@ -1,4 +1,4 @@
-"""What stays of a batch, and why (`Cleaner.cleanInto`, `Cleaner.shouldRetainRecord`; KIP-98, KIP-534)."""
+"""Which records of a batch the cleaner keeps (`Cleaner.cleanInto`, `Cleaner.shouldRetainRecord`; KIP-98, KIP-534)."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ TOLD_RECORDS = 256
 
 
 class _Judged(NamedTuple):
-    """The records of a batch and their fates; those that `dropped` does not name by their place were kept."""
+    """The records of a batch and their fates; `dropped` has the indexes of those that are not kept."""
 
     offsets: list[int]
     dropped: dict[int, Fate]
@@ -26,7 +26,7 @@ class _Judged(NamedTuple):
 
 
 class BatchCleaner:
-    """Goes through the batches of a log in order. It counts what it keeps and drops."""
+    """Cleans the batches of a log in order, and counts the records that it keeps and drops."""
 
     def __init__(
         self, offset_map: OffsetMap, producers: ProducerStateManager, now_ms: int, delete_retention_ms: int
@@ -35,7 +35,7 @@ class BatchCleaner:
         self.delete_horizon_ms = now_ms + delete_retention_ms
         self.has_set_horizon = False
         self.keeps_legacy_tombstones = True
-        """Whether tombstones of magic 0 and 1 stay in the segment at hand."""
+        """Whether tombstones of magic 0 and 1 are kept in the current segment."""
         self.empty_batches = 0
         self._map = offset_map
         self._now_ms = now_ms
@@ -48,11 +48,11 @@ class BatchCleaner:
         }
 
     def counts(self) -> tuple[tuple[Fate, int], ...]:
-        """How many records met which fate, of those that occurred."""
+        """The number of records of each fate that occurred."""
         return tuple((fate, self._counts[fate]) for fate in Fate if self._counts[fate])
 
     def fates(self) -> tuple[RecordFate, ...]:
-        """The last records that were looked at, at most 256, oldest first."""
+        """The last records that were examined, at most 256, oldest first."""
         told: list[RecordFate] = []
         for judged in reversed(self._judged):
             told[:0] = _told(judged)
@@ -61,7 +61,7 @@ class BatchCleaner:
         return tuple(told[-TOLD_RECORDS:])
 
     def clean(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
-        """What stays of the batch at `position` of `data`: the batch as it is, another one, or None.
+        """Returns the cleaned batch at `position` of `data`: unchanged, rebuilt, or None.
 
         Raises Uncleanable, InvalidRecord, UnreadableRecords, CorruptRecord.
         """
@@ -96,7 +96,7 @@ class BatchCleaner:
         return rebuild(header, body, columns, kept, horizon_ms)
 
     def _clean_messages(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
-        """The same for one message of magic 0 or 1, or those in a wrapper."""
+        """As `clean`, for one message of magic 0 or 1, or those in a wrapper."""
         messages = read_message(data, position).records()
         tombstones = [place for place, message in enumerate(messages) if message.value is None]
         dropped = self._judge(
@@ -119,7 +119,7 @@ class BatchCleaner:
     def _judge(
         self, keys: list[bytes | None], offsets: list[int], expired_tombstones: Sequence[int]
     ) -> dict[int, Fate]:
-        """The records that go, by their place in the batch."""
+        """The records to drop, by their index in the batch."""
         latest = self._map.latest_offset
         last_offsets = self._map.last_offsets(keys)
         dropped = {
@@ -155,7 +155,7 @@ class BatchCleaner:
         return self._maybe_empty(header)
 
     def _maybe_empty(self, header: BatchHeader) -> bytes | None:
-        """Only what a producer's last sequence number, or else its epoch, is read from stays without records."""
+        """Keeps an empty batch only if it holds a producer's last sequence number or its epoch."""
         if header.producer_id == NO_PRODUCER_ID or header.producer_id not in self._last_records:
             return None
         last_offset, epoch = self._last_records[header.producer_id]

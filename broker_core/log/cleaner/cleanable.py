@@ -10,8 +10,7 @@ from broker_core.records.record_batch import NO_TIMESTAMP
 class OffsetsToClean(NamedTuple):
     """The dirty section of a log: from its first offset up to the first that may not be cleaned.
 
-    `is_reset` says that the checkpoint pointed outside of the log, so that the first dirty offset must be written down
-    anew.
+    `is_reset`: the checkpoint was outside of the log, so the first dirty offset must be checkpointed again.
     """
 
     first_dirty_offset: int
@@ -20,20 +19,20 @@ class OffsetsToClean(NamedTuple):
 
 
 class LogToClean(NamedTuple):
-    """A log and what cleaning it would be good for. Bytes count whole segments."""
+    """A log and how much of it can be cleaned. Bytes count whole segments."""
 
     log: UnifiedLog
     first_dirty_offset: int
     first_uncleanable_offset: int
-    """The base offset of a segment: a segment of which a part may not be cleaned is not cleaned at all."""
+    """The base offset of a segment: a segment that cannot be cleaned completely is not cleaned."""
     clean_bytes: int
     cleanable_bytes: int
     must_clean: bool
-    """Whether something dirty is older than max.compaction.lag.ms."""
+    """Whether a dirty record is older than max.compaction.lag.ms."""
 
     @property
     def total_bytes(self) -> int:
-        """The bytes that were cleaned before and those that can be now."""
+        """The bytes that were cleaned before plus those that can be cleaned now."""
         return self.clean_bytes + self.cleanable_bytes
 
     @property
@@ -43,17 +42,17 @@ class LogToClean(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether the cleaner takes the log by itself: dirtier than min.cleanable.dirty.ratio, or too old."""
+        """Whether the cleaner selects the log: dirtier than min.cleanable.dirty.ratio, or too old."""
         if self.must_clean and self.cleanable_bytes > 0:
             return True
         return self.dirty_ratio > self.log.config.min_cleanable_dirty_ratio
 
 
 def cleanable_offsets(log: UnifiedLog, checkpoint: int | None, last_stable_offset: int, now_ms: int) -> OffsetsToClean:
-    """The dirty section. `checkpoint` is where the last pass ended, None before the first.
+    """The dirty section. `checkpoint` is the end of the last pass, None before the first.
 
     It ends at the active segment, at the last stable offset (which is never above the high watermark) and at the first
-    segment that holds something younger than min.compaction.lag.ms.
+    segment that holds a record younger than min.compaction.lag.ms.
     """
     first_dirty = log.log_start_offset if checkpoint is None else checkpoint
     is_reset = not log.log_start_offset <= first_dirty <= log.log_end_offset

@@ -1,8 +1,8 @@
 """One pass of compaction over one log (`Cleaner.doClean`; KIP-58, KIP-354, KIP-534).
 
-First the dirty section is read: which offset is the last one of each key? Then all closed segments from the log's start
-are written anew, several small ones into one, without the records that are not the last of their key, and swapped for
-the old ones. Offsets never change.
+First the dirty section is read to find the last offset of each key. Then all closed segments from the log's start are
+rewritten, small ones merged into one, without the records that are not the last of their key, and replace the old ones.
+Offsets never change.
 """
 
 import struct
@@ -46,7 +46,7 @@ _MAX_TIMESTAMP = struct.Struct(">q")
 def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> CleaningFacts:
     """Cleans a log with an empty `offset_map`; `now_ms` decides which delete horizons have passed, and sets new ones.
 
-    Raises Uncleanable for a log that cannot be read. What was swapped in before that stays; all of it is consistent.
+    Raises Uncleanable for a log that cannot be read. Segments replaced before that are kept; they are consistent.
     """
     try:
         return _clean(cleanable, now_ms, offset_map)
@@ -55,7 +55,7 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
 
 
 def fill_offset_map(log: UnifiedLog, start: int, end: int, offset_map: OffsetMap) -> None:
-    """Reads the keys of the segments from the one that holds `start` up to `end`, as far as the map has room."""
+    """Reads the keys of the segments from the one that holds `start` up to `end`, until the map is full."""
     transactions = CleanedTransactions()
     transactions.add_aborted(aborted_transactions(log, start, end))
     offset_map.advance(start - 1)
@@ -84,8 +84,8 @@ def _keys_and_offsets(data: bytes, position: int, header: BatchHeader) -> tuple[
 
 
 def aborted_transactions(log: UnifiedLog, start: int, end: int) -> list[AbortedTransaction]:
-    """The aborted transactions of the segments from the one that holds `start`, as far as they lie below `end` and were
-    aborted above the log's start (`collectAbortedTransactions`).
+    """The aborted transactions of the segments from the one that holds `start`, below `end` and aborted above the log's
+    start (`collectAbortedTransactions`).
     """
     found = []
     for segment in segments_between(log, start, log.log_end_offset + 1):
@@ -122,7 +122,7 @@ def group_segments(
 def batches_of(segment: LogSegment, position: int = 0) -> Iterator[tuple[bytes, int, BatchHeader]]:
     """The batches of a segment from a position on: the bytes that hold each, its position in them, its header.
 
-    Messages of magic 0 and 1 are batches, too. Raises Uncleanable where the segment does not consist of whole ones.
+    Messages of magic 0 and 1 count as batches. Raises Uncleanable if the segment holds an incomplete one.
     """
     while position < segment.size:
         data = segment.log.read(position, min(_CHUNK_BYTES, segment.size - position))
@@ -190,13 +190,13 @@ def _clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleanin
 
 
 def _whole_files(segment: LogSegment) -> list[CutFact]:
-    """What a segment's files hold, for those who look at them as they were."""
+    """The contents of a segment's files, for the archive."""
     return [CutFact(file.path, 0, file.size, file.keep(0, file.size)) for file in segment.files if file.size]
 
 
 def _legacy_delete_horizon_ms(log: UnifiedLog, first_dirty_offset: int) -> int:
-    """Tombstones of magic 0 and 1 have no horizon of their own: they go from segments that were last written
-    delete.retention.ms before the newest one that was clean already.
+    """Tombstones of magic 0 and 1 have no delete horizon: they are removed from segments last written
+    delete.retention.ms before the newest segment that was already clean.
     """
     clean_segments = segments_between(log, 0, first_dirty_offset)
     return clean_segments[-1].log.modified_ms - log.config.delete_retention_ms if clean_segments else 0
@@ -205,7 +205,7 @@ def _legacy_delete_horizon_ms(log: UnifiedLog, first_dirty_offset: int) -> int:
 def _clean_group(
     log: UnifiedLog, group: list[LogSegment], cleaner: BatchCleaner, now_ms: int, legacy_horizon_ms: int
 ) -> LogSegment:
-    """Writes what is left of neighbours into one new segment (`cleanSegments`), complete and on disk."""
+    """Writes the kept records of adjacent segments to one new segment (`cleanSegments`) and flushes it."""
     cleaned = log.new_cleaned_segment(group[0].base_offset, now_ms)
     try:
         ends = [*(segment.base_offset for segment in group[1:]), group[-1].next_offset()]

@@ -1,4 +1,4 @@
-"""What a cleaning did, as plain values: a replica turns them into events."""
+"""The results of a cleaning pass, as plain values; a replica emits events from them."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from broker_core.texts import Text
 
 
 class Uncleanable(Exception):
-    """The cleaner cannot go on with this log; it leaves it alone from now on (`LogCleaningException`).
+    """The log cannot be cleaned; the cleaner skips it from now on (`LogCleaningException`).
 
     `rule`: what is wrong with it; prose where Kafka's code throws.
     """
@@ -19,10 +19,10 @@ class Uncleanable(Exception):
 
 
 class Fate(StrEnum):
-    """What became of a record.
+    """Why a record was kept or dropped.
 
     Its reasons: a later record with the same key; a tombstone whose delete horizon has passed; its transaction was
-    aborted; a marker whose transaction is gone and whose delete horizon has passed; no key.
+    aborted; a marker whose transaction has no records left and whose delete horizon has passed; no key.
     """
 
     KEPT = "kept"
@@ -34,7 +34,7 @@ class Fate(StrEnum):
 
 
 class RecordFate(NamedTuple):
-    """One record: `superseded_by` is the last offset of its key where a later record made it superfluous, else -1."""
+    """One record: `superseded_by` is the last offset of its key if a later record replaced it, else -1."""
 
     offset: int
     fate: Fate
@@ -42,7 +42,7 @@ class RecordFate(NamedTuple):
 
 
 class GroupFact(NamedTuple):
-    """Segments that became one: its base offset, and the base offset and bytes of each of the sources."""
+    """Segments merged into one: its base offset, and the base offset and size of each source."""
 
     base_offset: int
     sources: tuple[tuple[int, int], ...]
@@ -51,9 +51,9 @@ class GroupFact(NamedTuple):
 class CleaningFacts(NamedTuple):
     """One pass over one log. Offsets are those of the log, sizes are bytes of `.log` files.
 
-    The dirty section reached from `from_offset` up to `to_offset`, exclusively: the next one begins there. `counts` has
-    a number for each fate that occurred. `fates` tells of single records, oldest first; of a pass over many only the
-    last ones.
+    The dirty section was from `from_offset` to `to_offset`, exclusive; the next one begins there. `counts` has
+    a number for each fate that occurred. `fates` lists individual records, oldest first; a pass over many lists only
+    the last ones.
     """
 
     from_offset: int
@@ -66,7 +66,7 @@ class CleaningFacts(NamedTuple):
     empty_batches: int
     """Batches kept without records, because they hold the last sequence number of a producer."""
     delete_horizon_ms: int
-    """When the tombstones that this pass has met for the first time may go; -1 when it met none."""
+    """Delete horizon of the tombstones first seen in this pass; -1 if there were none."""
     fates: tuple[RecordFate, ...]
     cuts: tuple[CutFact, ...]
-    """The old segments' files as they were, whole."""
+    """The complete contents of the old segments' files."""

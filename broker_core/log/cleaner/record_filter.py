@@ -1,8 +1,8 @@
-"""A batch with some of its records taken out (`MemoryRecords.filterTo`, `MemoryRecordsBuilder`; KIP-534).
+"""Rebuilding a batch without some of its records (`MemoryRecords.filterTo`, `MemoryRecordsBuilder`; KIP-534).
 
-Offsets, the last offset delta, the producer's fields and the leader epoch stay; so a reader finds a gap, and a producer
-its sequence numbers. Timestamps stay, too, but the base timestamp becomes that of the first record left, or the delete
-horizon, and the deltas follow.
+Offsets, the last offset delta, the producer's fields and the leader epoch are kept, so that readers see a gap and the
+producer's sequence numbers survive. Timestamps are kept, but the base timestamp becomes that of the first kept record,
+or the delete horizon, and the deltas change with it.
 """
 
 from itertools import pairwise
@@ -29,7 +29,7 @@ _REBUILT_ATTRIBUTES = COMPRESSION_MASK | LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FL
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """The bare header that keeps a producer's last sequence number when all records are gone (`writeEmptyHeader`)."""
+    """The empty batch that keeps a producer's last sequence number if all records are removed (`writeEmptyHeader`)."""
     return assemble(
         b"",
         base_offset=header.base_offset,
@@ -48,9 +48,9 @@ def empty_batch(header: BatchHeader) -> bytes:
 def rebuild(
     header: BatchHeader, body: bytes, columns: RecordColumns, kept: list[int], delete_horizon_ms: int | None
 ) -> bytes:
-    """The batch with the records `kept` (places in it, rising, at least one) of its decompressed records `body`.
+    """The batch with only the records `kept` (increasing indexes, at least one) of its decompressed records `body`.
 
-    `delete_horizon_ms` is the time from which on its tombstones or its marker may go, None where there is none. Raises
+    `delete_horizon_ms` is the time after which its tombstones or its marker may be removed, or None. Raises
     Uncleanable for records that no builder accepts.
     """
     spans = [(columns.ends[place - 1] if place else 0, columns.ends[place]) for place in kept]
@@ -95,18 +95,18 @@ def _timestamp_delta(body: bytes, start: int) -> tuple[int, int]:
     at = start
     while body[at] >= 0x80:
         at += 1
-    # Behind the length stands the byte of attributes.
+    # The attributes byte follows the length.
     return decode_varlong(body, at + 2)
 
 
 def _with_timestamp_delta(rest: bytes, timestamp_delta: int) -> bytes:
-    """A record with another timestamp delta; `rest` is what stands behind it."""
+    """A record with another timestamp delta; `rest` is what follows the delta."""
     encoded = encode_varlong(timestamp_delta)
     return b"".join((encode_varlong(1 + len(encoded) + len(rest)), b"\x00", encoded, rest))
 
 
 def _check(header: BatchHeader, offset_deltas: list[int], deltas: list[tuple[int, int]]) -> None:
-    """What a builder refuses, although a broker has stored it."""
+    """Raises Uncleanable for records that a builder rejects although a broker has stored them."""
     if any(after <= before for before, after in pairwise(offset_deltas)):
         raise Uncleanable(text("fault.offsets_not_increasing", offset=header.base_offset))
     if not header.attributes & LOG_APPEND_TIME_FLAG:

@@ -1,7 +1,7 @@
-"""What the cleaner knows of the transactions whose batches it meets (`CleanedTransactionMetadata`; KIP-98, KIP-534).
+"""The cleaner's state of the transactions in the log (`CleanedTransactionMetadata`; KIP-98, KIP-534).
 
-Records of aborted transactions go; a marker stays as long as any batch of its transaction does, because a reader needs
-it. The state is carried from segment to segment: a transaction may span several.
+Records of aborted transactions are removed; a marker is kept as long as any batch of its transaction is, because
+readers need it. The state is carried from segment to segment: a transaction may span several.
 """
 
 from heapq import heappop, heappush
@@ -12,7 +12,7 @@ from broker_core.records.record_batch import BatchHeader, iterate_records
 
 
 class CleanedTransactions:
-    """The transactions that are open at the batch which is being looked at."""
+    """The transactions that are open at the current batch."""
 
     def __init__(self) -> None:
         self._still_aborted: list[AbortedTransaction] = []
@@ -23,20 +23,20 @@ class CleanedTransactions:
         self._number = 0
 
     def add_aborted(self, transactions: list[AbortedTransaction]) -> None:
-        """Tells of the aborted transactions of the segment that comes next."""
+        """Adds the aborted transactions of the next segment."""
         for transaction in transactions:
             self._number += 1
             heappush(self._ahead, (transaction.first_offset, self._number, transaction))
 
     def take_still_aborted(self) -> list[AbortedTransaction]:
-        """The aborted transactions whose marker was met since the last call and had to stay: what the new segment's
-        transaction index has to list.
+        """Returns the aborted transactions whose marker was kept since the last call, for the new segment's transaction
+        index.
         """
         taken, self._still_aborted = self._still_aborted, []
         return taken
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Whether the records of this batch, which is no marker, belong to an aborted transaction."""
+        """Whether this batch, which is not a marker, belongs to an aborted transaction."""
         self._reach(header.last_offset)
         if not header.is_transactional:
             return False
@@ -47,7 +47,7 @@ class CleanedTransactions:
         return False
 
     def is_empty_marker(self, header: BatchHeader, data: bytes, position: int) -> bool:
-        """Whether nothing is left of the transaction that the marker at `position` of `data` ends."""
+        """Whether the transaction that the marker at `position` of `data` ends has no records left."""
         self._reach(header.last_offset)
         record = next(iterate_records(data, header, position), None)
         if record is None:

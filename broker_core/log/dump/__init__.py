@@ -1,6 +1,6 @@
-"""What `kafka-dump-log.sh` prints of the files of a log (`kafka.tools.DumpLogSegments` of Kafka 3.9.1).
+"""The output of `kafka-dump-log.sh` for the files of a log (`kafka.tools.DumpLogSegments` of Kafka 3.9.1).
 
-Files are read in pieces: a dump takes the same memory whatever the size of a file, and ends whatever is in it.
+Files are read in pieces: the memory of a dump does not depend on the size of a file, and every dump terminates.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ DEFAULT_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 class DumpOptions(NamedTuple):
-    """The options of the tool. The sizes are asked for when they are needed, so that a bad one is noticed then."""
+    """The options of the tool. The sizes are parsed when they are needed, so that an invalid one fails only then."""
 
     print_data_log: bool = False
     deep_iteration: bool = False
@@ -55,19 +55,19 @@ class DumpOptions(NamedTuple):
     verify_index_only: bool = False
     skip_record_metadata: bool = False
     decoder: str = ""
-    """What records are read as: `offsets`, `transaction-log`, `cluster-metadata`, `remote-log-metadata`, or neither."""
+    """The type of the records: `offsets`, `transaction-log`, `cluster-metadata`, `remote-log-metadata`, or none."""
     key_decoder_class: str = DEFAULT_DECODER
     value_decoder_class: str = DEFAULT_DECODER
     max_message_size: Callable[[], int] = lambda: DEFAULT_MAX_MESSAGE_SIZE
     max_bytes: Callable[[], int] = lambda: INT_MAX
     first_offsets: bool = False
-    """Whether entries of a `.index` tell first offsets, as those of brokers before 2.0 do."""
+    """Whether entries of a `.index` hold first offsets, as those of brokers before 2.0 do."""
 
 
 def dump(paths: Sequence[str], options: DumpOptions, files: Files, complain: Callable[[str], None]) -> Iterator[str]:
-    """Standard output in pieces of any length; lines of standard error go to `complain`.
+    """Yields standard output in pieces of any length; passes lines of standard error to `complain`.
 
-    Raises Thrown where the tool dies of an exception; what it has printed by then has come before.
+    Raises Thrown where the tool dies of an exception, after yielding what it has printed before.
     """
     findings = Findings()
     for path in map(normal_path, paths):

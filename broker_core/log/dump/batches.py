@@ -1,6 +1,6 @@
-"""The batches of a `.log` as Kafka's tool sees them: headers as they lie there, sound or not.
+"""The batches of a `.log` as Kafka's tool reads them: headers as stored, valid or not.
 
-Nothing is refused here that the tool shows, and no batch is held in memory as a whole.
+Nothing that the tool shows is rejected, and no batch is held in memory completely.
 Source: `FileRecords`, `FileLogInputStream`, `DefaultRecordBatch`, `AbstractLegacyRecordBatch`.
 """
 
@@ -33,7 +33,7 @@ from broker_core.records.record_batch import (
 
 HEADER_UP_TO_MAGIC_BYTES = 17
 MIN_RECORD_BYTES = 14
-"""What a record of magic 0 has at least, behind offset and size."""
+"""The minimum size of a record of magic 0, without offset and size."""
 _LEGACY_CHECKED_POSITION = 16
 _LEGACY_HEADER_BYTES = {0: 18, 1: 26}
 _OFFSET_SIZE_MAGIC = struct.Struct(">qi4xb")
@@ -45,7 +45,7 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 
 
 class FileRecords:
-    """A part of a `.log`, or the whole of it: where batches are looked for. `path` is what messages call the file."""
+    """A range of a `.log` that batches are read from. `path` is the file's name in messages."""
 
     def __init__(self, file: ReadableFile, path: str, window: Window, start: int = 0, end: int | None = None) -> None:
         self.file = file
@@ -57,7 +57,7 @@ class FileRecords:
         self.size = file.size if end is None else end - start
 
     def slice(self, position: int, size: int) -> "FileRecords":
-        """From `position` on, `size` bytes or as far as the file goes. Raises Thrown outside of the file."""
+        """The range of `size` bytes from `position`, or up to the file's end. Raises Thrown outside of the file."""
         problem = None
         if position < 0:
             problem = f"Invalid position: {position} in read from {self}"
@@ -74,7 +74,7 @@ class FileRecords:
         return FileRecords(self.file, self.path, self.window, self.start + position, end)
 
     def batches(self) -> Iterator["FileRecordBatch"]:
-        """Each batch that lies wholly inside. Raises Thrown where the chain of batches breaks."""
+        """Yields each batch that is completely inside. Raises Thrown where the sequence of batches breaks."""
         end = self.end if self._is_slice else self.size
         position = self.start
         while position < end - HEADER_UP_TO_MAGIC_BYTES:
@@ -102,7 +102,7 @@ class FileRecords:
 
 
 class FileRecordBatch:
-    """A batch of any magic. `position` is where it lies in the file, `size` its bytes with offset and length field.
+    """A batch of any magic. `position` is its position in the file, `size` its bytes with offset and length field.
 
     Fields come from the header; they raise Thrown where it cannot be read.
     """
@@ -113,7 +113,7 @@ class FileRecordBatch:
         self.offset = offset
         self.magic = magic
         self.is_legacy = magic < MAGIC_V2
-        """Whether it is a message set of magic 0 or 1 (or a magic below these, which nothing has)."""
+        """Whether it is a message set of magic 0 or 1 (or an invalid magic below these)."""
         self.position = position
         self.size = size
         self._header: BatchHeader | None = None
@@ -157,7 +157,7 @@ class FileRecordBatch:
 
     @cached_property
     def timestamp_type(self) -> str:
-        """Whose clock stamped the records."""
+        """The timestamp type: CreateTime or LogAppendTime."""
         if self.is_legacy and self.legacy.magic == 0:
             return NO_TIMESTAMP_TYPE
         return LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else CREATE_TIME
@@ -178,19 +178,19 @@ class FileRecordBatch:
 
     @property
     def checksum(self) -> int:
-        """The CRC that the header states."""
+        """The CRC in the header."""
         return self.legacy.crc if self.is_legacy else self.header.crc
 
     @property
     def is_valid(self) -> bool:
-        """Whether the stated CRC is that of the bytes."""
+        """Whether the CRC in the header matches the bytes."""
         if self.is_legacy:
             return self._crc32(_LEGACY_CHECKED_POSITION) == self.checksum
         return self.size >= HEADER_BYTES and self._crc32c(ATTRIBUTES_POSITION) == self.checksum
 
     @cached_property
     def is_control(self) -> bool:
-        """Whether it holds a marker of the broker."""
+        """Whether it is a control batch."""
         return not self.is_legacy and bool(self.attributes & CONTROL_FLAG)
 
     def summary(self) -> Iterator[str]:
@@ -224,7 +224,7 @@ class FileRecordBatch:
         return int32(base + offset_delta)
 
     def at(self, thrown: Thrown) -> Thrown:
-        """Notes that it happened in this batch."""
+        """Adds the file and this batch's position to an exception."""
         return thrown.at(self.records.path, self.position)
 
     def _load(self, size: int) -> bytes:
@@ -266,7 +266,7 @@ class FileRecordBatch:
 
 
 class LegacyHeader(msgspec.Struct, frozen=True):
-    """What stands behind offset and size in a message set; `timestamp` only in magic 1."""
+    """The fields after offset and size of a message set; `timestamp` only in magic 1."""
 
     crc: int
     magic: int

@@ -1,24 +1,24 @@
-"""The compressed bytes of a batch with a cursor, and what their readers have in common."""
+"""The compressed bytes of a batch with a cursor, and the base of their readers."""
 
 from collections.abc import Callable
 
 from broker_core.log.dump.java import out_of_memory
 
 HELD_BYTES = 128 * 1024 * 1024
-"""What is held in memory at most where a codec cannot be read piece by piece."""
+"""The maximum held in memory for a codec that cannot be read piece by piece."""
 ALLOCATABLE_BYTES = 240 * 1024 * 1024
-"""What Kafka's tool can allocate at once with its 256 MB."""
+"""The maximum that Kafka's tool can allocate at once with its 256 MB."""
 
 Fetch = Callable[[int, int], bytes]
 """Reads compressed bytes: position and length to bytes, fewer at the end."""
 
 
 class StreamFault(Exception):
-    """A fault that Java meets while a stream is read; the text is `class: message`."""
+    """An exception that Java throws while reading a stream; the text is `class: message`."""
 
     @property
     def reason(self) -> str:
-        """The message, or the class where there is none."""
+        """The message, or the class if there is none."""
         return str(self).partition(": ")[2] or str(self)
 
 
@@ -37,7 +37,7 @@ class CompressedInput:
 
     @property
     def remaining(self) -> int:
-        """Bytes that have not been read."""
+        """The number of bytes that have not been read."""
         return self.size - self.position
 
     def take(self, length: int) -> bytes:
@@ -52,7 +52,7 @@ class CompressedInput:
 
 
 def held(length: int, what: str) -> int:
-    """The length, if so many bytes are held in memory. Raises Thrown."""
+    """Returns the length if that many bytes may be held in memory. Raises Thrown otherwise."""
     if length > HELD_BYTES:
         raise out_of_memory(f"{what} may have {HELD_BYTES} bytes, it has {length}")
     return length

@@ -1,4 +1,4 @@
-"""What the tool says of control records: transaction markers, and those of KRaft's snapshots.
+"""The tool's text for control records: transaction markers, and those of KRaft's snapshots.
 
 Source: `ControlRecordType`, `EndTransactionMarker`, `ControlRecordUtils`.
 """
@@ -22,7 +22,7 @@ _SNAPSHOT_RECORDS = {
 
 
 def control_text(record: DumpedRecord) -> str:
-    """What is printed of a control record. Raises Thrown for one that is not well formed."""
+    """The printed text of a control record. Raises Thrown for a malformed one."""
     key = _there(record.key, "key", "remaining()")
     if len(key) < _KEY.size:
         raise invalid(

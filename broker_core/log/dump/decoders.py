@@ -1,4 +1,4 @@
-"""What the tool makes of keys and values: text by default, or what a decoder says.
+"""The tool's text for keys and values: a string by default, or the output of a decoder.
 
 Source: `DumpLogSegments.newDecoder`, `OffsetsMessageParser`, `TransactionLogMessageParser`;
 `org.apache.kafka.tools.api.Decoder`, `CoordinatorRecordSerde`, `TransactionLog.formatRecordKeyAndValue`.
@@ -34,7 +34,7 @@ from broker_core.records.varint import VarintError, decode_varint
 Text: TypeAlias = Iterable[str]
 """A text in pieces."""
 Parser: TypeAlias = Callable[[DumpedRecord], tuple[Text | None, Text | None]]
-"""Key and payload of a record as they are printed, None for what is not printed. Raises Thrown."""
+"""Returns the printed key and payload of a record, None for what is not printed. Raises Thrown."""
 Decoder: TypeAlias = Callable[[bytes], Text]
 
 _VERSION = struct.Struct(">h")
@@ -68,7 +68,7 @@ _DECODERS: dict[str, Decoder] = {
 
 
 def class_parser(key_class: str, value_class: str) -> tuple[Parser, list[str]]:
-    """Reads keys and values with decoder classes; also gives what the tool prints about them. Raises Thrown."""
+    """The parser for decoder classes, and what the tool prints about them. Raises Thrown."""
     printed: list[str] = []
     read_value = _decoder(value_class, printed)
     read_key = _decoder(key_class, printed)
@@ -92,11 +92,11 @@ def _decoder(class_name: str, printed: list[str]) -> Decoder:
     return _DECODERS[name]
 
 
-# metadata of KRaft and of remote logs, of which a cluster with ZooKeeper has none
+# metadata of KRaft and of remote logs, which a cluster with ZooKeeper does not have
 
 
 def metadata_parser(where: str) -> Parser:
-    """What the tool says of records that are no metadata (`AbstractApiMessageSerde.read`); `where` stands before an
+    """The tool's message for records that are not metadata (`AbstractApiMessageSerde.read`); `where` precedes an
     offset.
     """
 
@@ -120,7 +120,7 @@ def metadata_parser(where: str) -> Parser:
 
 
 def parse_group_record(record: DumpedRecord) -> tuple[Text | None, Text | None]:
-    """A record of __consumer_offsets as JSON; one that cannot be read says so in its key."""
+    """A record of __consumer_offsets as JSON; for one that cannot be parsed the key says so."""
     if record.key is None:
         raise Thrown(
             "java.lang.RuntimeException",
@@ -163,7 +163,7 @@ def _read(definition: Struct, data: bytes, version: int, which: str) -> dict[str
 
 
 def _open_members(group: dict[str, Json]) -> None:
-    """Consumers' subscriptions and assignments are messages themselves; what cannot be read as one stays bytes."""
+    """Parses the subscriptions and assignments of consumers; those that cannot be parsed stay bytes."""
     members = group["members"]
     if group["protocolType"] != _CONSUMER_PROTOCOL or not isinstance(members, list):
         return
@@ -204,7 +204,7 @@ TRANSACTION_STATES = (
 
 
 def parse_transaction_record(record: DumpedRecord) -> tuple[Text | None, Text | None]:
-    """A record of __transaction_state. Raises Thrown for one that cannot be read."""
+    """A record of __transaction_state. Raises Thrown for one that cannot be parsed."""
     if record.key is None:
         raise Thrown(
             "java.lang.NullPointerException",
@@ -266,7 +266,7 @@ _MAX_SMALL_SET = 4
 
 
 def in_set_order(topics: Json) -> list[str]:
-    """The partitions of a transaction in the order of the hash set that holds them."""
+    """The partitions of a transaction, in the iteration order of the Scala hash set that holds them."""
     assert isinstance(topics, list)
     hashes: dict[str, int] = {}
     size = MIN_HASH_TABLE_SIZE
@@ -275,7 +275,8 @@ def in_set_order(topics: Json) -> list[str]:
         topic, numbers = each["topic"], each["partitionIds"]
         assert isinstance(topic, str) and isinstance(numbers, list)
         partitions = {number: None for number in numbers if isinstance(number, int)}
-        # Room is made for a whole set at once; a set of up to four is none of hashes, and is added one by one.
+        # Capacity is reserved for a whole hash set at once; sets of up to four are not hash sets and are added one by
+        # one.
         needed = int((len(partitions) + 1) / 0.75)
         while size < needed:
             size *= 2

@@ -1,4 +1,4 @@
-"""Where the dump tool reads: files of the operating system or of a simulated disk, always in pieces."""
+"""File access of the dump tool: files of the operating system or of a simulated disk, read in pieces."""
 
 import os
 import stat
@@ -22,17 +22,17 @@ class ReadableFile(Protocol):
         """Up to `length` bytes from `position`; fewer where the file ends."""
 
     def close(self) -> None:
-        """Lets go of the descriptor."""
+        """Closes the descriptor."""
 
 
 class Files(Protocol):
-    """A file system, as far as the tool needs it."""
+    """The file system operations that the tool needs."""
 
     def open(self, path: str) -> ReadableFile:
-        """Opens for reading. Raises Thrown when it cannot be."""
+        """Opens a file for reading. Raises Thrown if it cannot be opened."""
 
     def absolute(self, path: str) -> str:
-        """The path as the tool shows it where it shows a whole one."""
+        """The absolute path as the tool shows it."""
 
 
 class DiskFiles:
@@ -65,7 +65,7 @@ class LocalFiles:
 
 
 class LocalFile:
-    """A regular file; nothing else is opened, so that a pipe cannot make the tool wait."""
+    """A regular file; other kinds are not opened, so that a pipe cannot block the tool."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -97,13 +97,13 @@ class LocalFile:
 
 
 def open_log(files: Files, path: str) -> ReadableFile:
-    """Opens a `.log`. Raises Thrown for one that is larger than a position can say (`FileRecords`)."""
+    """Opens a `.log`. Raises Thrown for one whose size exceeds an int (`FileRecords`)."""
     try:
         file = files.open(path)
     except Thrown as thrown:
         if thrown.java_class != _IO_EXCEPTION:
             raise
-        # What is no file is noticed when batches are read from it.
+        # A path that is not a file fails when batches are read from it.
         raise Thrown(kafka("KafkaException"), str(thrown), thrown.rule, (str(thrown),)).at(path) from None
     if file.size > INT_MAX:
         file.close()
@@ -122,7 +122,7 @@ def open_index(files: Files, path: str) -> ReadableFile:
     except Thrown as thrown:
         if thrown.java_class != _NO_SUCH_FILE:
             raise
-        # Kafka's tool creates an index that is absent, and fails then.
+        # Kafka's tool creates an index that is absent, and then fails.
         rule = "there is no such file, and an index cannot be checked without"
         raise Thrown("java.lang.IllegalArgumentException", "Invalid max index size: -1", rule).at(path) from None
     if file.size > INT_MAX:
@@ -137,7 +137,7 @@ def _absent(path: str) -> Thrown:
 
 
 class Window:
-    """A file through a window: near reads come from one chunk in memory."""
+    """A file with a read buffer: nearby reads come from one chunk in memory."""
 
     def __init__(self, file: ReadableFile, chunk_bytes: int = CHUNK_BYTES) -> None:
         self._file = file
@@ -155,7 +155,7 @@ class Window:
         return self._chunk[at : at + length]
 
     def whole(self, position: int, length: int) -> bytes:
-        """Exactly `length` bytes. Raises Thrown when they have gone since the file's size was asked for."""
+        """Exactly `length` bytes. Raises Thrown if the file has been truncated since its size was read."""
         data = self.get(position, length)
         if len(data) < length:
             raise Thrown("java.io.EOFException", None, "the file shrank while it was read")

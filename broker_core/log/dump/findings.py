@@ -1,6 +1,6 @@
-"""What a dump finds wrong while it goes on, to be printed at the end: pairs of numbers by file.
+"""The errors that a dump finds, printed at its end: pairs of numbers by file.
 
-There can be as many as batches in a file, so they leave memory when they become many.
+There can be as many as batches in a file, so they are spilled to a temporary file.
 """
 
 import struct
@@ -40,9 +40,9 @@ class Pairs:
 
 
 class FindingsByFile:
-    """The pairs of each file. Files come in the order of the hash map that keeps them in the original.
+    """The pairs of each file, in the order of the hash map that holds them in Kafka's tool.
 
-    Where the original puts a longer list in the place of a file's list each time, `puts_again`, the map may grow then.
+    With `puts_again` Kafka's tool replaces a file's list by a longer one each time, and the map may grow then.
     """
 
     def __init__(self, *, puts_again: bool) -> None:
@@ -66,7 +66,7 @@ class FindingsByFile:
 
 
 class Findings:
-    """All that is printed at the end (`DumpLogSegments.main`, `TimeIndexDumpErrors`)."""
+    """All errors printed at the end (`DumpLogSegments.main`, `TimeIndexDumpErrors`)."""
 
     def __init__(self) -> None:
         self.index_mismatches = FindingsByFile(puts_again=True)
@@ -74,14 +74,14 @@ class Findings:
         self.timestamp_mismatches = FindingsByFile(puts_again=False)
         """(timestamp in the index, timestamp in the log)"""
         self.timestamps_out_of_order = FindingsByFile(puts_again=False)
-        """(timestamp, the one before it)"""
+        """(timestamp, previous timestamp)"""
         self.offsets_not_found = FindingsByFile(puts_again=False)
-        """(offset in the index, offset that was found, -1 for none)"""
+        """(offset in the index, offset found in the log, -1 for none)"""
         self.gaps = FindingsByFile(puts_again=True)
-        """(offset, the one behind it)"""
+        """(offset, next offset)"""
 
     def lines(self) -> Iterator[str]:
-        """The lines, in the order of the original: some of its lists grow at the front."""
+        """The lines, in the order of Kafka's tool, which prepends to some of its lists."""
         for path, pairs in self.index_mismatches:
             yield f"Mismatches in :{path}"
             for offset, found in reversed(pairs):

@@ -1,4 +1,4 @@
-"""Dumps the indexes of a segment, and holds each entry against the log (`dumpIndex`, `dumpTimeIndex`)."""
+"""Dumps the indexes of a segment, and checks each entry against the log (`dumpIndex`, `dumpTimeIndex`)."""
 
 import struct
 from array import array
@@ -24,14 +24,14 @@ _BATCHES_PER_MARK = 16
 
 
 class IndexChecks(NamedTuple):
-    """Which way the tool looks at indexes."""
+    """The options for checking indexes."""
 
     sanity_only: bool
     verify_only: bool
     max_message_size: int
     findings: Findings
     first_offsets: bool = False
-    """Whether entries of a `.index` tell first offsets, as those of brokers before 2.0 do."""
+    """Whether entries of a `.index` hold first offsets, as those of brokers before 2.0 do."""
 
 
 class _Entries:
@@ -47,7 +47,7 @@ class _Entries:
         return first, second
 
     def floor(self, relative_offset: int) -> int | None:
-        """The number of an entry by `AbstractIndex.indexSlotRangeFor`, which takes the file to be sorted."""
+        """The slot of an entry as found by `AbstractIndex.indexSlotRangeFor`, which assumes that the file is sorted."""
         if not self.count:
             return None
         first_warm = max(0, self.count - 1 - _WARM_BYTES // self._entry.size)
@@ -99,7 +99,7 @@ def _offset_entries(
 ) -> Iterator[str]:
     for number in range(entries.count):
         relative_offset, position = entries[number]
-        # After a crash there may be zeros behind the entries.
+        # After a crash there may be zeros after the entries.
         if relative_offset == 0 and number > 0:
             return
         offset = int64(base_offset + relative_offset)
@@ -175,9 +175,9 @@ def _time_entries(
 
 
 class _BatchFinder:
-    """Finds batches by offset, from where the offset index says on.
+    """Finds batches by offset, starting at the position from the offset index.
 
-    Entries of a time index rise, so that scans would meet the same batches again and again. A scan leaves marks: the
+    Entries of a time index increase, so that scans would read the same batches again and again. Each scan caches the
     highest last offset before a position.
     """
 
@@ -195,7 +195,7 @@ class _BatchFinder:
         number = self._index.floor(offset - self._base_offset)
         start = 0 if number is None else self._index[number][1]
         if start != self._start:
-            # The complaint about a position is the slice's own.
+            # The slice raises the error for an invalid position.
             self._records.slice(start, INT_MAX)
             self._start, self._mark_offsets, self._mark_positions = start, array("q"), array("q")
         mark = bisect_left(self._mark_offsets, offset)

@@ -1,4 +1,4 @@
-"""Java where its habits reach the output of Kafka's dump tool: exceptions, integers that wrap, text, file names.
+"""The Java behaviour that shows in the output of Kafka's dump tool: exceptions, integer overflow, text, file names.
 
 Source: the Java 17 class library as `kafka.tools.DumpLogSegments` uses it.
 """
@@ -15,10 +15,10 @@ _NUMBER = re.compile(r"[+-]?\d+")
 
 
 class Thrown(Exception):
-    """What Kafka's tool dies of: an exception of Java, and a sentence that says what is wrong with the input.
+    """A Java exception that ends Kafka's tool, and a sentence that says what is wrong with the input.
 
     `rule` is the rule that was broken. `file` and `position` (bytes from its start) say where; the reader of a file
-    fills them in, since what lies further inside knows only bytes.
+    fills them in, because the inner parsers see only bytes.
     """
 
     def __init__(self, java_class: str, message: str | None, rule: str, causes: Sequence[str] = ()) -> None:
@@ -31,11 +31,11 @@ class Thrown(Exception):
         self.position: int | None = None
 
     def __str__(self) -> str:
-        """As `Throwable.toString` puts it."""
+        """As `Throwable.toString` formats it."""
         return self.java_class if self.message is None else f"{self.java_class}: {self.message}"
 
     def at(self, file: str, position: int | None = None) -> "Thrown":
-        """Notes where it happened, unless that is known already."""
+        """Sets the file and position, unless they are set already."""
         if self.file is None:
             self.file, self.position = file, position
         return self
@@ -64,17 +64,17 @@ _ERRORS = "org.apache.kafka.common.errors"
 
 
 def out_of_memory(rule: str) -> Thrown:
-    """What is too large to be held is refused; Kafka's tool, which gets 256 MB by default, dies of it as well."""
+    """The OutOfMemoryError for data too large to hold; Kafka's tool, with 256 MB by default, fails on it as well."""
     return Thrown("java.lang.OutOfMemoryError", "Java heap space", rule)
 
 
 def int32(number: int) -> int:
-    """The number as Java's int holds it."""
+    """The number wrapped to Java's int."""
     return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
 
 
 def int64(number: int) -> int:
-    """The number as Java's long holds it."""
+    """The number wrapped to Java's long."""
     return (number + (1 << 63) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
@@ -94,7 +94,7 @@ def decode(data: bytes) -> str:
 
 
 def decode_in_pieces(data: bytes) -> Iterable[str]:
-    """The same, in pieces, so that a large text is never there at once."""
+    """As `decode`, in pieces, so that a large text is never in memory at once."""
     return (decode(data),) if len(data) <= TEXT_PIECE_BYTES else _pieces(data)
 
 
@@ -111,18 +111,18 @@ def _pieces(data: bytes) -> Iterator[str]:
 
 
 def _without_surrogates(data: bytes) -> bytes:
-    # Java takes an encoded surrogate as one malformed part, Python as two or three.
+    # Java treats an encoded surrogate as one malformed part, Python as two or three.
     return _SURROGATE.sub(b"\xef\xbf\xbd", data) if b"\xed" in data else data
 
 
 def normal_path(path: str) -> str:
-    """A path as `java.io.File` keeps it: no doubled slashes, none at the end."""
+    """A path normalized as by `java.io.File`: no doubled slashes, none at the end."""
     path = re.sub("/+", "/", path)
     return path.rstrip("/") or path[:1]
 
 
 def split(text: str, separator: str) -> list[str]:
-    """`String.split`: without the empty parts at the end, one part if nothing separates."""
+    """`String.split`: without trailing empty parts; one part if there is no separator."""
     parts = text.split(separator)
     if len(parts) > 1:
         while parts and not parts[-1]:
@@ -143,14 +143,14 @@ MIN_HASH_TABLE_SIZE = 16
 
 
 def grown_hash_table(size: int, count: int) -> int:
-    """The slots of a Scala hash table of `size` slots when it gets its next element behind `count` others."""
+    """The slots of a Scala hash table of `size` slots after the next element is added to its `count` elements."""
     return size * 2 if count + 1 >= size * 3 // 4 else size
 
 
 def scala_hash_order(hashes: Sequence[int], table_size: int) -> list[int]:
-    """In which order a `scala.collection.mutable.HashMap` or `HashSet` gives back what was put into it.
+    """The iteration order of a `scala.collection.mutable.HashMap` or `HashSet`.
 
-    Takes the hash codes in order of insertion, returns their places in that list. A bucket is kept sorted by hash.
+    Takes the hash codes in order of insertion, returns their indexes in that list. A bucket is kept sorted by hash.
     """
     spread = [int32(code ^ (code & 0xFFFFFFFF) >> 16) for code in hashes]
     return sorted(range(len(hashes)), key=lambda place: (spread[place] & table_size - 1, spread[place]))

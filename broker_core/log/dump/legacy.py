@@ -35,12 +35,12 @@ class DumpedMessage(NamedTuple):
 
     @property
     def magic(self) -> int:
-        """As the message itself says, which its wrapper may contradict."""
+        """The magic in the message itself, which its wrapper may contradict."""
         return self.data[_MAGIC_POSITION] - (self.data[_MAGIC_POSITION] >> 7 << 8)
 
     @property
     def is_compressed(self) -> bool:
-        """Whether it wraps others. Raises Thrown for a codec that does not exist."""
+        """Whether it wraps others. Raises Thrown for an unknown codec."""
         number = self.data[_ATTRIBUTES_POSITION] & COMPRESSION_MASK
         if number > CompressionType.ZSTD:
             rule = f"codecs have the numbers 0 to 4, a message names {number}"
@@ -49,7 +49,7 @@ class DumpedMessage(NamedTuple):
 
     @property
     def timestamp(self) -> int:
-        """In ms; -1 in magic 0, which has none."""
+        """The timestamp in ms; -1 in magic 0, which has none."""
         if self.magic == 0:
             return NO_TIMESTAMP
         return self._read(_LONG, _TIMESTAMP_POSITION) if self.append_time is None else self.append_time
@@ -96,7 +96,7 @@ class DumpedMessage(NamedTuple):
         return int(field.unpack_from(self.data, _inside(position, field.size, len(self.data)))[0])
 
     def _sized(self, position: int) -> bytes | None:
-        """A field behind its length (`Utils.sizeDelimited`)."""
+        """A field prefixed by its length (`Utils.sizeDelimited`)."""
         size = self._read(_INT, position)
         if size < 0:
             return None
@@ -118,7 +118,7 @@ def _fits(size: int, capacity: int) -> None:
 
 
 def read_messages(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
-    """The messages of a set. Raises Thrown at a fault; of a compressed set all are read before any is shown."""
+    """The messages of a set. Raises Thrown at a fault; all of a compressed set are read before one is shown."""
     try:
         if batch.compression is CompressionType.NONE:
             yield _whole(batch).record()
@@ -158,7 +158,7 @@ def _unwrapped(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
 
 
 def _base_offset(batch: FileRecordBatch, last_inner_offset: int) -> int:
-    """What to add to inner offsets, which are relative in magic 1; the wrapper has the offset of the last."""
+    """The base of inner offsets, which are relative in magic 1; the wrapper has the offset of the last one."""
     if batch.magic == 0 or batch.offset == 0:
         return 0
     if batch.offset < last_inner_offset:
@@ -197,7 +197,7 @@ def _inner(batch: FileRecordBatch) -> Iterator[DumpedMessage]:
 
 
 def _value_place(batch: FileRecordBatch) -> tuple[int, int]:
-    """Where the value of a wrapper lies in the file, and its size."""
+    """The position of a wrapper's value in the file, and its size."""
     end = batch.size - LENGTH_OVERHEAD
 
     def read(position: int) -> int:

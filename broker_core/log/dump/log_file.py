@@ -1,4 +1,4 @@
-"""Dumps a `.log`: a line a batch, and with deep iteration a line a record (`DumpLogSegments.dumpLog`)."""
+"""Dumps a `.log`: a line per batch, and with deep iteration a line per record (`DumpLogSegments.dumpLog`)."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ _EPOCH_DIGITS = 10
 
 
 class LogDump:
-    """How to dump a log: what of each record is shown. `parser` is None where contents are not."""
+    """The options of a dump: which parts of each record are shown. `parser` is None if contents are not shown."""
 
     def __init__(
         self, parser: Parser | None, *, deep: bool, skip_record_metadata: bool, max_bytes: int, gaps: FindingsByFile
@@ -34,7 +34,7 @@ class LogDump:
         self._last_offset = -1
 
     def lines(self, files: Files, path: str) -> Iterator[str]:
-        """The text in pieces. Raises Thrown where the tool dies; what it has printed by then has come before."""
+        """Yields the text in pieces. Raises Thrown where the tool dies, after yielding what it has printed before."""
         name = path.rpartition("/")[2]
         yield _title(name)
         file = open_log(files, path)
@@ -61,7 +61,7 @@ class LogDump:
             raise batch.at(thrown) from None
 
     def _records(self, batch: FileRecordBatch, path: str) -> Iterator[str]:
-        # Most records are small: their lines go together.
+        # Most records are small: their lines are yielded together.
         held: list[str] = []
         try:
             for record in records_of(batch):
@@ -91,7 +91,7 @@ class LogDump:
                 text += f" sequence: {record.sequence} headerKeys: [{','.join(record.header_keys)}]"
             if record.legacy is not None:
                 is_valid, crc = record.legacy
-                # The second brace stands in the original, too.
+                # Kafka's tool prints the second brace, too.
                 text += f" isValid: {'true' if is_valid else 'false'} crc: {crc}}}"
             yield text
             prefix = " "

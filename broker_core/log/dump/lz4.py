@@ -16,7 +16,7 @@ _PREMATURE_END = "Stream ended prematurely"
 
 
 def read_lz4(source: CompressedInput, magic: int) -> Iterator[bytes]:
-    """An empty piece behind the frame's header, then its blocks. Raises StreamFault, Thrown."""
+    """Yields an empty piece after the frame's header, then its blocks. Raises StreamFault, Thrown."""
     flags, block_bytes = _read_header(source, checks=magic > 0)
     yield b""
     has_block_checksums, has_content_checksum = bool(flags & 0x10), bool(flags & 0x04)
@@ -50,7 +50,7 @@ def _take_checksum(source: CompressedInput) -> int:
 
 
 def _read_header(source: CompressedInput, checks: bool) -> tuple[int, int]:
-    """(flags, largest size of a block). In magic 0 the header's own checksum was wrong, and is not looked at."""
+    """(flags, largest size of a block). In magic 0 the header's own checksum was wrong, and is not checked."""
     if source.size < _MIN_FRAME_BYTES:
         raise io_fault(_PREMATURE_END)
     if source.take(len(MAGIC_NUMBER)) != MAGIC_NUMBER:
@@ -89,7 +89,7 @@ def _read_header(source: CompressedInput, checks: bool) -> tuple[int, int]:
 
 
 def _decompress(block: bytes, block_bytes: int) -> bytes:
-    # The library bounds what the blocks of a frame may give, so the block becomes a frame of its own.
+    # The library limits the output of a frame's blocks, so each block is decoded as a separate frame.
     descriptor = bytes((0x60, (block_bytes.bit_length() - 9) // 2 << 4))
     checksum = xxh32(descriptor) >> 8 & 0xFF
     frame = MAGIC_NUMBER + descriptor + bytes((checksum,)) + _LENGTH.pack(len(block)) + block + bytes(_LENGTH.size)

@@ -1,6 +1,6 @@
-"""Kafka's generated messages, read by their definitions and shown as JSON, as its `JsonConverter` classes do.
+"""Kafka's generated messages, parsed by their definitions and shown as JSON, as its `JsonConverter` classes do.
 
-A message whose bytes do not fit its definition is refused with the words of the generated code.
+A message whose bytes do not match its definition is rejected with the message of the generated code.
 Source: `org.apache.kafka.message.MessageDataGenerator` and `JsonConverterGenerator`; KIP-482 (tagged fields).
 """
 
@@ -28,7 +28,7 @@ _INTEGERS = {
 class Field(NamedTuple):
     """A field: `kind` is an integer, string, bytes, buffer (bytes that are not copied), uuid, Struct or [kind].
 
-    It is there in versions `since` to `until`. `tag` is set for a field that stands among the tagged ones.
+    It is present in versions `since` to `until`. `tag` is set for a tagged field.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Field(NamedTuple):
     tag: int | None = None
 
     def is_in(self, version: int) -> bool:
-        """Whether messages of this version have it; the generated code asks only where versions differ."""
+        """Whether messages of this version have it; the generated code checks only where versions differ."""
         return (not self.since or self.since <= version) and version <= self.until
 
 
 class Struct(NamedTuple):
-    """A message, or a structure inside one, of which versions above `latest` cannot be read."""
+    """A message, or a structure inside one; versions above `latest` cannot be read."""
 
     name: str
     fields: tuple[Field, ...]
@@ -56,7 +56,7 @@ Kind: TypeAlias = "str | Struct | Sequence[str | Struct]"
 
 
 class MessageError(Exception):
-    """A RuntimeException of the generated code. `message` is what Java would show, None for none."""
+    """A RuntimeException of the generated code. `message` is its Java message, or None."""
 
     def __init__(self, message: str | None) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class MessageError(Exception):
 
 
 def read_message(definition: Struct, data: bytes, version: int) -> tuple[dict[str, Json], int]:
-    """The message at the start of `data`, and how many bytes it took. Raises MessageError."""
+    """The message at the start of `data`, and its size. Raises MessageError."""
     reader = _Reader(data, version)
     return reader.struct(definition), reader.at
 
@@ -87,7 +87,7 @@ class _Reader:
             if not field.is_in(self._version):
                 continue
             if field.tag is not None:
-                # A tagged field that is not there has its default, which JSON leaves out.
+                # An absent tagged field has its default, which JSON omits.
                 tagged[field.tag] = field
             else:
                 found[field.name] = self._value(field.name, field.kind, field.nullable, is_flexible)
@@ -187,7 +187,7 @@ _SHORT_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n
 
 
 def json_text(value: Json) -> str:
-    """JSON as Jackson writes it: no spaces, and nothing escaped that need not be."""
+    """JSON as Jackson writes it: no spaces, and only the required escapes."""
     if value is None:
         return "null"
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""The records of a batch of magic 2, read as strictly as Kafka reads them, and with its complaints.
+"""The records of a batch of magic 2, read as strictly as Kafka reads them, with its error messages.
 
-Sound batches of usual size take the way of `broker_core.records`; what that refuses, and what is large, is read again
-byte by byte as `DefaultRecord` does, in bounded memory.
+Valid batches of usual size are read by `broker_core.records`; those that it rejects and large ones are read again byte
+by byte as `DefaultRecord` does, in bounded memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,18 +20,18 @@ from broker_core.records.varint import VARINT_MAX_BYTES, VARLONG_MAX_BYTES
 SMALL_BATCH_BYTES = 1024 * 1024
 """Records of up to this size are read at once."""
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""What one record may take. Kafka's tool, with its 256 MB, dies of less: it holds several copies."""
+"""The maximum size of one record. Kafka's tool, with its 256 MB, fails on less: it holds several copies."""
 _MAX_RECORD_COUNT = 64_000_000
-"""Of how many records in a compressed batch Kafka's tool can hold even an empty list."""
+"""The record count of a compressed batch up to which Kafka's tool can allocate even an empty list."""
 _HEADER_KEY_BYTES = 64
-"""What a header key takes in memory besides its text."""
+"""The memory of a header key besides its text."""
 _HELD_RECORDS_BYTES = 8 * 1024 * 1024
 
 
 class DumpedRecord(msgspec.Struct, frozen=True, gc=False):
     """A record as the tool prints it; a negative size means null. `legacy` is (is valid, crc) in a message set.
 
-    A message of a set may be too short for its fields: the faults say what is met when sizes or contents are read.
+    A message of a set may be too short for its fields: the faults are what reading sizes or contents raises.
     """
 
     offset: int
@@ -48,9 +48,9 @@ class DumpedRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_records(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
-    """The records of a batch of magic 2 or above, those before a fault included. Raises Thrown at a fault.
+    """Yields the records of a batch of magic 2 or above, those before a fault included. Raises Thrown at a fault.
 
-    Of a compressed batch Kafka reads all records before it shows any, so a fault anywhere shows none.
+    Kafka reads all records of a compressed batch before it shows any, so none is shown if there is a fault.
     """
     if batch.size < HEADER_BYTES:
         rule = f"a batch of magic {batch.magic} has at least {HEADER_BYTES} bytes, this one has {batch.size}"
@@ -77,7 +77,7 @@ def _uncompressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
 
 
 def _at_once(batch: FileRecordBatch, body: bytes) -> list[DumpedRecord] | None:
-    """The records, None unless all of them are beyond doubt."""
+    """The records, None unless all of them are valid."""
     header = batch.header
     if header.record_count < 0:
         return None
@@ -118,7 +118,7 @@ def _strictly(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
         except Underflow:
             raise invalid("Incorrect declared batch size, premature EOF reached", _ENDS_EARLY) from None
         except IllegalArgument as illegal:
-            # Not within the record's own reading, so nothing turns it into a complaint about the record.
+            # This is outside of the reading of a record, so it does not become an InvalidRecordException.
             raise Thrown("java.lang.IllegalArgumentException", str(illegal), _LONG_VARINT) from None
         record = read_record(batch, buffer, size)
         if number == count and buffer.remaining:
@@ -144,7 +144,7 @@ def _compressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
 
 
 def _small_body(batch: FileRecordBatch) -> bytes | None:
-    """The decompressed records of a batch; None when they are damaged, or more than are read at once."""
+    """The decompressed records of a batch; None if they are damaged or too large to read at once."""
     try:
         body = _open(batch).read(SMALL_BATCH_BYTES + 1)
     except (StreamFault, Thrown):
@@ -199,9 +199,9 @@ def _next_record(batch: FileRecordBatch, stream: Stream) -> DumpedRecord:
 
 
 def read_held(stream: Stream, size: int, what: str) -> bytes:
-    """The next `size` bytes, fewer at the end. Raises Thrown when there is more than is held in memory.
+    """The next `size` bytes, fewer at the end. Raises Thrown if they exceed the memory bound.
 
-    A claim of more than Kafka's tool could allocate is refused at once.
+    A size above what Kafka's tool could allocate is rejected at once.
     """
     held = b"" if size > ALLOCATABLE_BYTES else stream.read(min(size, MAX_RECORD_BYTES + 1))
     if size > ALLOCATABLE_BYTES or len(held) > MAX_RECORD_BYTES:
@@ -210,7 +210,7 @@ def read_held(stream: Stream, size: int, what: str) -> bytes:
 
 
 def _stream_varint(stream: Stream) -> int:
-    """`ByteUtils.readVarint(InputStream)`, to which the end of the stream is a byte 0xff."""
+    """`ByteUtils.readVarint(InputStream)`, which reads the end of the stream as a byte 0xff."""
     raw = 0
     for index in range(VARINT_MAX_BYTES):
         byte = (stream.read(1) or b"\xff")[0]
@@ -247,7 +247,7 @@ class IllegalArgument(Exception):
 
 
 class Buffer:
-    """A `java.nio.ByteBuffer` for reading. Its bytes are fetched when they are needed."""
+    """A `java.nio.ByteBuffer` for reading. Its bytes are read lazily."""
 
     def __init__(self, fetch: Callable[[int, int], bytes], position: int, limit: int) -> None:
         self._fetch = fetch
@@ -256,7 +256,7 @@ class Buffer:
 
     @property
     def remaining(self) -> int:
-        """Bytes up to the limit."""
+        """The number of bytes up to the limit."""
         return self.limit - self.position
 
     def byte(self) -> int:
@@ -290,7 +290,7 @@ class Buffer:
         raise IllegalArgument(_too_long("Varlong", "10th", raw & 0xFFFFFFFFFFFFFFFF))
 
     def skip(self, size: int) -> tuple[int, int] | None:
-        """Passes over a field of `size` bytes (`Utils.readBytes`); its place, None for a null.
+        """Skips a field of `size` bytes (`Utils.readBytes`); returns its position, None for a null.
 
         Raises IllegalArgument.
         """
@@ -303,7 +303,7 @@ class Buffer:
         return start, size
 
     def bytes_at(self, place: tuple[int, int] | None) -> bytes | None:
-        """The bytes of a field that was passed over."""
+        """The bytes of a field that was skipped."""
         return None if place is None else self._fetch(*place)
 
 

@@ -20,14 +20,14 @@ _HEADER_BYTES = 16
 _INT = struct.Struct(">i")
 _MAX_CHUNK_BYTES = 512 * 1024 * 1024
 _SNAPPY_IO = "org.xerial.snappy.SnappyIOException"
-# A block takes at least 3 bytes for each 64 that it gives.
+# A block has at least 3 bytes for each 64 that it decompresses to.
 _MAX_RATIO = 22
 # Kafka fills a buffer of this size before it reads from it.
 _FILL_BYTES = 2048
 
 
 def read_snappy(source: CompressedInput, magic: int) -> Iterator[bytes]:
-    """An empty piece behind the header, then what the blocks hold. Raises StreamFault, Thrown."""
+    """Yields an empty piece after the header, then the contents of the blocks. Raises StreamFault, Thrown."""
     header = source.take(_HEADER_BYTES)
     if not header:
         raise StreamFault(f"{_SNAPPY_IO}: [EMPTY_INPUT] Cannot decompress empty stream")
@@ -43,7 +43,7 @@ def read_snappy(source: CompressedInput, magic: int) -> Iterator[bytes]:
         yield whole
         return
     yield b""
-    # A fault takes with it what was read for the buffer that is being filled.
+    # A fault discards the bytes read for the buffer that is being filled.
     pending = b""
     for block in _blocks(source):
         pending += block
@@ -78,7 +78,7 @@ def _blocks(source: CompressedInput) -> Iterator[bytes]:
 
 
 def _passes_header(source: CompressedInput) -> bool:
-    """Whether another stream begins here, whose header is passed over."""
+    """Whether another stream begins here; skips its header."""
     rest = source.take(_HEADER_BYTES - _INT.size)
     if len(rest) < _HEADER_BYTES - _INT.size:
         said = "Insufficient header size in a concatenated block"
@@ -93,7 +93,7 @@ def _passes_header(source: CompressedInput) -> bool:
 
 
 def _snappy_error(code: str, message: str) -> Thrown:
-    # An Error in Java, which nothing catches on its way.
+    # An Error in Java, which is not caught.
     rule = f"the snappy data of the batch is damaged ({message})"
     return Thrown("org.xerial.snappy.SnappyError", f"[{code}] {message}", rule)
 

@@ -1,4 +1,4 @@
-"""Dumps a segment's index of aborted transactions, and snapshots of producers' state.
+"""Dumps a segment's index of aborted transactions, and producer snapshots.
 
 Source: `TransactionIndex`, `AbortedTxn`, `ProducerStateManager.readSnapshot`.
 """
@@ -67,11 +67,11 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
 
 
 class _CorruptSnapshot(Exception):
-    """What the tool says of a snapshot that it cannot read, and goes on."""
+    """The tool's message for a snapshot that it cannot read; it continues with the next file."""
 
 
 def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], None]) -> Iterator[str]:
-    """The text of a `.snapshot`. What is wrong with it goes to `complain`. Raises Thrown when it cannot be opened."""
+    """The text of a `.snapshot`. Passes errors in it to `complain`. Raises Thrown if it cannot be opened."""
     file = files.open(path)
     try:
         held(file.size, "a snapshot")
@@ -113,7 +113,7 @@ def _first_sequence(last: int, delta: int) -> int:
 
 
 def _check_snapshot(file: ReadableFile) -> int:
-    """How many producers the snapshot has. Raises _CorruptSnapshot."""
+    """The number of producers in the snapshot. Raises _CorruptSnapshot."""
     head = file.read(0, _VERSION_AND_CRC.size + _COUNT.size)
     at = 0
     for field, size in (("version", 2), ("crc", 4), ("producer_entries", 4)):
@@ -143,7 +143,7 @@ def _check_snapshot(file: ReadableFile) -> int:
 
 
 def _entry_fault(left: int) -> str:
-    """The complaint about an entry of which only `left` bytes are there."""
+    """The error message for an entry with only `left` bytes."""
     end = 0
     for field, size in _PRODUCER_FIELDS:
         end += size

@@ -1,4 +1,4 @@
-"""The records of a batch, decompressed piece by piece, with the complaints of the libraries that Kafka reads with.
+"""The records of a batch, decompressed piece by piece, with the error messages of Kafka's libraries.
 
 A damaged stream fails exactly when the damage is reached, as with Kafka's input streams.
 Source: `Compression.wrapForInput`, `GzipCompression` with `java.util.zip.GZIPInputStream`, `ZstdCompression`.
@@ -47,11 +47,11 @@ class Stream:
 def open_stream(codec: CompressionType, fetch: Fetch, size: int, magic: int) -> Stream:
     """The decompressed records of `size` compressed bytes in a batch of this magic.
 
-    Raises Thrown when not even the head of the stream can be read: Kafka opens the stream before it reads records.
+    Raises Thrown if the stream's header cannot be read: Kafka opens the stream before it reads records.
     """
     pieces = _READERS[codec](CompressedInput(fetch, size), magic)
     try:
-        # The readers yield an empty piece behind the head.
+        # The readers yield an empty piece after the header.
         next(pieces)
     except StreamFault as fault:
         raise unreadable(codec, str(fault), fault) from None
@@ -59,7 +59,7 @@ def open_stream(codec: CompressionType, fetch: Fetch, size: int, magic: int) -> 
 
 
 def unreadable(codec: CompressionType, message: str, fault: StreamFault) -> Thrown:
-    """The exception for records whose compressed data breaks off or is damaged."""
+    """The exception for records whose compressed data is incomplete or damaged."""
     rule = f"the {codec.name.lower()} data of the batch is damaged ({fault.reason})"
     return Thrown(kafka("KafkaException"), message, rule, (str(fault),))
 
@@ -101,7 +101,7 @@ def _read_gzip(source: CompressedInput, magic: int) -> Iterator[bytes]:
         try:
             _read_gzip_header(source)
         except StreamFault:
-            # What follows a member and is none itself does not count.
+            # Bytes after a member that are not a member are ignored.
             return
 
 
@@ -132,7 +132,7 @@ def _read_gzip_header(source: CompressedInput) -> None:
             raise StreamFault(f"{_ZIP_EXCEPTION}: Corrupt GZIP header")
 
 
-# Where a stream breaks off, or rubbish follows a frame, what came before is read first.
+# If a stream is incomplete or a frame is followed by invalid bytes, the bytes before are read first.
 _AFTER_SOUND_ZSTD = ("incomplete frame", "Unknown frame descriptor")
 
 

@@ -1,6 +1,6 @@
 """Checkpoint files: small text files that are replaced as a whole (`CheckpointFile` and its users).
 
-Line 1 is the format version, 0; line 2 the number of entries; then one entry a line, fields separated by a space.
+Line 1 is the format version, 0; line 2 the number of entries; then one entry per line, fields separated by a space.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ CLEANER_OFFSET_CHECKPOINT = "cleaner-offset-checkpoint"
 
 
 def create_checkpoints(disk: Disk, directory: str, *, has_cleaner: bool, has_log_starts: bool = True) -> None:
-    """Makes those of a log directory's checkpoints that are not there yet: empty, until there is something to say."""
+    """Creates the missing checkpoint files of a log directory, empty."""
     names = [RECOVERY_POINT_CHECKPOINT, REPLICATION_OFFSET_CHECKPOINT]
     if has_log_starts:
         names.append(LOG_START_OFFSET_CHECKPOINT)
@@ -38,7 +38,7 @@ class OffsetCheckpoint:
         self.path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """Partition -> offset; empty when there is no file, or nothing in it. Raises StorageFault."""
+        """Partition -> offset; empty if there is no file or it is empty. Raises StorageFault."""
         lines = _read_lines(self._disk, self.path, 3)
         return {
             TopicPartition(topic, _number(self.path, partition)): _number(self.path, offset)
@@ -46,7 +46,7 @@ class OffsetCheckpoint:
         }
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Replaces the file; the lines stand in the order of topic and partition."""
+        """Replaces the file; the lines are in the order of topic and partition."""
         _write_lines(self._disk, self.path, [(*key, offset) for key, offset in sorted(offsets.items())])
 
 
@@ -60,7 +60,7 @@ class LeaderEpochCheckpoint:
             disk.replace_file(self.path, b"")
 
     def read(self) -> list[tuple[int, int]]:
-        """(epoch, start offset) as the lines stand. Raises StorageFault."""
+        """(epoch, start offset) in the order of the lines. Raises StorageFault."""
         lines = _read_lines(self._disk, self.path, 2)
         return [(_number(self.path, epoch), _number(self.path, start_offset)) for epoch, start_offset in lines]
 
@@ -80,14 +80,14 @@ def _write_lines(disk: Disk, path: str, entries: Sequence[Iterable[str | int]]) 
 
 
 def _read_lines(disk: Disk, path: str, field_count: int) -> list[list[str]]:
-    """The fields of each entry. The rules are those of `CheckpointFile`; an empty file is one without entries."""
+    """The fields of each entry. The rules are those of `CheckpointFile`; an empty file has no entries."""
     if not disk.exists(path):
         return []
     try:
         content = disk.read_file(path).decode()
     except UnicodeDecodeError as error:
         raise StorageFault(path, text("fault.not_utf8"), error.start) from None
-    # A reader of lines in Java knows no other line ends.
+    # Java's BufferedReader accepts only these line ends.
     lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n") if content else []
     if lines and lines[0] != str(VERSION):
         raise StorageFault(path, text("fault.checkpoint_version", line=repr(lines[0]), version=VERSION))

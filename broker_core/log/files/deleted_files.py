@@ -1,6 +1,6 @@
 """Files that are deleted in two steps: renamed to `.deleted` at once, unlinked after file.delete.delay.ms.
 
-Who reads a file while its segment goes can read on (`LocalLog.deleteSegmentFiles`).
+A reader of a deleted segment can finish its read (`LocalLog.deleteSegmentFiles`).
 """
 
 from typing import NamedTuple
@@ -11,8 +11,8 @@ DELETED_SUFFIX = ".deleted"
 
 
 class DeletedFile(NamedTuple):
-    """A file that bears its `.deleted` name and waits to be unlinked. `path` is its name before; `size` in bytes;
-    `replaced` an earlier file that waited under the same new name and had to give way.
+    """A file renamed to `.deleted` and not unlinked yet. `path` is its old name, `size` is in bytes, and `replaced` is
+    an earlier file with the same new name, which the rename overwrote.
     """
 
     path: str

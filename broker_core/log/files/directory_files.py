@@ -1,4 +1,4 @@
-"""A log directory's own files beside its checkpoints: `meta.properties` and the marker of a clean stop.
+"""A log directory's files other than its checkpoints: `meta.properties` and the clean shutdown marker.
 
 Source: `MetaPropertiesEnsemble`, `CleanShutdownFileHandler`.
 """
@@ -19,7 +19,7 @@ DELETED_FOLDER_SUFFIX = "-delete"
 
 
 def deleted_folder_name(partition: str, unique: str) -> str:
-    """What the folder of `topic-partition` is called while it waits to leave the disk; long topics are cut short."""
+    """The name of the folder of `topic-partition` until it is deleted; long topic names are shortened."""
     topic, index = TopicPartition.parse(partition)
     suffix = f"-{index}.{unique}{DELETED_FOLDER_SUFFIX}"
     return topic[: MAX_FILE_NAME_LENGTH - len(suffix)] + suffix
@@ -31,7 +31,7 @@ ALL_PROPERTIES = ("broker.id", "version", "cluster.id")
 def write_meta_properties(
     disk: Disk, directory: str, broker_id: int, cluster_id: str, names: Sequence[str] = ALL_PROPERTIES
 ) -> None:
-    """Writes whose directory this is, in the form of a cluster with ZooKeeper."""
+    """Writes the owner of the directory, in the format of a cluster with ZooKeeper."""
     properties = {"broker.id": str(broker_id), "version": META_PROPERTIES_VERSION, "cluster.id": cluster_id}
     lines = ["#", *(f"{name}={properties[name]}" for name in names)]
     disk.replace_file(f"{directory}/{META_PROPERTIES}", ("\n".join(lines) + "\n").encode())
@@ -40,9 +40,9 @@ def write_meta_properties(
 def ensure_meta_properties(
     disk: Disk, directory: str, broker_id: int, cluster_id: str, names: Sequence[str] = ALL_PROPERTIES
 ) -> None:
-    """Makes sure that the directory belongs to this broker of this cluster; one that says nothing does from now on.
+    """Checks that the directory belongs to this broker of this cluster; claims one without an owner.
 
-    Raises StorageFault when it belongs to another, or its form is of another version.
+    Raises StorageFault if it belongs to another, or its format has another version.
     """
     path = f"{directory}/{META_PROPERTIES}"
     properties = parse_properties(disk.read_file(path)) if disk.exists(path) else {}
@@ -64,19 +64,19 @@ def ensure_meta_properties(
 
 
 def parse_properties(content: bytes) -> dict[str, str]:
-    """The keys and values of a Java properties file, comments left out."""
+    """The keys and values of a Java properties file, without comments."""
     lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines()]
     pairs = [line.partition("=") for line in lines if line and not line.startswith(("#", "!"))]
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def mark_clean_shutdown(disk: Disk, directory: str, content: bytes) -> None:
-    """The last act of an orderly stop, after all logs are closed and all checkpoints written."""
+    """Writes the clean shutdown marker, after all logs are closed and all checkpoints written."""
     disk.replace_file(f"{directory}/{CLEAN_SHUTDOWN_FILE}", content)
 
 
 def take_clean_shutdown(disk: Disk, directory: str) -> bool:
-    """Whether the last stop was orderly. The marker goes: it does not outlive the start."""
+    """Whether the last shutdown was clean. Removes the marker: it is valid for one start only."""
     path = f"{directory}/{CLEAN_SHUTDOWN_FILE}"
     if not disk.exists(path):
         return False

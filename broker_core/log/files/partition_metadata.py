@@ -1,6 +1,6 @@
-"""The file that ties a log directory to a topic id, `partition.metadata` (`PartitionMetadataFile`; KIP-516).
+"""The file with the topic id of a log directory, `partition.metadata` (`PartitionMetadataFile`; KIP-516).
 
-Two lines, "version: 0" and "topic_id: " with 22 characters of URL-safe base64, no line end behind the second.
+Two lines, "version: 0" and "topic_id: " with 22 characters of URL-safe base64, no line end after the second.
 """
 
 import re
@@ -19,8 +19,7 @@ _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 def read_topic_id(disk: Disk, directory: str) -> str | None:
     """The topic id of a log directory, None without the file. Raises StorageFault for a malformed one.
 
-    As with Kafka, the names before the colons do not matter, nor do further lines, and a later version is read as this
-    one.
+    As in Kafka, the names before the colons and further lines are ignored, and a later version is read as this one.
     """
     path = f"{directory}/{PARTITION_METADATA}"
     if not disk.exists(path):

@@ -1,4 +1,4 @@
-"""What is said of a file that cannot be used."""
+"""The exception for a file that cannot be used."""
 
 from broker_core.errors import Errors, KafkaException
 from broker_core.texts import Text, text
@@ -11,8 +11,8 @@ MAX_FILE_NAME_LENGTH = 255
 class StorageFault(KafkaException):
     """A file of a log directory breaks a rule, so that the directory cannot be used as it is: KAFKA_STORAGE_ERROR.
 
-    `is_io_error` tells how Kafka takes it: as an IOException, after which the directory is offline, or as an exception
-    that nothing expects, which ends the start of the broker.
+    `is_io_error`: Kafka throws an IOException, which takes the directory offline; otherwise an unexpected exception,
+    which aborts the broker's startup.
     """
 
     def __init__(self, path: str, rule: Text | str, position: int = 0, *, is_io_error: bool = True) -> None:
@@ -34,7 +34,7 @@ class StorageFault(KafkaException):
 
 
 def offset_of(path: str) -> int:
-    """The offset that a file of a log is named after. Raises StorageFault for a name that is none."""
+    """The offset in the name of a log's file. Raises StorageFault for a name that is not an offset."""
     stem = path.rpartition("/")[2].partition(".")[0]
     if not (stem.isascii() and stem.isdigit()) or len(stem) > MAX_FILE_NAME_LENGTH or int(stem) > _MAX_OFFSET:
         raise StorageFault(path, text("fault.file_name", stem=repr(stem)), is_io_error=False)

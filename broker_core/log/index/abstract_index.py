@@ -1,8 +1,8 @@
-"""What the two sparse indexes of a segment have in common (`AbstractIndex`).
+"""The base of the two sparse indexes of a segment (`AbstractIndex`).
 
-An entry has an offset, relative to the segment's base, and something that the subclass says. Both columns rise. The
-file of an active segment has its full length from its first use on, with zeros behind the entries; it is cut to its
-entries when the segment is rolled or the log is closed.
+An entry has an offset, relative to the segment's base, and a column that the subclass defines. Both columns increase.
+The file of an active segment has its full length from its first use on, with zeros after the entries; it is trimmed to
+its entries when the segment is rolled or the log is closed.
 """
 
 from array import array
@@ -26,34 +26,36 @@ class AbstractIndex:
         self.file = LazyFile(disk, path, self.max_entries * self.entry_bytes)
         self.relative_offsets = array("i")
         self.flushed_entries = 0
-        """How many of them a power loss would leave."""
+        """The number of entries that survive a power loss."""
         self.rest_bytes = 0
-        """What stands behind the last entry in a file that was found so, until something is written to it."""
+        """The bytes after the last entry in an existing file, until the file is written to."""
 
     def _keep(self, kept: int) -> None:
-        """Drops the entries behind the first `kept` ones from memory. A subclass drops those of its column, too."""
+        """Drops the entries after the first `kept` ones from memory. A subclass drops those of its column, too."""
         del self.relative_offsets[kept:]
         self.flushed_entries = min(self.flushed_entries, kept)
         self.rest_bytes = 0
 
     def load(self) -> None:
-        """Reads the entries of a file that was trimmed; a part of an entry at its end is left out."""
+        """Reads the entries of a trimmed file; an incomplete entry at its end is ignored."""
         file = self.file.open()
         self._decode(file.read(0, file.size // self.entry_bytes * self.entry_bytes))
         self.flushed_entries = min(self.entries, file.synced_size // self.entry_bytes)
         self.rest_bytes = file.size % self.entry_bytes
 
     def _decode(self, data: bytes) -> None:
-        """Fills both columns from whole entries."""
+        """Fills both columns from complete entries."""
         raise NotImplementedError
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.relative_offsets)
 
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
-        """Drops the entries at or above `offset`. Their bytes go to the archive; in the file they are written over."""
+        """Drops the entries at or above `offset`. Their bytes are kept in the archive; in the file they are
+        overwritten.
+        """
         kept = bisect_left(self.relative_offsets, offset - self.base_offset)
         dropped = self.entries - kept
         if not dropped:
@@ -64,11 +66,11 @@ class AbstractIndex:
         return (CutFact(self.file.path, position, size, digest),)
 
     def use(self) -> None:
-        """Makes the file if there is none."""
+        """Creates the file if there is none."""
         self.file.use()
 
     def clear(self) -> None:
-        """Drops all entries, also where they make no sense."""
+        """Drops all entries, corrupt ones included."""
         self._keep(0)
 
     def allocate(self) -> None:
@@ -77,10 +79,10 @@ class AbstractIndex:
         self.rest_bytes = 0
 
     def flush(self) -> None:
-        """Makes all entries survive a power loss."""
+        """Fsyncs all entries."""
         self.file.use().fsync()
         self.flushed_entries = self.entries
 
     def trim(self) -> None:
-        """Cuts the file to its entries; one that nobody wrote to stays as it was found."""
+        """Trims the file to its entries; one that was not written to is not changed."""
         self.file.use().release(self.entries * self.entry_bytes + self.rest_bytes)

@@ -1,4 +1,4 @@
-"""Whether the indexes of a segment have room for what an append would add to them."""
+"""Checks that the indexes of a segment have capacity for the entries of an append."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -21,19 +21,19 @@ def ensure_capacity(
     counters: tuple[int, int, int],
     batches: Sequence[_Batch],
 ) -> None:
-    """Goes through an append of `batches` as `LogSegment.append` does, before anything is written.
+    """Checks an append of `batches` as `LogSegment.append` indexes it, before anything is written.
 
     A segment rolls when an index is full before an append, and the append may bring several batches: those that a
-    follower fetches, those that the cleaner keeps. Where an index fills up on the way, Kafka fails with this error when
-    it has the batches in the file already; here nothing is written. `counters`: the segment's largest timestamp, the
-    bytes since its last index entry, index.interval.bytes. Raises UNKNOWN_SERVER_ERROR.
+    follower fetches, those that the cleaner keeps. If an index fills up in between, Kafka fails with this error after
+    writing the batches to the file; here nothing is written. `counters`: the segment's largest timestamp, the bytes
+    since its last index entry, index.interval.bytes. Raises UNKNOWN_SERVER_ERROR.
     """
     newest, unindexed_bytes, interval_bytes = counters
     offset_room = offset_index.max_entries - offset_index.entries
     time_room = len(batches)
     last_timestamp = time_index.last_entry[0]
     if isinstance(time_index, TimeIndex):
-        # A slot is kept for the final entry.
+        # One slot is reserved for the final entry.
         time_room = time_index.max_entries - 1 - time_index.entries
     if min(offset_room, time_room) >= len(batches):
         return

@@ -1,8 +1,8 @@
-"""The file of an index, which comes to be when the index is first used (`LazyIndex`, KAFKA-7283).
+"""The file of an index, which is created when the index is first used (`LazyIndex`, KAFKA-7283).
 
-A log may have thousands of segments whose indexes nobody asks. A segment that was begun without an append, because
-retention took all others or a follower starts over, has no index files: the first append makes both, a flush does, a
-look for old timestamps makes the `.timeindex`.
+A log may have thousands of segments whose indexes are never used. A segment that was created without an append, because
+retention deleted all others or a follower starts over, has no index files: the first append or flush creates both, a
+retention check creates the `.timeindex`.
 """
 
 from broker_core.errors import Errors, KafkaException
@@ -11,7 +11,7 @@ from broker_core.sim.disk import Disk, File
 
 
 class LazyFile:
-    """A file of a fixed length while it is in use; with zeros behind what was written."""
+    """A file of a fixed length while it is in use, with zeros after the written bytes."""
 
     __slots__ = ("_disk", "_file", "_length", "_path")
 
@@ -23,7 +23,7 @@ class LazyFile:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file yet."""
+        """Whether the file exists."""
         return self._file is not None
 
     @property
@@ -32,7 +32,7 @@ class LazyFile:
         return self._path if self._file is None else self._file.path
 
     def relative(self, offset: int, base_offset: int) -> int:
-        """An offset as an entry holds it. Raises KafkaException for one that none can hold (`relativeOffset`)."""
+        """The offset relative to the base. Raises KafkaException if it does not fit an entry (`relativeOffset`)."""
         relative = offset - base_offset
         if not 0 <= relative <= INT_MAX:
             raise KafkaException(
@@ -42,7 +42,7 @@ class LazyFile:
         return relative
 
     def use(self) -> File:
-        """The file, which is made with its full length if there is none."""
+        """The file, created with its full length if there is none."""
         file = self._file
         if file is None:
             self.allocate()
@@ -50,17 +50,17 @@ class LazyFile:
         return file
 
     def open(self) -> File:
-        """The file as it is; an empty one if there is none."""
+        """The file without a change of its length; an empty one if there is none."""
         if self._file is None:
             self._file = self._disk.open(self._path)
         return self._file
 
     def allocate(self) -> None:
-        """Gives the file its full length."""
+        """Extends the file to its full length."""
         self.open().allocate(self._length)
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Renames the file, or what it will be called."""
+        """Renames the file, or changes its future name."""
         renamed = self.path.removesuffix(old) + new
         if self._file is not None:
             self._disk.rename(self._file.path, renamed)

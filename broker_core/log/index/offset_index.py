@@ -50,9 +50,9 @@ class OffsetIndex(AbstractIndex):
         return self.base_offset + self.relative_offsets[-1] if self.relative_offsets else self.base_offset
 
     def append(self, offset: int, position: int) -> bool:
-        """Adds an entry; says whether there was room.
+        """Adds an entry; returns False if the index is full.
 
-        Raises UNKNOWN_SERVER_ERROR for an offset that is not above the last entry's, as where the index is damaged.
+        Raises UNKNOWN_SERVER_ERROR for an offset that is not above the last entry's, as in a damaged index.
         """
         count = len(self.positions)
         if count >= self.max_entries:
@@ -72,12 +72,12 @@ class OffsetIndex(AbstractIndex):
 
     def lookup(self, offset: int) -> int:
         """The position of the entry with the greatest offset at or below `offset`; 0 without one."""
-        # An index that was asked is cut to whole entries when it is closed.
+        # An index that was read is trimmed to complete entries when it is closed.
         self.rest_bytes = 0
         slot = bisect_right(self.relative_offsets, offset - self.base_offset)
         return self.positions[slot - 1] if slot else 0
 
     def offset_from(self, position: int) -> int | None:
-        """The offset of the first entry whose batch begins at or behind `position` (`fetchUpperBoundOffset`)."""
+        """The offset of the first entry whose batch begins at or after `position` (`fetchUpperBoundOffset`)."""
         slot = bisect_left(self.positions, position)
         return self.base_offset + self.relative_offsets[slot] if slot < len(self.positions) else None

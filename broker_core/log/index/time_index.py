@@ -1,7 +1,7 @@
 """The sparse index from timestamps to offsets, `.timeindex` (`TimeIndex`).
 
 An entry of 12 bytes says: no record of this segment up to this offset (relative to the segment's base) has a timestamp
-above this one (ms). One slot stays free for the entry that is written when the segment is rolled.
+above this one (ms). One slot is reserved for the entry that is written when the segment is rolled.
 """
 
 import struct
@@ -35,7 +35,8 @@ class TimeIndex(AbstractIndex):
 
     def _decode(self, data: bytes) -> None:
         words = array("i", data)
-        # An entry is three words, two of them a timestamp. Columns are cut out whole: this is what opening a log costs.
+        # An entry is three words, two of them a timestamp. Columns are sliced as arrays, because this dominates opening
+        # a log.
         halves = array("i", bytes(len(words) // 3 * 8))
         halves[0::2], halves[1::2] = words[0::3], words[1::3]
         self.timestamps = array("q", halves.tobytes())
@@ -57,9 +58,9 @@ class TimeIndex(AbstractIndex):
         return self.timestamps[-1], self.base_offset + self.relative_offsets[-1]
 
     def maybe_append(self, timestamp: int, offset: int, is_final: bool = False) -> bool:
-        """Adds an entry if its timestamp is above the last one's; says whether it did. The final entry always fits.
+        """Adds an entry if its timestamp is above the last one's; returns whether it did. The final entry always fits.
 
-        Raises UNKNOWN_SERVER_ERROR for an offset below the last entry's, as where the index is damaged.
+        Raises UNKNOWN_SERVER_ERROR for an offset below the last entry's, as in a damaged index.
         """
         count = len(self.timestamps)
         if count and offset - self.base_offset < self.relative_offsets[-1]:
@@ -87,7 +88,7 @@ class TimeIndex(AbstractIndex):
 
 
 class NoTimeIndex:
-    """What segments have in place of a time index under brokers that knew none: it never has an entry, and no file."""
+    """The time index of segments before 0.10.1: it has neither entries nor a file."""
 
     entries = 0
     flushed_entries = 0
@@ -97,18 +98,18 @@ class NoTimeIndex:
         self.last_entry = (NO_TIMESTAMP, base_offset)
 
     def maybe_append(self, timestamp: int, offset: int, is_final: bool = False) -> bool:
-        """Nothing is noted."""
+        """Does nothing."""
         return False
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """The search begins at the segment's start."""
+        """Returns the segment's start, where the search begins."""
         return self.last_entry
 
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
-        """Nothing goes."""
+        """Does nothing."""
         return ()
 
     def load(self) -> None:
-        """There is nothing to read."""
+        """Does nothing."""
 
     clear = allocate = flush = trim = use = load

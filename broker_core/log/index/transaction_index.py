@@ -1,8 +1,8 @@
 """The index of a segment's aborted transactions, `.txnindex` (`TransactionIndex`, `AbortedTxn`; KIP-98).
 
 An entry of 34 bytes says which producer's records, from which offset to that of the ABORT marker, a reader with
-isolation.level=read_committed has to skip, and the last stable offset at the time of the abort. It lies in the segment
-that holds the marker. The file comes to be with the first abort: most segments have none.
+isolation.level=read_committed has to skip, and the last stable offset at the time of the abort. It is in the segment
+that holds the marker. The file is created with the first abort: most segments have none.
 """
 
 import struct
@@ -30,12 +30,12 @@ class AbortedTransaction(NamedTuple):
     last_stable_offset: int
 
     def encode(self) -> bytes:
-        """The entry as the file holds it."""
+        """The encoded entry."""
         return _ENTRY.pack(VERSION, *self)
 
 
 class CorruptTransactionIndex(Exception):
-    """The file does not belong to its segment, so that it has to be made anew; says at which byte and why."""
+    """The file does not match its segment and has to be rebuilt; holds the byte position and the reason."""
 
     def __init__(self, position: int, rule: Text) -> None:
         super().__init__(rule)
@@ -64,7 +64,7 @@ class TransactionIndex:
         self.transactions = []
         if self.file is None:
             return
-        # A part of an entry at the end of a damaged file is not read, but stays where it is.
+        # An incomplete entry at the end of a damaged file is not read, but kept.
         data = self.file.read(0, self.file.size // ENTRY_BYTES * ENTRY_BYTES)
         for number, (version, *fields) in enumerate(_READ_ENTRY.iter_unpack(data)):
             if version > VERSION:
@@ -86,7 +86,7 @@ class TransactionIndex:
         self.transactions.append(transaction)
 
     def truncate_to(self, offset: int) -> tuple[CutFact, ...]:
-        """Drops the transactions whose marker lies at or above `offset`; returns what was cut."""
+        """Drops the transactions whose marker is at or above `offset`; returns the removed bytes."""
         kept = next((slot for slot, aborted in enumerate(self.transactions) if aborted.last_offset >= offset), None)
         if self.file is None or kept is None:
             return ()
@@ -103,7 +103,7 @@ class TransactionIndex:
         self.path = renamed
 
     def clear(self) -> None:
-        """Drops everything, rubbish too; it is about to be made anew."""
+        """Deletes all entries, corrupt ones included, before the index is rebuilt."""
         self.transactions = []
         if self.file is not None:
             self.file.release(0)

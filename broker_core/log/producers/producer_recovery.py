@@ -1,4 +1,4 @@
-"""How the state of a log's producers follows from its batches: one by one, or anew from the newest snapshot."""
+"""Updates a log's producer state from its batches: one by one, or rebuilt from the newest snapshot."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from broker_core.texts import text
 def update_producers(
     producers: ProducerStateManager, header: BatchHeader, data: bytes, position: int = 0
 ) -> CompletedTransaction | None:
-    """Notes a batch of the log, which lies in `data` at `position`, in the state of its producer if it has one.
+    """Adds the batch at `position` of `data` to the state of its producer, if it has one.
 
     Returns the transaction that the batch ends; `complete` has to be called with it.
     """
@@ -35,9 +35,9 @@ def update_producers(
 def producer_fact(
     header: BatchHeader, data: bytes, position: int, completed: CompletedTransaction | None
 ) -> ProducerFact | None:
-    """What a batch at `position` of `data` says of its producer; `completed` is the transaction that it ends.
+    """The producer fact of the batch at `position` of `data`; `completed` is the transaction that it ends.
 
-    A control batch without a marker says nothing.
+    None for a control batch without a marker.
     """
     marker = read_marker(data, header, position) if header.is_control else None
     if header.is_control and marker is None:
@@ -57,7 +57,7 @@ def producer_fact(
 
 @contextmanager
 def marker_faults(segment: LogSegment, offset: int) -> Iterator[None]:
-    """Turns what is wrong with the marker at `offset` into a StorageFault."""
+    """Converts errors in the marker at `offset` to a StorageFault."""
     try:
         yield
     except ValueError as error:
@@ -102,13 +102,13 @@ def rebuild_producer_state(
     *,
     clean_shutdown: bool,
 ) -> tuple[CutFact, ...]:
-    """Makes `producers` what the log says up to `end_offset`; returns the snapshots that went (`rebuildProducerState`).
+    """Rebuilds `producers` from the log up to `end_offset`; returns the deleted snapshots (`rebuildProducerState`).
 
     Snapshots are taken at the last two segments and at the end, so that the next truncation need not read all again.
     """
     last_bases = [segment.base_offset for segment in segments[-2:]]
     if clean_shutdown and producers.latest_snapshot_offset is None:
-        # A clean stop without any snapshot: there were no producers.
+        # After a clean shutdown without any snapshot there were no producers.
         for offset in (*last_bases, end_offset):
             producers.map_end_offset = offset
             producers.take_snapshot()
@@ -117,7 +117,7 @@ def rebuild_producer_state(
     cuts = producers.truncate_and_reload(log_start_offset, end_offset, now_ms)
     if end_offset > producers.map_end_offset and not was_complete_and_empty:
         from_offset = producers.map_end_offset
-        # There are none when the index of the oldest segment has to be made anew before anything is loaded.
+        # There are none if the index of the oldest segment has to be rebuilt before anything is loaded.
         for segment, following in zip(segments, [*segments[1:], None], strict=False):
             if segment.base_offset >= end_offset or (following and following.base_offset <= from_offset):
                 continue
@@ -133,7 +133,7 @@ def rebuild_producer_state(
 
 
 def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: int, end_position: int | None) -> None:
-    """Notes the batches of a segment, all without an `end_position`; transactions end when all of them are noted
+    """Adds the batches of a segment, all without an `end_position`; completes transactions after all are added
     (`loadProducersFromRecords`).
     """
     position = segment.find(from_offset)

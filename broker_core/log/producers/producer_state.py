@@ -1,8 +1,8 @@
-"""What a partition remembers of its idempotent and transactional producers (`ProducerStateManager`; KIP-98, KIP-360).
+"""The state of a partition's idempotent and transactional producers (`ProducerStateManager`; KIP-98, KIP-360).
 
-Per producer id: the epoch, the last five batches (a repeated one is a duplicate), the open transaction. The state
-follows from the log; snapshots of it (`OFFSET.snapshot`, valid up to that offset, exclusively) spare reading all of the
-log again after a restart.
+Per producer id: the epoch, the last five batches (a repeated one is a duplicate), the open transaction. The state is
+derived from the log; snapshots of it (`OFFSET.snapshot`, valid up to that offset, exclusive) avoid reading all of the
+log after a restart.
 """
 
 import struct
@@ -79,11 +79,11 @@ class ProducerStateEntry:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record, -1 when no batch is remembered."""
+        """The sequence number of the last record, -1 if there are no batches."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
-        """The remembered batch that `header` repeats."""
+        """The cached batch that `header` duplicates."""
         if header.producer_epoch != self.producer_epoch:
             return None
         first, last = header.base_sequence, header.last_sequence
@@ -93,15 +93,15 @@ class ProducerStateEntry:
         return None
 
     def set_epoch(self, epoch: int) -> None:
-        """Takes a new epoch; the batches of the old one can no longer be repeated."""
+        """Sets a new epoch; batches of the old one are no longer recognised as duplicates."""
         if epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = epoch
 
 
 class VerificationStateEntry(NamedTuple):
-    """A producer's transaction that the coordinator is asked about (`VerificationStateEntry`, KIP-890): while its
-    number, the guard, is known here, the answer holds.
+    """A producer's transaction that is being verified with the coordinator (`VerificationStateEntry`, KIP-890); its
+    number is the verification guard, valid while this entry exists.
     """
 
     guard: int
@@ -122,10 +122,10 @@ class ProducerStateManager:
         unknown_sequences: UnknownSequences = "taken",
     ) -> None:
         self.map_end_offset = 0
-        """The state covers the log up to here, exclusively."""
+        """The state covers the log up to this offset, exclusive."""
         self.transactions = UnstableTransactions()
         self.unreadable_snapshots: dict[str, Text] = {}
-        """Path of each snapshot that was deleted because it could not be read, and why."""
+        """Path of each snapshot that was deleted because it could not be read, and the reason."""
         self._disk = disk
         self._directory = directory
         self._expiration_ms = expiration_ms
@@ -133,7 +133,7 @@ class ProducerStateManager:
         self._unknown_sequences = unknown_sequences
         self._last_snapshot_offset = 0
         self._producers: dict[int, ProducerStateEntry] = {}
-        # Java's HashMap never shrinks its table, and the table's size orders a snapshot.
+        # Java's HashMap never shrinks its table, and a snapshot's order depends on the table's size.
         self._hash_table_size = _MIN_HASH_TABLE_SIZE
         self._snapshot_offsets = self._list_snapshots()
         self._verifications: dict[int, VerificationStateEntry] = {}
@@ -146,17 +146,17 @@ class ProducerStateManager:
 
     @property
     def count(self) -> int:
-        """How many producers are known."""
+        """The number of producers."""
         return len(self._producers)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no producer is known, and no transaction waits for its marker to be replicated."""
+        """Whether there are no producers and no transactions whose marker is not replicated yet."""
         return not self._producers and self.transactions.is_empty
 
     @property
     def snapshot_offsets(self) -> tuple[int, ...]:
-        """The offsets of the snapshot files, rising."""
+        """The offsets of the snapshot files, in increasing order."""
         return tuple(self._snapshot_offsets)
 
     @property
@@ -165,16 +165,16 @@ class ProducerStateManager:
         return self._snapshot_offsets[-1] if self._snapshot_offsets else None
 
     def entry(self, producer_id: int) -> ProducerStateEntry | None:
-        """What is known of a producer."""
+        """The state of a producer."""
         return self._producers.get(producer_id)
 
     def validate(self, header: BatchHeader, is_client: bool = True) -> BatchMetadata | None:
-        """Checks a batch of data; returns the batch that it repeats, if it does (`ProducerAppendInfo`).
+        """Validates a data batch; returns the batch that it duplicates, if any (`ProducerAppendInfo`).
 
         The broker's own coordinators (`is_client` false) write without sequence numbers. Raises INVALID_PRODUCER_EPOCH,
         OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID or INVALID_TXN_STATE.
         """
-        # of a producer that is not known, the epoch is unknown, too: -1
+        # the epoch of an unknown producer is -1
         entry = self._producers.get(header.producer_id) or ProducerStateEntry(header.producer_id)
         if is_client:
             duplicate = entry.find_duplicate(header)
@@ -195,7 +195,7 @@ class ProducerStateManager:
         """Checks a coordinator's marker. Raises INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED."""
         if not header.has_producer_id:
             return
-        # of a producer that is not known, the epochs are unknown, too: -1
+        # the epochs of an unknown producer are -1
         entry = self._producers.get(header.producer_id) or ProducerStateEntry(header.producer_id)
         self._check_epoch(entry, header.producer_epoch)
         if coordinator_epoch < entry.coordinator_epoch:
@@ -205,7 +205,7 @@ class ProducerStateManager:
             )
 
     def start_verification(self, producer_id: int, producer_epoch: int, sequence: int) -> int | None:
-        """The guard of a transaction that begins here, once the coordinator knows of it; None for one that has begun
+        """The verification guard for a transaction that begins with this append; None for an open one
         (`maybeStartTransactionVerification`).
         """
         entry = self._producers.get(producer_id)
@@ -221,14 +221,14 @@ class ProducerStateManager:
         return known.guard
 
     def holds_guard(self, producer_id: int, guard: int) -> bool:
-        """Whether nothing has happened to the producer since its verification began."""
+        """Whether the guard is still valid: the producer has not changed since its verification began."""
         known = self._verifications.get(producer_id)
         entry = self._producers.get(producer_id)
         has_begun = entry is not None and entry.current_transaction_first_offset is not None
         return has_begun or (known is not None and known.guard == guard)
 
     def append_data(self, header: BatchHeader) -> None:
-        """Notes a batch that was written; offsets are those of the log."""
+        """Adds a batch that was written; offsets are those of the log."""
         entry = self._entry_for(header.producer_id)
         entry.set_epoch(header.producer_epoch)
         entry.batches.append(
@@ -243,10 +243,10 @@ class ProducerStateManager:
     def append_marker(
         self, header: BatchHeader, control_type: ControlRecordType, coordinator_epoch: int
     ) -> CompletedTransaction | None:
-        """Notes a marker that was written; returns the transaction that it ends, None when it held no batch.
+        """Adds a marker that was written; returns the transaction that it ends, None if that had no batch.
 
-        The transaction stays open in `transactions` until it is completed there: its entry in the transaction index
-        comes first.
+        The transaction stays open in `transactions` until it is completed there, after its entry is added to the
+        transaction index.
         """
         entry = self._entry_for(header.producer_id)
         first_offset = entry.current_transaction_first_offset
@@ -261,7 +261,7 @@ class ProducerStateManager:
         return CompletedTransaction(header.producer_id, first_offset, header.base_offset, is_aborted)
 
     def remove_expired(self, now_ms: int) -> tuple[int, ...]:
-        """Forgets producers that have not written for producer.id.expiration.ms; returns their ids."""
+        """Removes producers that have not written for producer.id.expiration.ms; returns their ids."""
         expired = tuple(id for id, entry in self._producers.items() if self._is_expired(entry, now_ms))
         for producer_id in expired:
             del self._producers[producer_id]
@@ -280,7 +280,7 @@ class ProducerStateManager:
         return path
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> tuple[CutFact, ...]:
-        """Goes back to the newest snapshot within the log's bounds; deletes the snapshots outside of them."""
+        """Reloads the newest snapshot within the log's bounds; deletes the snapshots outside of them."""
         outside = [offset for offset in self._snapshot_offsets if not log_start_offset < offset <= log_end_offset]
         cuts = self._delete_snapshots(outside)
         if log_end_offset != self.map_end_offset:
@@ -292,14 +292,14 @@ class ProducerStateManager:
         return cuts
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """What lies below the log's start is no longer waited for (`onLogStartOffsetIncremented`)."""
+        """Drops transactions below the log start offset (`onLogStartOffsetIncremented`)."""
         self.transactions.replicated_up_to(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         latest = self.latest_snapshot_offset
         self._last_snapshot_offset = log_start_offset if latest is None else latest
 
     def truncate_fully_and_start_at(self, offset: int) -> tuple[CutFact, ...]:
-        """Forgets everything; the log starts anew at `offset`."""
+        """Drops all state; the log is empty and starts at `offset`."""
         self._producers.clear()
         self.transactions.clear()
         cuts = self._delete_snapshots(self._snapshot_offsets)
@@ -308,7 +308,7 @@ class ProducerStateManager:
         return cuts
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> tuple[CutFact, ...]:
-        """At load: deletes snapshots that belong to no segment, except one above all segments, from a clean stop."""
+        """At load: deletes snapshots without a segment, except one above all segments, from a clean shutdown."""
         self._snapshot_offsets = self._list_snapshots()
         strays = [offset for offset in self._snapshot_offsets if offset not in segment_base_offsets]
         if strays and strays[-1] > max(segment_base_offsets, default=-1):
@@ -333,7 +333,7 @@ class ProducerStateManager:
             try:
                 entries = decode_snapshot(self._disk.read_file(self._path(offset)))
             except ValueError as error:
-                # Damaged: an older one will do, the log is read from there.
+                # A damaged snapshot is skipped: the log is read from an older one.
                 self.unreadable_snapshots[self._path(offset)] = error.args[0]
                 cuts += self._delete_snapshots([offset])
                 continue
@@ -353,10 +353,10 @@ class ProducerStateManager:
         return tuple(cut for cut in cuts if cut is not None)
 
     def noted_together(self, count_before: int, producer_ids: Collection[int]) -> None:
-        """Says that the batches of these producers were noted as one: all of a segment, or of an append.
+        """Orders producers whose batches were added together: all of a segment, or of an append.
 
-        Kafka gathers them in a map of Scala's and takes over the new producers in the order of that map, which shows
-        where two share a place in a snapshot's. `count_before`: how many producers there were until then.
+        Kafka collects them in a Scala map and adds the new producers in the order of that map, which shows if two share
+        a slot of a snapshot's map. `count_before`: the number of producers before.
         """
         new = list(self._producers)[count_before:]
         if len(new) < 2:
@@ -390,7 +390,7 @@ class ProducerStateManager:
         return f"{self._directory}/{offset:020d}{SNAPSHOT_SUFFIX}"
 
     def _check_lowest(self, header: BatchHeader) -> None:
-        """A batch overtook an earlier one of its transaction while that was being verified."""
+        """Raises if a batch arrived before an earlier one of its transaction that was being verified."""
         known = self._verifications.get(header.producer_id)
         if known is not None and header.base_sequence > known.lowest_sequence:
             raise KafkaException(
@@ -427,14 +427,14 @@ class ProducerStateManager:
             )
 
     def _is_unknown(self, entry: ProducerStateEntry, epoch: int) -> bool:
-        """Whether a leader of before KIP-360 does not know the producer, and says so."""
+        """Whether a leader before KIP-360 rejects the batch because the producer is unknown."""
         if epoch != entry.producer_epoch:
             return self._unknown_sequences != "taken" and entry.producer_epoch == NO_PRODUCER_EPOCH
         return self._unknown_sequences == "unknown producer" and entry.last_sequence == NO_SEQUENCE
 
 
 def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
-    """The bytes of a snapshot file; of each producer only the newest batch is kept."""
+    """The bytes of a snapshot file; only the newest batch of each producer is stored."""
     body = bytearray(_COUNT.pack(len(entries)))
     for entry in entries:
         last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, -1, 0, NO_TIMESTAMP)
@@ -453,7 +453,7 @@ def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
-    """The producers of a snapshot file, in its order. Raises ValueError when version, CRC or length are wrong."""
+    """The producers of a snapshot file, in its order. Raises ValueError if version, CRC or length are wrong."""
     smallest = _PREFIX.size + _COUNT.size
     if len(data) < smallest:
         raise ValueError(text("fault.snapshot_too_short", size=len(data), min=smallest))
@@ -482,13 +482,13 @@ def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
 
 
 def _java_hash(number: int) -> int:
-    """Where a Java HashMap puts a Long: `Long.hashCode`, then the map's own spreading of the high bits."""
+    """The hash of a Long in a Java HashMap: `Long.hashCode`, then the map's spreading of the high bits."""
     code = (number ^ number >> 32) & 0xFFFFFFFF
     return code ^ code >> 16
 
 
 def _scala_place(number: int, size: int) -> tuple[int, int]:
-    """Where a mutable.HashMap of Scala puts a Long: the slot, and the hash that orders what is in one slot."""
+    """The slot of a Long in a Scala mutable.HashMap, and the hash that orders the entries of one slot."""
     code = number if number < 1 << 31 else (number ^ number >> 32) & 0xFFFFFFFF
     code ^= code >> 16
     return code & (size - 1), code - (1 << 32) if code >> 31 else code

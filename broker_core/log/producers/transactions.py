@@ -1,7 +1,7 @@
 """The transactions of a log that hold back the last stable offset (`ProducerStateManager`; KIP-98).
 
-A transaction is open from its first batch to its marker. After that it still counts as unstable until the marker is
-replicated, that is, until the high watermark has passed it.
+A transaction is open from its first batch to its marker. Then it is unstable until the marker is replicated, that is,
+until the high watermark has passed it.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from broker_core.texts import text
 
 
 class CompletedTransaction(NamedTuple):
-    """A transaction that a marker has ended: its first offset, and that of the marker."""
+    """A transaction that a marker has ended: its first offset, and the marker's offset."""
 
     producer_id: int
     first_offset: int
@@ -19,22 +19,22 @@ class CompletedTransaction(NamedTuple):
 
 
 class UnstableTransactions:
-    """The open transactions of a log, and the ended ones whose marker is not known to be replicated."""
+    """The open transactions of a log, and the completed ones whose marker is not known to be replicated."""
 
     def __init__(self) -> None:
-        # first offset -> producer id, rising
+        # first offset -> producer id, in increasing order
         self._open: dict[int, int] = {}
         # first offset -> offset of the marker
         self._unreplicated: dict[int, int] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether all that has ended is replicated; open transactions do not count."""
+        """Whether all completed transactions are replicated; open transactions do not count."""
         return not self._unreplicated
 
     @property
     def open(self) -> tuple[tuple[int, int], ...]:
-        """(first offset, producer id) of each open transaction, rising."""
+        """(first offset, producer id) of each open transaction, in increasing order."""
         return tuple(self._open.items())
 
     @property
@@ -44,7 +44,7 @@ class UnstableTransactions:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The first offset whose fate is open, or decided by a marker that is not replicated yet."""
+        """The first offset of a transaction that is open or whose marker is not replicated yet."""
         if not self._unreplicated:
             return next(iter(self._open)) if self._open else None
         undecided = self.first_undecided_offset
@@ -52,22 +52,22 @@ class UnstableTransactions:
         return unreplicated if undecided is None else min(undecided, unreplicated)
 
     def begin(self, producer_id: int, first_offset: int) -> None:
-        """A producer wrote the first batch of a transaction."""
+        """Opens a transaction at its first batch."""
         is_newest = not self._open or first_offset > next(reversed(self._open))
         self._open[first_offset] = producer_id
         if not is_newest:
-            # Snapshots list transactions in the order of their producers.
+            # Snapshots list transactions in the order of their producers, so offsets may decrease.
             self._open = dict(sorted(self._open.items()))
 
     def last_stable_offset_after(self, completed: CompletedTransaction) -> int:
-        """The last stable offset once `completed` no longer counts, as its entry in the transaction index says it."""
+        """The last stable offset without `completed`, as its entry in the transaction index stores it."""
         others = (first for first, producer_id in self._open.items() if producer_id != completed.producer_id)
         return next(others, completed.last_offset + 1)
 
     def complete(self, completed: CompletedTransaction) -> None:
-        """The transaction waits only for the high watermark to pass its marker.
+        """Completes the transaction, which stays unstable until the high watermark passes its marker.
 
-        Raises ValueError for one that was not begun, which a sound log does not hold (`completeTxn`).
+        Raises ValueError for one that was not begun, which a valid log does not contain (`completeTxn`).
         """
         if completed.first_offset not in self._open:
             raise ValueError(text("fault.unknown_transaction", offset=completed.first_offset))
@@ -75,11 +75,11 @@ class UnstableTransactions:
         self._unreplicated[completed.first_offset] = completed.last_offset
 
     def replicated_up_to(self, offset: int) -> None:
-        """Markers below `offset` are replicated, or below the log's start."""
+        """Removes completed transactions whose marker is below `offset`: replicated, or below the log's start."""
         if self._unreplicated:
             self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
 
     def clear(self) -> None:
-        """Forgets all transactions."""
+        """Removes all transactions."""
         self._open.clear()
         self._unreplicated.clear()

@@ -1,8 +1,8 @@
-"""Opening a log: finding its segments, and repairing what an unclean stop or damage left (`LogLoader`).
+"""Opens a log: finds its segments, and repairs them after an unclean shutdown or damage (`LogLoader`).
 
-After a clean stop the files are believed. After any other, every batch from the recovery point on is checked; the log
-ends before the first one that is not whole. The producers' state is then taken from the newest snapshot and the batches
-behind it. What was cut or written anew, and why, is returned as facts.
+After a clean shutdown the files are trusted. After an unclean one, every batch from the recovery point on is checked;
+the log is truncated before the first invalid one. The producer state is then loaded from the newest snapshot and the
+batches after it. Truncated and rebuilt files, and the reasons, are returned as facts.
 """
 
 from bisect import bisect_right
@@ -48,7 +48,7 @@ _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 class LogPlace(NamedTuple):
-    """Where a log lies, how it is configured, and when (ms) it is being opened."""
+    """The directory, the configuration and the opening time (ms) of a log."""
 
     disk: Disk
     directory: str
@@ -56,7 +56,7 @@ class LogPlace(NamedTuple):
     now_ms: int
 
     def producer_state(self) -> ProducerStateManager:
-        """A view of the log's producers that knows the snapshot files, but has read none yet."""
+        """A producer state that has listed the snapshot files, but has read none yet."""
         config = self.config
         return ProducerStateManager(
             self.disk,
@@ -67,14 +67,14 @@ class LogPlace(NamedTuple):
         )
 
     def segment(self, base_offset: int) -> LogSegment:
-        """The segment at `base_offset`, its files created if need be."""
+        """The segment at `base_offset`; creates its files if they do not exist."""
         return LogSegment(self.disk, self.directory, base_offset, self.config, self.now_ms)
 
 
 class LoadedLog(NamedTuple):
-    """A log that can be used: its segments and producers, its start, and what it took to get there.
+    """A loaded log: its segments, producers and start offset, and the repairs that were made.
 
-    `checked` are the base offsets of the segments whose batches were all checked, because the last stop was not clean.
+    `checked` are the base offsets of the segments whose batches were all checked after an unclean shutdown.
     """
 
     local_log: LocalLog
@@ -92,7 +92,7 @@ def load_log(
     recovery_point: int,
     log_start_offset: int,
 ) -> LoadedLog:
-    """Opens the log; creates an empty segment at `log_start_offset` when there is none."""
+    """Loads the log; creates an empty segment at `log_start_offset` if there is none."""
     loader = _Loader(place, epochs, log_start_offset)
     loader.load(clean_shutdown, recovery_point)
     loader.drop_all_below_log_start()
@@ -104,7 +104,7 @@ def load_log(
     log_end_offset = segments[-1].next_offset()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     loader.fit_epochs(log_end_offset)
-    # What may no longer be read needs no recovery.
+    # Records below the log start offset need no recovery.
     recovery_point = log_end_offset if clean_shutdown else max(min(recovery_point, log_end_offset), log_start_offset)
     local_log = LocalLog(place.disk, place.directory, place.config, segments, recovery_point, log_end_offset)
     local_log.deleted_files += loader.deleted_files
@@ -117,14 +117,14 @@ def load_log(
     loader.note_snapshots(producers, cuts)
     first_unstable = producers.transactions.first_unstable_offset
     if first_unstable is not None:
-        # Kafka looks up where the oldest open transaction lies.
+        # Kafka looks up the position of the oldest open transaction.
         first_unstable = max(first_unstable, log_start_offset)
         check_readable(local_log.segments_from(first_unstable)[0], first_unstable)
     return LoadedLog(local_log, producers, log_start_offset, tuple(loader.repairs), tuple(loader.checked))
 
 
 class _Loader:
-    """The passes over a log's folder, and what they found."""
+    """The passes over a log's folder, and their results."""
 
     def __init__(self, place: LogPlace, epochs: LeaderEpochCache, log_start_offset: int) -> None:
         self.place = place
@@ -132,14 +132,14 @@ class _Loader:
         self.log_start_offset = log_start_offset
         self.segments: list[LogSegment] = []
         self.deleted_files: list[DeletedFile] = []
-        """The files of segments that no longer belong to the log."""
+        """The files of segments that were removed from the log."""
         self.repairs: list[RepairFact] = []
         self.checked: list[int] = []
-        # Snapshots that recovery takes itself are not among those that go with their segments.
+        # Snapshots taken by recovery itself are not deleted with their segments.
         self._snapshots_found = place.producer_state().snapshot_offsets
 
     def load(self, clean_shutdown: bool, recovery_point: int) -> None:
-        """Loads and, if need be, recovers all segments; begins anew when one had to be split."""
+        """Loads and, if needed, recovers all segments; starts over if one had to be split."""
         self._delete_leftovers()
         while True:
             try:
@@ -156,7 +156,8 @@ class _Loader:
         """Opens the segments in rising order, because a transaction may have begun in an earlier one."""
         place = self.place
         base_offsets = self._base_offsets()
-        # What is checked anyway makes its indexes anew; those of a killed broker's active segment are 10 MiB of zeros.
+        # Recovery rebuilds the indexes of what it checks; those of a killed broker's active segment are 10 MiB of
+        # zeros.
         trusted = len(base_offsets) if clean_shutdown else _first_unflushed(base_offsets, recovery_point)
         for number, base_offset in enumerate(base_offsets):
             index_path, time_index_path = (
@@ -177,7 +178,7 @@ class _Loader:
                 try:
                     self._recover(segment)
                 except InvalidOffset as invalid:
-                    # Only of what was not flushed does a bad segment end the log.
+                    # A bad segment ends the log only if it was not flushed.
                     path, position = segment.log.path, invalid.position
                     raise StorageFault(path, invalid.rule, position, is_io_error=False) from invalid
             elif number < trusted:
@@ -202,11 +203,11 @@ class _Loader:
                 return
 
     def drop_all_below_log_start(self) -> None:
-        """Nothing is left of a log that ends before it starts, as when segment files are lost."""
+        """Removes all segments of a log that ends below its start offset, as after a loss of segment files."""
         if not self.segments or self.segments[-1].next_offset() >= self.log_start_offset:
             return
         end = self.segments[-1].next_offset()
-        # Their snapshots are not kept under another name: all snapshots go at once.
+        # Their snapshots are not renamed to `.deleted`: all snapshots are deleted at once.
         self._snapshots_found = ()
         self._give_up(0, text("fault.log_end_before_start", end=end, start=self.log_start_offset))
         self.epochs.clear()
@@ -214,7 +215,7 @@ class _Loader:
         self.repairs += deletions(cuts, text("fault.log_empty"))
 
     def fit_epochs(self, log_end_offset: int) -> None:
-        """Drops the leader epochs of what is not in the log."""
+        """Drops the leader epochs outside of the log."""
         before = self.epochs.entries
         is_cut = self.epochs.truncate_from_end(log_end_offset)
         is_cut = self.epochs.truncate_from_start(self.log_start_offset) or is_cut
@@ -225,13 +226,13 @@ class _Loader:
             self.repairs.append(RepairFact(self.epochs.path, Repair.REBUILT, 0, 0, rule))
 
     def note_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
-        """Says of each snapshot that went why it did."""
+        """Adds a repair with the reason for each deleted snapshot."""
         for cut in cuts:
             rule = producers.unreadable_snapshots.get(cut.file, text("fault.snapshot_past_end"))
             self.repairs += deletions([cut], rule)
 
     def _recover(self, segment: LogSegment) -> bool:
-        """Checks one segment; says whether something was cut off its `.log`."""
+        """Recovers one segment; returns whether its `.log` was truncated."""
         place, epochs = self.place, self.epochs
         producers = place.producer_state()
         rebuild_producer_state(
@@ -253,7 +254,7 @@ class _Loader:
         return bool(cuts)
 
     def _split(self, overflow: OffsetOverflow) -> None:
-        """Several segments take the place of one that holds offsets out of its range."""
+        """Replaces a segment that holds offsets out of its range by several segments."""
         segment, place = overflow.segment, self.place
         parts = [
             (base_offset, segment.log.read(start, end - start)) for base_offset, start, end in split_ranges(overflow)
@@ -276,14 +277,14 @@ class _Loader:
         producers = self.place.producer_state()
         for segment in self.segments[first:]:
             self.repairs.append(RepairFact(segment.log.path, Repair.DELETED, 0, segment.size, rule))
-            # As they are: the indexes of what was not checked have not been read.
+            # The files are renamed as they are: the indexes of unchecked segments have not been read.
             self.deleted_files += [mark_deleted(self.place.disk, file.path) for file in segment.files]
             if segment.base_offset in self._snapshots_found:
                 self.deleted_files += producers.mark_snapshot_deleted(segment.base_offset)
         del self.segments[first:]
 
     def _base_offsets(self) -> list[int]:
-        """The segments that have a `.log`; index files without one are deleted."""
+        """The base offsets of the segments that have a `.log`; deletes index files without one."""
         disk, directory = self.place.disk, self.place.directory
         logs: set[int] = set()
         indexes: list[tuple[str, int]] = []
@@ -299,7 +300,7 @@ class _Loader:
         return sorted(logs)
 
     def _delete_leftovers(self) -> None:
-        """What was about to be unlinked goes, and what the cleaner was about to replace is replaced, or stays."""
+        """Deletes `.deleted` files, and completes or undoes interrupted replacements by the cleaner."""
         place = self.place
         for name in place.disk.list(place.directory):
             if name.endswith(DELETED_SUFFIX):
@@ -310,5 +311,5 @@ class _Loader:
 
 
 def _first_unflushed(base_offsets: Sequence[int], recovery_point: int) -> int:
-    """The place of the segment that holds the recovery point, from which on nothing is believed."""
+    """The index of the segment that holds the recovery point: it and later ones have to be checked."""
     return max(bisect_right(base_offsets, recovery_point) - 1, 0)

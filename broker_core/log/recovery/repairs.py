@@ -1,4 +1,4 @@
-"""What loading a log found wrong, and what it did about it."""
+"""The errors found when a log is loaded, and their repairs."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,9 +9,9 @@ from broker_core.texts import Text
 
 
 class Repair(StrEnum):
-    """What was done to a file.
+    """The kind of a repair.
 
-    CUT: it ends at `position` now. DELETED: it is gone. REBUILT: it was written anew from the `.log`.
+    CUT: the file was truncated at `position`. DELETED: it was deleted. REBUILT: it was rebuilt from the `.log`.
     """
 
     CUT = "cut"
@@ -20,7 +20,7 @@ class Repair(StrEnum):
 
 
 class RepairFact(NamedTuple):
-    """One repair: the file's path, the byte where it went wrong, how many bytes went, and which rule was broken.
+    """One repair: the file's path, the position of the error, the number of removed bytes, and the broken rule.
 
     `digest` names the removed bytes in the archive if there is one.
     """
@@ -34,6 +34,6 @@ class RepairFact(NamedTuple):
 
 
 def deletions(cuts: Iterable[CutFact | None], rule: Text) -> tuple[RepairFact, ...]:
-    """Files that were deleted for one and the same reason."""
+    """The repairs for files that were deleted for the same reason."""
     found = (cut for cut in cuts if cut is not None)
     return tuple(RepairFact(cut.file, Repair.DELETED, cut.position, cut.length, rule, cut.digest) for cut in found)

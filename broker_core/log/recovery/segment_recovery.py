@@ -1,5 +1,6 @@
-"""Recovering a segment: its batches are checked one by one, it is cut where one is damaged, and its indexes are built
-anew (`LogSegment.recover`).
+"""Recovery of a segment: checks its batches one by one, truncates it at a damaged one, rebuilds its indexes.
+
+Source: `LogSegment.recover`.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,19 +33,20 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 _MIN_LENGTH_FIELD = 14
-"""Below it nothing is a batch of any version (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
+"""The minimum size of a batch of any version (`LegacyRecord.RECORD_OVERHEAD_V0`)."""
 
 
 class RecoveredSegment(NamedTuple):
-    """What was cut off the `.log`, and which rule the first batch broke that had to go ("" if none had to)."""
+    """The bytes cut off the `.log`, and the rule that the first invalid batch broke ("" if there is none)."""
 
     cuts: tuple[CutFact, ...]
     rule: Text | str
 
 
 class InvalidOffset(Exception):
-    """The batches of a segment are whole, but their offsets do not rise, so that they cannot be indexed
-    (`InvalidOffsetException`).
+    """The batches of a segment are complete, but their offsets do not increase, so they cannot be indexed.
+
+    Kafka throws `InvalidOffsetException`.
     """
 
     def __init__(self, position: int, offset: int, last_offset: int) -> None:
@@ -67,7 +69,7 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
     """(base offset, first position, position after) of each segment into which one is split so that all offsets are in
     range (`LocalLog.splitOverflowedSegment`).
 
-    Raises StorageFault where that is of no use, because the last batch is in range or a batch fits nowhere: Kafka does
+    Raises StorageFault if a split does not help, because the last batch is in range or a batch fits nowhere: Kafka does
     not start then.
     """
     segment = overflow.segment
@@ -87,7 +89,7 @@ def split_ranges(overflow: OffsetOverflow) -> list[tuple[int, int, int]]:
 
 
 def facts_of(data: bytes) -> list[BatchFact]:
-    """The batches of a new segment as its `append` wants them."""
+    """The batches of a new segment, as arguments of its `append`."""
     return [
         BatchFact(
             header.base_offset,
@@ -102,12 +104,12 @@ def facts_of(data: bytes) -> list[BatchFact]:
 
 
 def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -> RecoveredSegment:
-    """Hands each valid batch to `on_batch` with its position, and cuts the `.log` at the first that is not valid.
+    """Passes each valid batch with its position to `on_batch`, and truncates the `.log` at the first invalid one.
 
-    A batch is indexed when it begins more than index.interval.bytes behind the last indexed one, so that an index may
-    differ from the one that was lost. Raises InvalidOffset where the offsets of indexed batches do not rise,
-    OffsetOverflow for a batch whose offset is out of the segment's range, and StorageFault where more of them than
-    before have to be indexed and the index has no room for that: Kafka does not start then.
+    A batch is indexed if it begins more than index.interval.bytes after the last indexed one, so that an index may
+    differ from the lost one. Raises InvalidOffset if the offsets of indexed batches do not increase, OffsetOverflow for
+    a batch whose offset is out of the segment's range, and StorageFault if more batches than before have to be indexed
+    than the index has capacity for: Kafka does not start then.
     """
     segment.offset_index.clear()
     segment.time_index.clear()
@@ -145,7 +147,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
 
 
 def _first_offset(segment: LogSegment, position: int, header: BatchHeader) -> int:
-    """The offset of a batch's first record; for that a compressed message has to be opened. Raises StorageFault."""
+    """The offset of a batch's first record; decompresses a compressed message. Raises StorageFault."""
     if header.record_count >= 0:
         return header.base_offset
     try:
@@ -173,8 +175,8 @@ def _ensure_room(index: OffsetIndex | TimeIndex, position: int) -> None:
 
 
 def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
-    """All batches from the start. Raises CorruptRecord at the first that is cut off or has a wrong CRC, OffsetOverflow
-    at one whose offset no index of this segment can hold.
+    """Yields all batches from the start. Raises CorruptRecord at the first that is incomplete or has a wrong CRC,
+    OffsetOverflow at one whose offset does not fit this segment's indexes.
     """
     position = 0
     buffer = b""
@@ -201,7 +203,7 @@ def _valid_batches(segment: LogSegment) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def check_end(segment: LogSegment, position: int) -> None:
-    """A segment that is believed may end with a part of a batch at `position`, but not with what is none.
+    """Checks the end of a trusted segment: an incomplete batch at `position` is accepted, other bytes are not.
 
     Raises StorageFault, as Kafka does not start then.
     """
@@ -213,7 +215,7 @@ def check_end(segment: LogSegment, position: int) -> None:
 
 
 def check_readable(segment: LogSegment, offset: int, to_end: bool = False) -> None:
-    """Reads up to the batch that holds `offset`, or `to_end`, from where the index leads. Raises StorageFault."""
+    """Reads from the indexed position up to the batch that holds `offset`, or `to_end`. Raises StorageFault."""
     after = segment.offset_index.lookup(offset)
     for position, header in segment.headers(after):
         if header.last_offset >= offset and not to_end:
