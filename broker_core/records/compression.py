@@ -1,8 +1,8 @@
 """The four codecs of Kafka's batches (`org.apache.kafka.common.compress`).
 
 gzip and zstd are plain streams, lz4 is the LZ4 frame format, snappy is either xerial's block framing, which the Java
-client writes, or one raw block, which librdkafka sends. What follows the end of a stream is taken, left out or refused
-as the libraries of the Java broker do.
+client writes, or one raw block, which librdkafka sends. Bytes after the end of a stream are read, ignored or rejected
+as by the libraries of the Java broker.
 """
 
 import struct
@@ -20,7 +20,7 @@ from broker_core.texts import Text, text
 
 
 class UnreadableRecords(RecordFault):
-    """The codec of a batch does not exist, or cannot read the batch's bytes. `read`: what it gave before the fault."""
+    """The codec of a batch is unknown, or cannot decompress its bytes. `read`: the output before the fault."""
 
     def __init__(self, rule: Text | str, read: bytes = b"") -> None:
         super().__init__(rule)
@@ -38,7 +38,7 @@ class CompressionType(IntEnum):
 
     @staticmethod
     def for_name(name: str) -> "CompressionType":
-        """The codec of a value of `compression.type`. Raises ValueError for a name that Kafka does not have."""
+        """The codec of a value of `compression.type`. Raises ValueError for an unknown name."""
         try:
             return _BY_NAME[name]
         except KeyError:
@@ -55,7 +55,7 @@ _BY_NAME = {
 }
 
 _GZIP_FORMAT = 31
-# What may follow a gzip stream without being looked at: less than another one has.
+# The bytes that may follow a gzip stream without being read: fewer than a gzip header has.
 _GZIP_LEFT_OUT_BYTES = 18
 # Magic, deflate, no flags, no time, no hint; the operating system is unknown to Java.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -71,8 +71,8 @@ _LENGTH = struct.Struct(">i")
 def compress(codec: CompressionType, data: bytes, magic: int = 2, level: int | None = None) -> bytes:
     """Compresses the records of one batch, to the same bytes as Kafka 3.9's libraries.
 
-    `magic` is that of the batch or message which the result goes into. `level` is that of compression.gzip.level,
-    compression.lz4.level or compression.zstd.level (KIP-390), None the codec's default. Two places are known where
+    `magic` is that of the batch or message that will hold the result. `level` is that of compression.gzip.level,
+    compression.lz4.level or compression.zstd.level (KIP-390), None the codec's default. Two cases are known in which
     the libraries differ by a few bytes: zstd's levels 0, 3 and 4 beyond some KiB, lz4's levels 1 and 2.
     """
     if codec is CompressionType.GZIP:
@@ -111,7 +111,9 @@ def _compress_gzip(data: bytes, level: int) -> bytes:
 
 
 def _decompress_gzip(data: bytes) -> bytes:
-    """One stream or several; after the first, what does not begin as a stream is left out (`GZIPInputStream`)."""
+    """Decompresses one stream or several; bytes after the first that do not begin a stream are ignored
+    (`GZIPInputStream`).
+    """
     parts = []
     while True:
         stream = zlib.decompressobj(_GZIP_FORMAT)
@@ -156,7 +158,7 @@ def _decompress_snappy(data: bytes) -> bytes:
         return _decompress_block(data)
     parts = []
     at = header_bytes
-    # Fewer bytes than a length has are left out (`SnappyInputStream`).
+    # Fewer bytes than a length field are ignored (`SnappyInputStream`).
     while at + _LENGTH.size <= len(data):
         if data.startswith(magic, at):
             # Streams may follow one another.
@@ -172,7 +174,7 @@ def _decompress_snappy(data: bytes) -> bytes:
 
 
 def _decompress_block(block: bytes) -> bytes:
-    # The block says how long its content is: a damaged one must not take gigabytes.
+    # The block states the length of its content: a damaged one must not allocate gigabytes.
     length = cramjam.snappy.decompress_raw_len(block)
     if length > _SNAPPY_LARGEST_RATIO * len(block):
         raise UnreadableRecords(text("fault.snappy_length", size=len(block), length=length))

@@ -1,4 +1,4 @@
-"""Control records: what the broker itself writes into a log, between the batches of applications.
+"""Control records: records that the broker itself writes to a log, between the batches of applications.
 
 The key is an int16 version and an int16 type. The value of a transaction's end marker is an int16 version and the int32
 epoch of the coordinator. Source: `ControlRecordType`, `EndTransactionMarker`; KIP-98.
@@ -14,7 +14,7 @@ _END_TXN_VALUE = struct.Struct(">hi")
 
 
 class ControlRecordType(IntEnum):
-    """What a control batch says (`ControlRecordType`); only the first two occur on a cluster with ZooKeeper."""
+    """The type of a control batch (`ControlRecordType`); only the first two occur in a cluster with ZooKeeper."""
 
     ABORT = 0
     COMMIT = 1
@@ -54,8 +54,6 @@ def read_end_transaction_marker(record: Record) -> tuple[ControlRecordType, int]
 
 
 def read_marker(data: bytes, header: BatchHeader, position: int) -> tuple[ControlRecordType, int] | None:
-    """The marker in the control batch at `position` of `data`; None in another kind, and in one that compaction has
-    emptied.
-    """
+    """The marker in the control batch at `position` of `data`; None for another kind, or if compaction emptied it."""
     record = next(iterate_records(data, header, position), None)
     return None if record is None else read_end_transaction_marker(record)

@@ -1,8 +1,8 @@
-"""What a broker hands to consumers that know older messages only (`LazyDownConversionRecords`, `RecordsUtil`; KIP-283).
+"""Conversion of batches for consumers of older formats (`LazyDownConversionRecords`, `RecordsUtil`; KIP-283).
 
-Kafka says how large its answer is before it has converted more than the first batch: as large as what it read, or as
-that first batch where converting has made it longer. Then it converts piece by piece until so much is sent. The last
-message is cut off where it is too much, and a batch that no reader can take fills what is left.
+Kafka sends the size of the response before it has converted more than the first batch: the size of what it read, or of
+the converted first batch if that is larger. Then it converts chunk by chunk until that many bytes are sent. The last
+message is truncated if it is too large, and a batch that readers ignore fills the rest.
 """
 
 import struct
@@ -24,13 +24,13 @@ _OVERFLOW = struct.Struct(">qi")
 
 
 class UnsupportedCompression(ValueError):
-    """The first batch is compressed with zstd, which old consumers do not know."""
+    """The first batch is compressed with zstd, which old consumers do not support."""
 
 
 def down_convert(data: bytes, magic: int, first_offset: int) -> bytes:
-    """The batches of `data` as messages of `magic` (0 or 1), as they go over the wire to who asked for `first_offset`.
+    """The batches of `data` as messages of `magic` (0 or 1), as sent in response to a fetch at `first_offset`.
 
-    Raises UnsupportedCompression, InvalidRecord and UnreadableRecords for what the first batch holds.
+    Raises UnsupportedCompression, InvalidRecord and UnreadableRecords for the contents of the first batch.
     """
     batches = list(iterate_batches(data))
     first = next(_pieces(data, batches, magic, first_offset, 0), b"")
@@ -40,13 +40,13 @@ def down_convert(data: bytes, magic: int, first_offset: int) -> bytes:
         size = max(len(data), len(first))
     sent = bytearray(first[:size])
     try:
-        # Kafka takes one batch to be done with, also where the first of them had nothing to convert.
+        # Kafka converts one batch first, even if that one has nothing to convert.
         for piece in _pieces(data, batches[1:] if first else batches, magic, first_offset, _PIECE_BYTES):
             if len(sent) == size:
                 break
             sent += piece[: size - len(sent)]
     except UnsupportedCompression:
-        # The consumer comes back for that batch, and is told then.
+        # The consumer fetches that batch next, and gets the error then.
         pass
     while len(sent) < size:
         sent += _overflow(size - len(sent))
@@ -56,7 +56,7 @@ def down_convert(data: bytes, magic: int, first_offset: int) -> bytes:
 def _pieces(
     data: bytes, batches: Sequence[tuple[int, BatchHeader]], magic: int, first_offset: int, most_bytes: int
 ) -> Iterator[bytes]:
-    """Converted batches, several at once where they are `most_bytes` together at most; without those that vanish."""
+    """Yields converted batches, several at once if they are at most `most_bytes` together; omits empty ones."""
     at = 0
     while at < len(batches):
         end, size = at + 1, batches[at][1].size
@@ -90,7 +90,7 @@ def _convert(data: bytes, position: int, header: BatchHeader, magic: int, first_
 
 
 def _overflow(size: int) -> bytes:
-    """The beginning of a batch that claims to be longer than what is left to send, at most one piece of it."""
+    """The beginning of a batch whose stated length exceeds the bytes left to send; at most one chunk."""
     claimed = max(size + 1, HEADER_BYTES)
     batch = _OVERFLOW.pack(-1, claimed) + bytes(max(min(size + 1, _PIECE_BYTES) - _OVERFLOW.size, 0))
     return batch[:size]

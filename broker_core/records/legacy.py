@@ -1,11 +1,11 @@
 """Messages of magic 0 and 1, which Kafka wrote before there were batches (`LegacyRecord`, `AbstractLegacyRecordBatch`).
 
-A message set is messages one behind the other: offset (8 bytes), size (4), then the message: CRC-32 of what follows it
-(4), magic (1), attributes (1), with magic 1 a timestamp (8), key and value, each with its length (4, -1 for null) in
-front. A compressed set is the value of one message, the wrapper, whose offset is that of the last message in it. The
-offsets inside are absolute with magic 0; with magic 1 they count from 0, so that a broker need not compress anew.
+A message set is a sequence of messages: offset (8 bytes), size (4), then the message: CRC-32 of what follows it
+(4), magic (1), attributes (1), with magic 1 a timestamp (8), key and value, each prefixed by its length (4, -1 for
+null). A compressed set is the value of one message, the wrapper, whose offset is that of the last message in it. The
+offsets inside are absolute with magic 0; with magic 1 they count from 0, so that a broker need not recompress.
 
-Like Kafka, nothing is read before it is asked for: a leader may store a message whose key's length is wrong.
+As in Kafka, fields are read lazily: a leader may store a message whose key's length is wrong.
 """
 
 import struct
@@ -17,7 +17,7 @@ from broker_core.records.record import NO_TIMESTAMP, CorruptRecord, InvalidRecor
 from broker_core.texts import text
 
 MIN_SIZE = 14
-"""The size field of a message of magic 0 with neither key nor value; every batch of any magic has at least that."""
+"""The size field of a message of magic 0 with neither key nor value: the minimum for every batch of any magic."""
 LOG_OVERHEAD = 12
 """The bytes of offset and size, which the size does not count."""
 
@@ -35,8 +35,8 @@ KeyedRecord = tuple[int, int, bytes | None, bytes | None]
 class LegacyRecord:
     """One message: its offset, and its bytes from the CRC on.
 
-    `append_time` is that of the wrapper around it, where a broker has set one. What asks for bytes that the message
-    does not have raises UnreadableRecords.
+    `append_time` is that of its wrapper, if a broker has set one. Accessors raise UnreadableRecords for bytes that the
+    message does not have.
     """
 
     __slots__ = ("append_time", "content", "offset")
@@ -48,12 +48,12 @@ class LegacyRecord:
 
     @property
     def magic(self) -> int:
-        """0 or 1; inside of a wrapper it may be anything."""
+        """The magic, 0 or 1; inside of a wrapper it may be any number."""
         return self.content[4]
 
     @property
     def codec(self) -> int:
-        """The codec's number, 0 where the message is no wrapper."""
+        """The codec's number, 0 if the message is not a wrapper."""
         return self.content[5] & _CODEC_MASK
 
     @property
@@ -63,14 +63,14 @@ class LegacyRecord:
 
     @property
     def timestamp(self) -> int:
-        """In ms; -1 with magic 0."""
+        """The timestamp in ms; -1 with magic 0."""
         if self.magic == 0:
             return NO_TIMESTAMP
         return self._unpack(_TIMESTAMP, 6) if self.append_time is None else self.append_time
 
     @property
     def has_key(self) -> bool:
-        """Whether there is a key, if only an empty one."""
+        """Whether there is a key, which may be empty."""
         return self._unpack(_LENGTH, self._key_at) >= 0
 
     @property
@@ -80,11 +80,11 @@ class LegacyRecord:
 
     @property
     def value(self) -> bytes | None:
-        """The value; of a wrapper, the messages in it."""
+        """The value; for a wrapper, the messages in it."""
         return self._read(self._key_at + _LENGTH.size + max(self._unpack(_LENGTH, self._key_at), 0))
 
     def ensure_valid(self) -> None:
-        """Raises CorruptRecord where the CRC does not match."""
+        """Raises CorruptRecord if the CRC does not match."""
         if len(self.content) < MIN_SIZE:
             raise CorruptRecord(text("fault.message_too_short", size=len(self.content), min=MIN_SIZE))
         stored, found = _CRC.unpack_from(self.content)[0], zlib.crc32(self.content[4:])
@@ -92,9 +92,9 @@ class LegacyRecord:
             raise CorruptRecord(text("fault.message_crc", offset=self.offset, found=found, stored=stored))
 
     def records(self) -> list["LegacyRecord"]:
-        """The messages in this wrapper with absolute offsets; the message itself when it is none.
+        """The messages in this wrapper with absolute offsets; the message itself if it is not a wrapper.
 
-        Raises InvalidRecord where they contradict each other or the wrapper, CorruptRecord for a size that cannot be,
+        Raises InvalidRecord if they contradict each other or the wrapper, CorruptRecord for an invalid size,
         UnreadableRecords.
         """
         if not self.codec:
@@ -105,7 +105,7 @@ class LegacyRecord:
         last_offset = inner[-1].offset
         if self.offset and self.offset < last_offset:
             raise InvalidRecord(text("fault.wrapper_offset", offset=self.offset, last=last_offset))
-        # Some old clients leave 0 there.
+        # Some old clients write 0 there.
         first_offset = self.offset - last_offset if self.offset else 0
         for message in inner:
             message.offset += first_offset
@@ -153,7 +153,7 @@ class LegacyRecord:
 
 
 def read_message(data: bytes, position: int = 0) -> LegacyRecord:
-    """The message at `position`, of which all bytes must be there."""
+    """The message at `position`, which must be complete."""
     offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
     return LegacyRecord(offset, data[position + LOG_OVERHEAD : position + LOG_OVERHEAD + size])
 
@@ -165,11 +165,12 @@ def build_message_set(
     append_time: int | None = None,
     level: int | None = None,
 ) -> bytes:
-    """The messages of `records`, in one wrapper when there is a codec, of which `level` is a level or None for its
-    default (`MemoryRecordsBuilder`).
+    """The messages of `records`, in one wrapper if there is a codec (`MemoryRecordsBuilder`).
+
+    `level` is a compression level, None for the codec's default.
 
     `append_time` (ms) replaces the timestamps, as LogAppendTime does. With magic 0 there are none. Raises
-    UnreadableRecords for what magic 0 and 1 cannot hold: zstd.
+    UnreadableRecords for zstd, which magic 0 and 1 do not support.
     """
     if codec is CompressionType.ZSTD:
         raise UnreadableRecords(text("fault.zstd_in_old_format", magic=magic))
@@ -192,7 +193,7 @@ def build_message_set(
 def encode_message(
     magic: int, attributes: int, offset: int, timestamp: int, key: bytes | None, value: bytes | None
 ) -> bytes:
-    """One message with offset and size in front."""
+    """One message, prefixed by offset and size."""
     parts = [bytes((magic, attributes)), _TIMESTAMP.pack(timestamp) if magic else b""]
     for field in (key, value):
         parts += (_LENGTH.pack(-1),) if field is None else (_LENGTH.pack(len(field)), field)
@@ -201,7 +202,7 @@ def encode_message(
 
 
 def with_offset(message: bytes, offset: int) -> bytes:
-    """The message with another offset, which lies outside of the CRC."""
+    """The message with another offset, which the CRC does not cover."""
     return offset.to_bytes(8, "big", signed=True) + message[8:]
 
 
@@ -216,7 +217,7 @@ def with_timestamp(message: bytes, timestamp: int, is_append_time: bool) -> byte
 
 
 def _split(data: bytes) -> list[tuple[int, int, int]]:
-    """(offset, position, size) of each message in a wrapper; a part of one at the end is left out."""
+    """(offset, position, size) of each message in a wrapper; an incomplete one at the end is ignored."""
     found = []
     at = 0
     while at + LOG_OVERHEAD <= len(data):

@@ -1,9 +1,9 @@
 """The LZ4 frame format as Kafka writes and reads it (`Lz4BlockOutputStream`, `Lz4BlockInputStream`).
 
-A frame is a header, blocks with their lengths in front, and a length of 0. Kafka writes independent blocks of at most
-64 KiB without checksums. It reads any frame whose blocks are independent, up to its end mark: what follows that is left
-out, and a checksum of the content is not looked at. For messages of magic 0 it takes the checksum of the header over
-the magic number, too, as its first clients did, and does not check it.
+A frame is a header, blocks prefixed by their lengths, and a length of 0. Kafka writes independent blocks of at most
+64 KiB without checksums. It reads any frame whose blocks are independent, up to its end mark: bytes after that are
+ignored, and a content checksum is not checked. For messages of magic 0 the checksum of the header includes the magic
+number, as in Kafka's first clients, and is not checked.
 """
 
 import struct
@@ -20,7 +20,7 @@ _BLOCK_CHECKSUMS = 0x10
 _CONTENT_SIZE = 0x08
 _CONTENT_CHECKSUM = 0x04
 _RESERVED_FLAGS = 0x03
-# What the header says of the blocks is 4 to 7 in the bits 4 to 6: 64 KiB, 256 KiB, 1 MiB, 4 MiB.
+# Bits 4 to 6 of the header hold the block size, 4 to 7: 64 KiB, 256 KiB, 1 MiB, 4 MiB.
 _BLOCK_SIZES = {number << 4: 1 << (8 + 2 * number) for number in range(4, 8)}
 _PLAIN_BLOCK = 0x80000000
 _LENGTH = struct.Struct("<I")
@@ -28,9 +28,9 @@ _LENGTH = struct.Struct("<I")
 _DESCRIPTOR = bytes((_VERSION | _INDEPENDENT_BLOCKS, 4 << 4))
 _BLOCK_BYTES = _BLOCK_SIZES[_DESCRIPTOR[1]]
 
-# The level that stands for the fast compressor; every other one is a level of the thorough one (`LZ4_compress_HC`).
+# The level of the fast compressor; every other one is a level of the high compressor (`LZ4_compress_HC`).
 _FAST_LEVEL = 9
-# The library's frames know the thorough compressor from this level on.
+# The library's frames use the high compressor from this level on.
 _LEAST_THOROUGH_LEVEL = 3
 
 _WORD = 0xFFFFFFFF
@@ -38,13 +38,13 @@ _PRIMES = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
 
 
 class FrameError(RecordFault):
-    """The bytes are no frame that Kafka reads; the message says what is wrong."""
+    """The bytes are not a frame that Kafka can read; the message says what is wrong."""
 
 
 def compress_frame(data: bytes, magic: int, level: int | None = None) -> bytes:
     """One frame of `data`, to the same bytes as Kafka's, for a batch or message of this magic.
 
-    `level` is that of compression.lz4.level, None its default. Levels 1 and 2 give what level 3 gives.
+    `level` is that of compression.lz4.level, None its default. Levels 1 and 2 give the same result as level 3.
     """
     checked = MAGIC_NUMBER + _DESCRIPTOR if magic == 0 else _DESCRIPTOR
     parts = [MAGIC_NUMBER, _DESCRIPTOR, _header_checksum(checked)]
@@ -71,7 +71,7 @@ def _compress_block(plain: bytes, level: int) -> bytes:
 
 
 def decompress_frame(data: bytes, magic: int) -> bytes:
-    """The content of the frame that `data` begins with. Raises FrameError, cramjam.DecompressionError for a block."""
+    """The content of the frame at the start of `data`. Raises FrameError, cramjam.DecompressionError for a block."""
     if len(data) < len(MAGIC_NUMBER) + len(_DESCRIPTOR) + 1 or not data.startswith(MAGIC_NUMBER):
         raise FrameError(text("fault.lz4_magic"))
     flags, block_size = data[4], data[5]
@@ -85,7 +85,7 @@ def decompress_frame(data: bytes, magic: int) -> bytes:
     at += 1
     largest = _BLOCK_SIZES[block_size]
     descriptor = bytes((_VERSION | _INDEPENDENT_BLOCKS, block_size))
-    # The same blocks without what is not looked at.
+    # The same blocks without the parts that are ignored.
     parts = [MAGIC_NUMBER, descriptor, _header_checksum(descriptor)]
     while length := _read_length(data, at) & ~_PLAIN_BLOCK:
         if length > largest:

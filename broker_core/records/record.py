@@ -1,8 +1,8 @@
 """The records of a batch of magic 2 and their bytes (`DefaultRecord`; KIP-82 for headers).
 
-A record is its length, a byte of attributes that Kafka does not use, what is added to the batch's base timestamp and
-base offset, key, value and headers. All numbers are varints, so where a record's parts lie follows only from reading it
-from its start.
+A record is its length, a byte of attributes that Kafka does not use, deltas to the batch's base timestamp and base
+offset, key, value and headers. All numbers are varints, so the positions of a record's parts are known only after
+reading it from its start.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ Header = tuple[str, bytes | None]
 
 
 class CorruptRecord(RecordFault):
-    """The bytes are not a valid batch or record; the message says what was found. CORRUPT_MESSAGE for a client."""
+    """The bytes are not a valid batch or record; the message says why. Clients get CORRUPT_MESSAGE."""
 
 
 class InvalidRecord(RecordFault):
-    """The batch is whole, but a record in it cannot be parsed. INVALID_RECORD for a client."""
+    """The batch is complete, but a record in it cannot be parsed. Clients get INVALID_RECORD."""
 
 
 class OverlongLength(InvalidRecord):
@@ -41,7 +41,9 @@ class SimpleRecord(NamedTuple):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """A record that was read, with its absolute offset and timestamp (ms). `has_append_time`: a broker has set it."""
+    """A record that was read, with its absolute offset and timestamp (ms). `has_append_time`: the broker has set the
+    timestamp.
+    """
 
     offset: int
     timestamp: int
@@ -52,19 +54,19 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 Outline = tuple[int, int, int, int, int, int, tuple[Header, ...]]
-"""Where the parts of one record lie: (timestamp delta, offset delta, start and end of the key, start and end of the
-value, headers). A key or value that is null ends before it starts.
+"""The positions of the parts of one record: (timestamp delta, offset delta, start and end of the key, start and end of
+the value, headers). A null key or value ends before it starts.
 """
 
 
-# What a varint of one byte says.
+# The values of one-byte varints.
 ZIGZAG = [(byte >> 1) ^ -(byte & 1) for byte in range(0x80)]
 
 
 def record_parts(
     timestamp_delta: int, offset_delta: int, key: bytes | None, value: bytes | None, headers: Sequence[Header] = ()
 ) -> list[bytes]:
-    """One record with its length in front, in pieces: keys and values are not copied."""
+    """One record prefixed by its length, in pieces: keys and values are not copied."""
     parts = [
         b"\x00",
         encode_varlong(timestamp_delta),
@@ -87,9 +89,9 @@ def record_parts(
 
 
 def outline(body: bytes, record_count: int) -> list[Outline]:
-    """Where the parts of each record lie in the decompressed records `body`; raises InvalidRecord.
+    """The positions of the parts of each record in the decompressed records `body`; raises InvalidRecord.
 
-    Nothing but headers is copied.
+    Only headers are copied.
     """
     outlines, at = outline_from(body, 0, record_count)
     check_end(body, at, record_count)
@@ -97,9 +99,9 @@ def outline(body: bytes, record_count: int) -> list[Outline]:
 
 
 def skim(body: bytes, record_count: int) -> list[Outline]:
-    """As `outline`, but the length of a record need not be that of its parts (`PartialDefaultRecord`).
+    """As `outline`, but a record's length need not match its parts (`PartialDefaultRecord`).
 
-    A leader that stores compressed records as they came reads them so. Raises InvalidRecord.
+    A leader that stores compressed records unchanged reads them like this. Raises InvalidRecord.
     """
     outlines, at = outline_from(body, 0, record_count, has_lengths=False)
     check_end(body, at, record_count)
@@ -107,9 +109,9 @@ def skim(body: bytes, record_count: int) -> list[Outline]:
 
 
 def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = True) -> tuple[list[Outline], int]:
-    """The outlines of `record_count` records from `at` on, and the position behind them. Raises InvalidRecord.
+    """The outlines of `record_count` records from `at`, and the position after them. Raises InvalidRecord.
 
-    The integers of one byte, and of two where they are common, are decoded right here: this is what reading costs.
+    Integers of one byte, and of two where they are common, are decoded inline, because they dominate the cost.
     """
     outlines: list[Outline] = []
     add = outlines.append
@@ -127,7 +129,7 @@ def outline_from(body: bytes, at: int, record_count: int, has_lengths: bool = Tr
                 end = at + length
             if has_lengths and not at <= end <= size:
                 raise InvalidRecord(text("fault.record_cut_off", length=end - at, left=size - at))
-            # One byte of attributes, of which Kafka uses none.
+            # One byte of attributes, which Kafka does not use.
             low = body[at + 1]
             if low < 0x80:
                 timestamp_delta, at = zigzag[low], at + 2
@@ -176,14 +178,15 @@ def _decode_length(body: bytes, at: int) -> tuple[int, int]:
 
 
 def check_end(body: bytes, at: int, record_count: int) -> None:
-    """Raises InvalidRecord where the last of a batch's records does not end with its bytes."""
+    """Raises InvalidRecord if the last record of a batch does not end with the batch's bytes."""
     if at != len(body):
         raise InvalidRecord(text("fault.bytes_left", n=len(body) - at, records=record_count))
 
 
 def check_until_fault(read: bytes, record_count: int) -> None:
-    """Looks at the whole records among the bytes that a codec gave before it failed: who reads a stream meets a bad
-    record first. Raises InvalidRecord.
+    """Checks the complete records decompressed before a codec failed: a stream reader finds a bad record first.
+
+    Raises InvalidRecord.
     """
     at = 0
     for _ in range(record_count):

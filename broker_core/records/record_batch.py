@@ -1,10 +1,10 @@
 """Record batches: the bytes that producers send, brokers store and fetches return.
 
-A batch of magic 2 is a header of 61 bytes and the records, which alone may be compressed. Offset, length, leader epoch
-and magic lie before the CRC, so a leader stamps the first and the third without touching the rest.
+A batch of magic 2 is a header of 61 bytes and the records; only the records may be compressed. Offset, length, leader
+epoch and magic precede the CRC, so a leader sets the first and the third without changing the rest.
 
-Logs may hold messages of magic 0 and 1 as well. Length and magic lie at the same places there; a message, compressed or
-not, counts as a batch whose header tells no more than its last offset and timestamp (`legacy` has the rest).
+Logs may hold messages of magic 0 and 1 as well. Length and magic are at the same positions there; a message, compressed
+or not, counts as a batch whose header has only its last offset and timestamp (`legacy` has the rest).
 
 Source: `DefaultRecordBatch`, `DefaultRecord`, `MemoryRecordsBuilder`; KIP-82 (headers), KIP-98 (producer ids),
 KIP-101 (leader epoch in the batch), KIP-534 (delete horizon).
@@ -60,7 +60,7 @@ _STAMP = struct.Struct(">qii")
 _AFTER_CRC = struct.Struct(">hiqqqhii")
 _PRODUCER = struct.Struct(">qhi")
 
-# offset, size, CRC, magic, attributes, and with magic 1 the timestamp, for which the smallest message has room
+# offset, size, CRC, magic, attributes, and with magic 1 the timestamp, which fits the smallest message
 _MESSAGE = struct.Struct(">qiIBBq")
 
 crc32c = google_crc32c.value
@@ -70,7 +70,7 @@ _CRC_PIECE_BYTES = 64 * 1024
 def crc32c_of(data: bytes, start: int, end: int) -> int:
     """The CRC-32C of a part of `data`.
 
-    The library takes whole objects only: of a large part it gets pieces whose copies stay in the processor's cache.
+    The library accepts only complete objects: a large part is passed in pieces whose copies fit the processor's cache.
     """
     if end - start <= _CRC_PIECE_BYTES:
         return int(crc32c(data[start:end]))
@@ -81,17 +81,17 @@ def crc32c_of(data: bytes, start: int, end: int) -> int:
 
 
 class TimestampType(IntEnum):
-    """Whose clock the timestamps of a batch show: the producer's or the broker's."""
+    """Whether the timestamps of a batch are set by the producer or the broker."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
-    """The 61 bytes before the records, field by field as they lie there.
+    """The fields of the 61 bytes before the records, in their order.
 
-    Of a message of magic 0 or 1: `base_offset` is its own, which is the last one of a compressed message, and
-    `record_count` is -1 where it is compressed. What such a message does not have is -1.
+    For a message of magic 0 or 1, `base_offset` is its own, which is the last one of a compressed message, and
+    `record_count` is -1 if it is compressed. Fields that such a message does not have are -1.
     """
 
     base_offset: int
@@ -120,27 +120,27 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole batch."""
+        """The size of the whole batch in bytes."""
         return self.length + LENGTH_OVERHEAD
 
     @property
     def compression(self) -> int:
-        """The codec's number; the values that Kafka knows are those of `CompressionType`."""
+        """The codec's number; valid values are those of `CompressionType`."""
         return self.attributes & COMPRESSION_MASK
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whose clock stamped the records."""
+        """The timestamp type: CreateTime or LogAppendTime."""
         return TimestampType.LOG_APPEND_TIME if self.attributes & LOG_APPEND_TIME_FLAG else TimestampType.CREATE_TIME
 
     @property
     def has_append_time(self) -> bool:
-        """Whether a broker stamped the records: `timestamp_type` as a truth value."""
+        """Whether a broker set the timestamps (LogAppendTime)."""
         return bool(self.attributes & LOG_APPEND_TIME_FLAG)
 
     @property
     def has_producer_id(self) -> bool:
-        """Whether the producer is idempotent; Kafka takes any negative id for none."""
+        """Whether the producer is idempotent; Kafka treats any negative id as none."""
         return self.producer_id > NO_PRODUCER_ID
 
     @property
@@ -150,17 +150,17 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_control(self) -> bool:
-        """Whether the batch is a marker of the broker, which applications never see."""
+        """Whether it is a control batch, which applications never see."""
         return bool(self.attributes & CONTROL_FLAG)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """From when on the cleaner may drop the batch's tombstones; None when it has not set a time (KIP-534)."""
+        """The time from which the cleaner may drop the batch's tombstones; None if not set (KIP-534)."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record, -1 without a producer; follows 2147483647 with 0."""
+        """The sequence number of the last record, -1 without a producer; wraps from 2147483647 to 0."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return increment_sequence(self.base_sequence, self.last_offset_delta)
@@ -172,7 +172,7 @@ def increment_sequence(sequence: int, increment: int) -> int:
 
 
 def parse_header(data: bytes, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`. Raises CorruptRecord when fewer bytes are left than a header has."""
+    """The header of the batch at `position`. Raises CorruptRecord if fewer bytes are left than a header has."""
     left = len(data) - position
     if left > MAGIC_POSITION and data[position + MAGIC_POSITION] < MAGIC_V2:
         header = _message_header(data, position)
@@ -184,14 +184,14 @@ def parse_header(data: bytes, position: int = 0) -> BatchHeader:
 
 
 def smallest_length(magic: int) -> int:
-    """What the length field of a batch of this magic must be at least."""
+    """The minimum of the length field of a batch of this magic."""
     return _MIN_LENGTH if magic >= MAGIC_V2 else MIN_SIZE
 
 
 def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
     """Checks size and CRC of the batch at `position`. Raises CorruptRecord (`DefaultRecordBatch.ensureValid`)."""
     length, magic = header.length, header.magic
-    # Every append asks for this: a batch of magic 2 that is long enough costs no call.
+    # Every append calls this, so the check of a batch of magic 2 is inlined.
     if length < _MIN_LENGTH and length < smallest_length(magic):
         smallest = smallest_length(magic) + LENGTH_OVERHEAD
         raise CorruptRecord(text("fault.batch_too_small", size=header.size, min=smallest))
@@ -207,7 +207,7 @@ def ensure_valid(data: bytes, header: BatchHeader, position: int = 0) -> None:
 
 
 def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """The position and header of each whole batch; a part of a batch at the end is left out. CRCs are not checked."""
+    """Yields position and header of each complete batch; ignores an incomplete one at the end. CRCs are not checked."""
     end = len(data)
     while position + MAGIC_POSITION < end:
         if data[position + MAGIC_POSITION] >= MAGIC_V2:
@@ -228,7 +228,7 @@ def iterate_batches(data: bytes, position: int = 0) -> Iterator[tuple[int, Batch
 
 
 def batches_in(data: bytes) -> list[tuple[int, BatchHeader]]:
-    """All that `iterate_batches` finds. Mostly that is one batch, which is seen at a glance."""
+    """All results of `iterate_batches`, with a fast path for the common case of one batch."""
     if len(data) >= HEADER_BYTES and data[MAGIC_POSITION] >= MAGIC_V2:
         header = BatchHeader(*HEADER.unpack_from(data))
         if header.length + LENGTH_OVERHEAD == len(data):
@@ -237,7 +237,7 @@ def batches_in(data: bytes) -> list[tuple[int, BatchHeader]]:
 
 
 def _message_header(data: bytes, position: int) -> BatchHeader | None:
-    """The header of the message of magic 0 or 1 at `position`; None where its size cannot be."""
+    """The header of the message of magic 0 or 1 at `position`; None if its size is invalid."""
     if len(data) - position < _MESSAGE.size:
         return None
     offset, size, crc, magic, attributes, timestamp = _MESSAGE.unpack_from(data, position)
@@ -264,19 +264,19 @@ def _message_header(data: bytes, position: int) -> BatchHeader | None:
 
 
 def iterate(data: bytes) -> Iterator[Record]:
-    """The records of all whole batches in `data`, markers included. Raises InvalidRecord, UnreadableRecords."""
+    """The records of all complete batches in `data`, markers included. Raises InvalidRecord, UnreadableRecords."""
     return chain.from_iterable(iterate_records(data, header, position) for position, header in iterate_batches(data))
 
 
 def records_bytes(data: bytes, header: BatchHeader, position: int = 0) -> bytes:
-    """The records of the batch at `position`, decompressed. Raises UnreadableRecords when they cannot be."""
+    """The records of the batch at `position`, decompressed. Raises UnreadableRecords if that fails."""
     body = data[position + HEADER_BYTES : position + header.length + LENGTH_OVERHEAD]
     codec = header.attributes & COMPRESSION_MASK
     return decompress(codec, body) if codec else body
 
 
 def iterate_records(data: bytes, header: BatchHeader, position: int = 0) -> Iterator[Record]:
-    """The records of the batch at `position`. Raises InvalidRecord where one breaks the format, UnreadableRecords."""
+    """The records of the batch at `position`. Raises InvalidRecord if one is malformed, UnreadableRecords."""
     if header.magic < MAGIC_V2:
         messages = read_message(data, position).records()
         return (
@@ -306,8 +306,8 @@ def build_batch(
 ) -> bytes:
     """One batch of `records`, each (timestamp, key, value, headers), with consecutive offsets from `base_offset`.
 
-    The batch's base timestamp is that of its first record, as in the Java client. `append_time` (ms) is what a broker
-    with LogAppendTime sets. Raises ValueError without records.
+    The batch's base timestamp is that of its first record, as in the Java client. `append_time` (ms) is set by a broker
+    with LogAppendTime. Raises ValueError without records.
     """
     parts: list[bytes] = []
     base_timestamp = max_timestamp = NO_TIMESTAMP
@@ -357,7 +357,7 @@ def batch_parts(
     base_sequence: int,
     record_count: int,
 ) -> tuple[bytes, ...]:
-    """A header with its CRC, and the records `body` (already compressed, in pieces) behind it."""
+    """A header with its CRC, followed by the records `body` (already compressed, in pieces)."""
     after_crc = _AFTER_CRC.pack(
         attributes,
         last_offset_delta,
@@ -399,7 +399,7 @@ def with_max_timestamp(data: bytes, timestamp_type: TimestampType, max_timestamp
 
 
 def with_producer(data: bytes, producer_id: int, epoch: int, base_sequence: int) -> bytes:
-    """The batch with other numbers of its producer, CRC included (`ProducerBatch.resetProducerState`)."""
+    """The batch with another producer id, epoch and sequence, CRC included (`ProducerBatch.resetProducerState`)."""
     changed = bytearray(data)
     _PRODUCER.pack_into(changed, PRODUCER_POSITION, producer_id, epoch, base_sequence)
     changed[CRC_POSITION : CRC_POSITION + 4] = crc32c(bytes(changed[ATTRIBUTES_POSITION:])).to_bytes(4, "big")

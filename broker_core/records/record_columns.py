@@ -1,7 +1,7 @@
-"""The keys of a batch's records, and where each record lies: all that the log cleaner asks of most batches.
+"""The keys and positions of a batch's records: all that the log cleaner needs of most batches.
 
-Columns instead of records, because compaction reads every record of a log twice: values and headers are not looked at,
-nothing is copied but keys.
+Columns instead of records, because compaction reads every record of a log twice: values and headers are not parsed, and
+only keys are copied.
 """
 
 from typing import NamedTuple
@@ -14,18 +14,18 @@ from broker_core.texts import text
 
 
 class RecordColumns(NamedTuple):
-    """One entry a record, in order."""
+    """One entry per record, in order."""
 
     keys: list[bytes | None]
     offset_deltas: list[int]
     ends: list[int]
-    """Where the record ends; the next one begins there, the first at 0."""
+    """The end position of each record, where the next one begins."""
     tombstones: list[int]
-    """Which records have a null value, by their place in the batch."""
+    """The indexes of the records with a null value."""
 
 
 def read_columns(body: bytes, record_count: int) -> RecordColumns:
-    """The columns of the decompressed records `body`. Raises InvalidRecord where lengths do not fit together."""
+    """The columns of the decompressed records `body`. Raises InvalidRecord if lengths are inconsistent."""
     columns = RecordColumns([], [], [], [])
     at = index = 0
     try:
@@ -61,11 +61,11 @@ def _add_run(columns: RecordColumns, run: RecordRun) -> None:
 
 
 def _add_records(columns: RecordColumns, body: bytes, at: int, record_count: int) -> int:
-    """Adds records one by one; returns where the last ends."""
+    """Adds records one by one; returns the end position of the last one."""
     keys, deltas, ends, tombstones = columns
     add_key, add_delta, add_end = keys.append, deltas.append, ends.append
     for index in range(len(keys), len(keys) + record_count):
-        # Integers of one or two bytes, which nearly all are, are decoded right here.
+        # Integers of one or two bytes, which nearly all are, are decoded inline.
         length = body[at]
         if length < 0x80:
             end = at + 1 + ((length >> 1) ^ -(length & 1))
@@ -78,7 +78,7 @@ def _add_records(columns: RecordColumns, body: bytes, at: int, record_count: int
             length, at = decode_varint(body, at)
             end = at + length
             at += 1
-        # Behind the byte of attributes stands the timestamp delta, which nobody asks for.
+        # The timestamp delta follows the attributes byte; it is not needed.
         while body[at] >= 0x80:
             at += 1
         delta = body[at + 1]

@@ -1,8 +1,8 @@
-"""The records of a batch, many at once.
+"""Reads many records of a batch at once.
 
-The records of a batch mostly resemble each other: keys of one length, values of one length. A run of such records is a
-table with columns, which is checked and cut column by column. `stretches` finds the runs; what lies between them is
-read record by record. The result is the one that `record.outline` comes to.
+The records of a batch mostly have the same layout: keys of one length, values of one length. A run of such records is a
+table with columns, which is checked and sliced column by column. `stretches` finds the runs; the records between them
+are read one by one. The result equals that of `record.outline`.
 """
 
 import struct
@@ -16,23 +16,23 @@ import msgspec
 from broker_core.records.record import ZIGZAG, Outline, Record, check_end, outline_from
 from broker_core.records.varint import VarintError, decode_varint, decode_varlong
 
-# A run needs that many records; where none is found, that many are read one by one before the next look.
+# The minimum length of a run; if none is found, that many records are read one by one before the next attempt.
 SHORTEST_RUN = 8
 RECORDS_BETWEEN_LOOKS = 16
 # Attributes, two numbers, two lengths, the number of headers.
 _MIN_BODY_BYTES = 6
-# Bytes of numbers that fit into 64 and 32 bits in any case.
+# The varint lengths that always fit 64 and 32 bits.
 _MAX_TIMESTAMP_BYTES = 9
 _MAX_OFFSET_BYTES = 4
 _LOW, _HIGH = bytes(range(0x80)), bytes(range(0x80, 0x100))
-# The same byte when the number goes on behind it.
+# The same byte with the continuation bit.
 _GOES_ON = bytes(0x80 | byte for byte in range(0x100))
-# The numbers, counted from the lowest, so that bytes are in the order of their numbers.
+# The numbers, offset by the lowest, so that bytes sort as their numbers.
 _RANK_OF_ZERO = 64
 _RANKS = bytes(number + _RANK_OF_ZERO for number in ZIGZAG).ljust(0x100, b"\x00")
-# So many numbers have their varints in a table, which larger batches than that are hardly ever.
+# The size of the varint table; larger batches are rare.
 _DENSE_NUMBERS = 8192 * 16
-# The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes: each grows at a pace of its own.
+# The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes.
 _LOWEST, _MIDDLE, _UPPER = (
     b"".join(bytes((group,)) * pace for group in groups) * (_DENSE_NUMBERS // (len(groups) * pace))
     for groups, pace in ((range(0, 0x80, 2), 1), (range(0x80), 64), (range(16), 8192))
@@ -45,7 +45,7 @@ _DENSE = {
 
 
 class Summary(msgspec.Struct, frozen=True, gc=False):
-    """What a leader asks of all records of a batch together."""
+    """The summary of a batch's records that a leader validates."""
 
     lowest_timestamp_delta: int
     highest_timestamp_delta: int
@@ -56,9 +56,7 @@ class Summary(msgspec.Struct, frozen=True, gc=False):
 
 
 def summarize(body: bytes, record_count: int, at: int = 0) -> Summary:
-    """Reads all records of a batch, at least one, which begin at `at`; raises InvalidRecord where one breaks the
-    format.
-    """
+    """Reads all records of a batch, at least one, from `at`; raises InvalidRecord for a malformed one."""
     if record_count < SHORTEST_RUN:
         outlines, at = outline_from(body, at, record_count)
         check_end(body, at, record_count)
@@ -108,7 +106,7 @@ def _summarize(stretches: "Iterable[RecordRun | list[Outline]]") -> Summary:
 def read_records(
     body: bytes, record_count: int, base_offset: int, base_timestamp: int, append_time: int | None
 ) -> Iterator[Record]:
-    """The records with absolute offsets and times; `append_time` (ms) stands for all times where it is given.
+    """The records with absolute offsets and times; `append_time` (ms) replaces all timestamps if it is given.
 
     Raises InvalidRecord.
     """
@@ -147,9 +145,9 @@ def _read_stretches(
 
 
 class RecordRun(NamedTuple):
-    """Records of `body` that lie one behind the other from `start` on, each of `size` bytes and without headers.
+    """Consecutive records of `body` from `start`, each of `size` bytes and without headers.
 
-    Positions count from the start of a record and hold for all of them; lengths of -1 stand for null.
+    Positions count from the start of a record and hold for all of them; lengths of -1 mean null.
     """
 
     body: bytes
@@ -165,11 +163,11 @@ class RecordRun(NamedTuple):
     value_length: int
 
     def timestamp_deltas(self) -> Sequence[int]:
-        """What is added to the batch's base timestamp, for each record."""
+        """The timestamp delta of each record."""
         return self._numbers(self.timestamp_at, self.offset_at)
 
     def offset_deltas(self) -> Sequence[int]:
-        """What is added to the batch's base offset, for each record."""
+        """The offset delta of each record."""
         return self._numbers(self.offset_at, self.key_length_at)
 
     def timestamp_delta_range(self) -> tuple[int, int]:
@@ -178,7 +176,7 @@ class RecordRun(NamedTuple):
             ranks = self._column(self.timestamp_at).translate(_RANKS)
             return min(ranks) - _RANK_OF_ZERO, max(ranks) - _RANK_OF_ZERO
         if self.offset_at - self.timestamp_at == 2:
-            # Few of them differ.
+            # Most of them are equal.
             pairs = bytearray(2 * self.record_count)
             pairs[::2], pairs[1::2] = self._column(self.timestamp_at), self._column(self.timestamp_at + 1)
             groups = [pair & 0x7F | pair >> 8 << 7 for pair in set(struct.unpack(f"<{self.record_count}H", pairs))]
@@ -188,7 +186,7 @@ class RecordRun(NamedTuple):
         return min(deltas), max(deltas)
 
     def is_dense(self, index: int) -> bool:
-        """Whether the offset deltas are `index` and what follows it."""
+        """Whether the offset deltas are consecutive from `index`."""
         offset_bytes = self.key_length_at - self.offset_at
         columns = _DENSE.get(offset_bytes)
         if columns is None:
@@ -199,7 +197,7 @@ class RecordRun(NamedTuple):
         )
 
     def keys_and_values(self) -> tuple[Iterable[bytes | None], Iterable[bytes | None]]:
-        """The keys and the values, each as many as there are records."""
+        """The keys and the values of all records."""
         key_bytes, value_bytes = max(self.key_length, 0), max(self.value_length, 0)
         between = self.value_at - self.key_at - key_bytes
         row = struct.Struct(f"{self.key_at}x{key_bytes}s{between}x{value_bytes}sx")
@@ -219,7 +217,7 @@ class RecordRun(NamedTuple):
         if end - at == 1:
             return [ZIGZAG[byte] for byte in self._column(at)]
         if end - at == 2:
-            # That the high bit is set in the low byte only, is known of a run.
+            # In a run the high bit is set in the low byte only.
             columns = zip(self._column(at), self._column(at + 1), strict=True)
             return [ZIGZAG[low & 0x7F] + (-high << 6 if low & 1 else high << 6) for low, high in columns]
         positions = range(self.start + at, self.start + self.record_count * self.size, self.size)
@@ -227,9 +225,9 @@ class RecordRun(NamedTuple):
 
 
 def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[RecordRun | list[Outline]]:
-    """All records of the decompressed `body` from `at` on, as runs where they resemble each other, else one by one.
+    """Yields all records of the decompressed `body` from `at`, as runs where their layout is equal, else one by one.
 
-    Raises InvalidRecord where one breaks the format or the batch does not end with the last.
+    Raises InvalidRecord if one is malformed or the batch does not end with the last one.
     """
     index = 0
     while index < record_count:
@@ -247,11 +245,11 @@ def stretches(body: bytes, record_count: int, at: int = 0) -> Iterator[RecordRun
 
 
 def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
-    """The run that begins at `start`, of `limit` records at most; None when it is not worth it or cannot be told."""
+    """The run that begins at `start`, of at most `limit` records; None if it is too short or not recognised."""
     try:
         body_length, attributes_at = decode_varint(body, start)
         size = attributes_at - start + body_length
-        # Where the last record of the shortest run would begin, nearly always tells whether there is one.
+        # The byte where the last record of the shortest run would begin nearly always shows whether there is a run.
         last = (SHORTEST_RUN - 1) * size
         if body_length < _MIN_BODY_BYTES or body[start + last : attributes_at + last] != body[start:attributes_at]:
             return None
@@ -277,7 +275,7 @@ def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
         if column.count(column[0]) != count:
             count -= len(column.lstrip(column[:1]))
             stop = start + count * size
-    # The numbers have as many bytes: all but the last have the high bit set.
+    # The varints have equal lengths: all bytes but the last have the high bit set.
     for first, behind in ((timestamp_at, offset_at), (offset_at, key_length_at)):
         for at in range(first, behind):
             column = body[at:stop:size]

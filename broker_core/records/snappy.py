@@ -1,8 +1,8 @@
 """Snappy blocks as the Java client's library writes them (snappy-java 1.1.10, which carries Google's snappy 1.1.10).
 
-The format leaves a compressor free in which repetitions it finds, so that two libraries rarely agree to the byte. What
-decides is the table of positions: how large it is, which bits of the hash point into it, which positions enter it. A
-block is the length of its content as a varint, then elements: literals, and copies of what came up to 64 KiB before.
+The format does not define which repetitions a compressor finds, so two libraries rarely produce the same bytes. The
+table of positions decides: its size, the bits of the hash that index it, and the positions that are added to it. A
+block is the length of its content as a varint, then elements: literals, and copies of bytes up to 64 KiB back.
 """
 
 import struct
@@ -11,7 +11,7 @@ _HASH_FACTOR = 0x1E35A7BD
 _HASH_SHIFT = 18
 _WORD = 0xFFFFFFFF
 _TABLE_SMALLEST, _TABLE_LARGEST = 1 << 8, 1 << 14
-# So close to the end no repetition is looked for.
+# This close to the end no repetition is searched.
 _MARGIN_BYTES = 15
 _COPY_LARGEST = 64
 _COPY_SHORT_OFFSETS, _COPY_SHORT_LENGTHS = 1 << 11, 12
@@ -34,7 +34,7 @@ def compress_block(data: bytes) -> bytes:
 
 
 def _compress_repetitions(out: bytearray, data: bytes, limit: int) -> int:
-    """Writes elements for the beginning of `data`; returns where the last literal is to begin."""
+    """Writes elements for the beginning of `data`; returns the start of the last literal."""
     words = _words(data)
     mask = _table_size(len(data)) - 1
     slots = [(word * _HASH_FACTOR & _WORD) >> _HASH_SHIFT & mask for word in words]
@@ -43,7 +43,7 @@ def _compress_repetitions(out: bytearray, data: bytes, limit: int) -> int:
     while True:
         literal_at = at
         at += 1
-        # Looks further and further ahead where nothing repeats.
+        # The step grows while nothing repeats.
         skip = 32
         while True:
             next_at = at + (skip >> 5)
@@ -68,7 +68,7 @@ def _compress_repetitions(out: bytearray, data: bytes, limit: int) -> int:
 
 
 def _words(data: bytes) -> list[int]:
-    """The four bytes from each position on, as a number."""
+    """The four bytes at each position, as a number."""
     count = len(data) - 3
     words = [0] * count
     for lane in range(4):

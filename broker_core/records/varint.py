@@ -17,7 +17,7 @@ class VarintError(RecordFault):
 
 
 class VarintTooLong(VarintError):
-    """A variable-length integer goes on beyond the bytes that its type may have."""
+    """A variable-length integer has more bytes than its type allows."""
 
 
 def encode_varlong(value: int) -> bytes:
@@ -74,7 +74,7 @@ def _decode(data: bytes, position: int, max_bytes: int, mask: int) -> tuple[int,
         byte = data[at]
         rest |= (byte & 0x7F) << shift
         if byte < 0x80:
-            # The last byte has room for more bits than the number; Java drops those.
+            # The last byte holds more bits than the number; Java drops those.
             rest &= mask
             return (rest >> 1) ^ -(rest & 1), at + 1
         shift += 7

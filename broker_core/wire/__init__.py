@@ -1,1 +1,1 @@
-"""What travels between nodes."""
+"""Messages between nodes: requests, responses and their encoding."""

@@ -1,7 +1,7 @@
-"""What every byte of a message is: a walk along the table of its fields, for people who look at bytes.
+"""Annotates every byte of a message by reading it along its schema.
 
-The compiled decoders are quick and remember no place; this walk is slow and remembers all of them. Both read the same
-tables, and a test holds that they read the same.
+The compiled decoders are fast and do not record positions; this reader is slow and records all of them. Both use the
+same tables, and a test checks that they give the same values.
 """
 
 import struct
@@ -20,14 +20,14 @@ from broker_core.wire.source import FIXED
 
 MAX_VALUE_LENGTH = 120
 UNREADABLE = "?"
-"""The type of bytes that are no field."""
+"""The type of bytes that are not a field."""
 LEFT_OVER = "not read"
-"""The type of bytes behind a message."""
+"""The type of bytes after a message."""
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """`length` bytes at `position` of the frame. `path`: where in the message it stands, such as `topics[0].name`;
-    `depth`: how deep. `type` is Kafka's name of it, and `value` what the bytes say.
+    """`length` bytes at `position` of the frame. `path`: its path in the message, such as `topics[0].name`; `depth`:
+    its nesting depth. `type` is Kafka's name of it, and `value` its value as text.
     """
 
     path: str
@@ -39,9 +39,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def annotate_request(api: Api, version: int, frame: bytes) -> list[Field]:
-    """The fields of a request with its length, rising by position, without gaps. What cannot be read is one field at
-    the end.
-    """
+    """The fields of a request with its length, by position, without gaps. Unreadable bytes are one field at the end."""
     header_version = request_header_version(api, version)
     walk = _Walk(frame)
 
@@ -59,7 +57,7 @@ def annotate_request(api: Api, version: int, frame: bytes) -> list[Field]:
 
 
 def annotate_response(api: Api, version: int, frame: bytes) -> list[Field]:
-    """As `annotate_request`, of a response in a version."""
+    """As `annotate_request`, for a response in a version."""
     walk = _Walk(frame)
 
     def header() -> None:
@@ -81,7 +79,7 @@ class _Walk:
         self._fields: list[Field] = []
 
     def frame(self, header: Callable[[], None], schema: Schema, version: int) -> list[Field]:
-        """A header, the message behind it, and what is left behind that."""
+        """A header, the message after it, and the remaining bytes."""
         what = UNREADABLE
         try:
             header()
@@ -115,7 +113,7 @@ class _Walk:
         return value if isinstance(value, int) else 0
 
     def _length(self, layout: str, *, is_compact: bool) -> tuple[int, int]:
-        """A length, -1 for null, and how many bytes it takes."""
+        """A length, -1 for null, and its size in bytes."""
         if is_compact:
             value, end = read_varint(self._data, self._at)
             return value - 1, end - self._at
@@ -123,7 +121,7 @@ class _Walk:
         return value, struct.calcsize(layout)
 
     def text(self, path: str, kind: str, layout: str, *, is_compact: bool) -> None:
-        """A string or bytes: the length, then what it is."""
+        """A string or bytes: the length, then the contents."""
         length, size = self._length(layout, is_compact=is_compact)
         if length < 0:
             self._add(path, size, kind, "null")
@@ -196,7 +194,7 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _error_name(name: str, data: bytes, at: int) -> str:
-    """What an error code is called."""
+    """The name of an error code."""
     if not name.endswith("error_code"):
         return ""
     (code,) = struct.unpack_from(">h", data, at)

@@ -1,4 +1,4 @@
-"""Kafka's messages as bytes and as values: a schema, its struct types, and one compiled function a version.
+"""Kafka's messages as bytes and as values: a schema, its struct types, and one compiled function per version.
 
 The tables are in `broker_core.wire.schemas`. Kafka generates a Java class from each table when it is built
 (org.apache.kafka.message.MessageGenerator); here the table is turned into Python when a version is first used.
@@ -16,7 +16,7 @@ from broker_core.wire.encoder import compile_encoder
 from broker_core.wire.errors import WireError
 from broker_core.wire.notation import Struct, parse
 
-#: A msgspec struct made from a table. Its attributes are those that the table names.
+#: A msgspec struct made from a table. Its attributes are the fields of the table.
 StructType = type[Any]
 _Decoder = Callable[[bytes, int], Any]
 _Encoder = Callable[[Any, Callable[[bytes], None]], None]
@@ -27,7 +27,7 @@ class Schema:
 
     `schema.type(...)` makes a value; its attributes are the fields of all versions with Kafka's names in snake case and
     Kafka's defaults, arrays are sequences (lists when decoded), a uuid is Kafka's text of 22 characters, records are
-    bytes that nobody looked into. Types of nested structs: `schema.TopicProduceData(...)`.
+    unparsed bytes. Types of nested structs: `schema.TopicProduceData(...)`.
     """
 
     def __init__(self, name: str, *, flexible_from: int | None = None, fields: str = "") -> None:
@@ -76,9 +76,9 @@ class Schema:
         return self.flexible_from is not None and version >= self.flexible_from
 
     def decode(self, version: int, data: bytes | memoryview, at: int = 0) -> Any:
-        """The message that starts at `at`. As in Kafka, bytes behind it are nobody's business.
+        """The message that starts at `at`. As in Kafka, bytes after it are ignored.
 
-        Raises WireError when the bytes end early or a length is absurd.
+        Raises WireError if the bytes end early or a length is invalid.
         """
         decoder = self._decoders.get(version)
         if decoder is None:
@@ -95,15 +95,15 @@ class Schema:
     def encode(self, version: int, value: Any) -> bytes:
         """The bytes of a value of `type`.
 
-        Raises WireError when the version cannot say it: null or a number where it does not fit, or, in a request, a
-        field that the version lacks, that is not ignorable and not at its default.
+        Raises WireError if the version cannot encode it: an invalid null or number, or, in a request, a field that the
+        version lacks, that is not ignorable and not at its default.
         """
         parts: list[bytes] = []
         self.encode_into(version, value, parts)
         return b"".join(parts)
 
     def encode_into(self, version: int, value: Any, parts: list[bytes]) -> None:
-        """As `encode`, but appends pieces, among them the records as they are."""
+        """As `encode`, but appends pieces, among them the records without a copy."""
         encoder = self._encoders.get(version)
         if encoder is None:
             encoder = self._encoders[version] = compile_encoder(

@@ -1,7 +1,7 @@
-"""Writes the function that reads one version of a message.
+"""Generates the function that decodes one version of a message.
 
-What a version looks like is settled when the source is made, so that what runs is flat: numbers that follow each other
-are read by one call of `struct`, nested structs are loops in the same function.
+The layout of a version is resolved when the source is generated, so that the code is flat: consecutive numbers are read
+by one call of `struct`, nested structs are loops in the same function.
 """
 
 import struct
@@ -18,7 +18,7 @@ def compile_decoder(
 ) -> Callable[[bytes, int], Any]:
     """`decode(data, at) -> value` of the message, which is the first of `structs`.
 
-    It raises IndexError or struct.error when the bytes end early, WireError for other faults.
+    It raises IndexError or struct.error if the bytes end early, WireError for other faults.
     """
     message = next(iter(structs.values()))
     source = _Decoder(types, version, is_flexible)
@@ -28,7 +28,7 @@ def compile_decoder(
 
 class _Decoder(Source):
     def flush(self) -> None:
-        """Reads the run: from here on its names have their values."""
+        """Emits the read of the run: after it, the names have their values."""
         if not self.run:
             return
         layout = struct.Struct(">" + "".join(kind for kind, _ in self.run))
@@ -46,13 +46,13 @@ class _Decoder(Source):
     def message(self, described: Struct) -> None:
         self.line("size = len(data)")
         value = self.value_of(described)
-        # A slice that goes beyond the end is short and no error, but `at` stands where it should have ended.
+        # A slice past the end is short without an error, but `at` is where it should have ended.
         with self.block("if at > size:"):
             self.line("raise IndexError")
         self.line(f"return {value}")
 
     def value_of(self, described: Struct) -> str:
-        """Reads a struct; the expression that makes its value."""
+        """Emits the read of a struct; returns the expression that makes its value."""
         arguments = []
         tagged = []
         for field in described.fields:
@@ -76,7 +76,9 @@ class _Decoder(Source):
         return repr(field.default)
 
     def read_tagged(self, tagged: Sequence[tuple[Field, str]]) -> None:
-        """Tagged fields (KIP-482): how many, then number, size and value of each. Unknown ones are skipped."""
+        """Emits the read of tagged fields (KIP-482): the count, then tag, size and value of each. Unknown ones are
+        skipped.
+        """
         count = self.new("tags")
         self.run.append(("B", count))
         self.flush()
@@ -98,7 +100,7 @@ class _Decoder(Source):
                 self.line("at += length")
 
     def read(self, field: Field, name: str) -> None:
-        """Reads a field into `name`, which holds it when the run is flushed."""
+        """Emits the read of a field into `name`, which is set when the run is flushed."""
         if field.is_array:
             self.read_array(field, name)
         else:
@@ -107,7 +109,7 @@ class _Decoder(Source):
     def read_array(self, field: Field, name: str) -> None:
         count = self.read_length("i")
         with self.unless_null(field, name, count, field.is_nullable_in(self.version)):
-            # Every entry takes a byte at least.
+            # Every entry has at least one byte.
             with self.block(f"if {count} > size - at:"):
                 self.line(f"raise WireError(f'{field.name} of {{{count}}} entries in {{size - at}} bytes')")
             if field.type in FIXED and field.type != "uuid":
@@ -149,8 +151,8 @@ class _Decoder(Source):
             self.line(f"{name} = {self.value_of(field.struct)}")
 
     def read_length(self, kind: str) -> str:
-        """The length of what follows, -1 for null: a fixed number (`h` of a string, `i`), or a varint of one more in a
-        flexible version.
+        """The length of the next value, -1 for null: a fixed number (`h` for a string, `i`), or in a flexible version a
+        varint of the length plus one.
         """
         length = self.new("length")
         self.run.append(("B" if self.is_flexible else kind, length))
@@ -163,7 +165,7 @@ class _Decoder(Source):
 
     @contextmanager
     def unless_null(self, field: Field, name: str, length: str, is_nullable: bool) -> Iterator[None]:
-        """What the block writes, or, if `length` is negative, null, or an error where that is not allowed."""
+        """The value that the block emits; if `length` is negative, null, or an error if null is not allowed."""
         with self.block(f"if {length} < 0:"):
             self.line(f"{name} = None" if is_nullable else f"raise WireError('{field.name} is null')")
         with self.block("else:"):

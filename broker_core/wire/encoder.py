@@ -1,4 +1,4 @@
-"""Writes the function that writes one version of a message. As with the decoder, what runs is flat."""
+"""Generates the function that encodes one version of a message. As with the decoder, the code is flat."""
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +13,10 @@ from broker_core.wire.source import FIXED, SHORT_ARRAY, Source, short_array_writ
 def compile_encoder(
     structs: dict[str, Struct], types: dict[str, type[Any]], version: int, *, is_flexible: bool
 ) -> Callable[[Any, Callable[[bytes], None]], None]:
-    """`encode(value, out)`, where `out` takes pieces of bytes, of the message, which is the first of `structs`.
+    """`encode(value, out)` for the message, the first of `structs`; `out` collects pieces of bytes.
 
-    A request refuses to drop what is not ignorable (Kafka's UnsupportedVersionException), an answer drops it: what a
-    broker has to say does not depend on who asked.
+    A request cannot drop a field that is not ignorable (Kafka's UnsupportedVersionException), a response drops it,
+    because a broker's response does not depend on the client's version.
     """
     message = next(iter(structs.values()))
     source = _Encoder(types, version, is_flexible, is_strict=message.name.endswith("Request"))
@@ -26,7 +26,7 @@ def compile_encoder(
 
 
 class _Encoder(Source):
-    """`self._out` is what takes the pieces: `out`, or the pieces of a tagged field."""
+    """`self._out` collects the pieces: `out`, or the pieces of a tagged field."""
 
     def __init__(self, types: dict[str, type[Any]], version: int, is_flexible: bool, *, is_strict: bool) -> None:
         super().__init__(types, version, is_flexible)
@@ -34,7 +34,7 @@ class _Encoder(Source):
         self._out = "out"
 
     def flush(self) -> None:
-        """Writes the run."""
+        """Emits the write of the run."""
         if not self.run:
             return
         layout = struct.Struct(">" + "".join(kind for kind, _ in self.run))
@@ -61,7 +61,7 @@ class _Encoder(Source):
             self.write_tagged(sorted(tagged, key=lambda pair: pair[0].tag or 0))
 
     def is_set(self, field: Field, own: str) -> str:
-        """An expression: the field is not at its default."""
+        """An expression that is true if the field is not at its default."""
         if field.is_array and field.default == []:
             return f"{own} is None or {own}" if field.nullable_from is not None else own
         if field.struct and field.nullable_from is None:
@@ -69,7 +69,7 @@ class _Encoder(Source):
         return f"{own} is not None" if field.default is None else f"{own} != {field.default!r}"
 
     def write_tagged(self, tagged: Sequence[tuple[Field, str]]) -> None:
-        """Tagged fields (KIP-482), rising by number, those that are not at their default."""
+        """Emits the write of tagged fields (KIP-482) that are not at their default, by number."""
         if not tagged:
             self.run.append(("x", ""))
             return
@@ -150,7 +150,7 @@ class _Encoder(Source):
             self.line(f"{self._out}({data})")
 
     def write_length(self, kind: str, length: str) -> None:
-        """What is in the run goes before it."""
+        """Emits the write of a length; the run is written before it."""
         if self.is_flexible:
             short = f"short_varints[{length} + 1] if {length} < 127"
             long = "write_string_length" if kind == "h" else "write_varint"
@@ -160,7 +160,7 @@ class _Encoder(Source):
 
     @contextmanager
     def unless_null(self, field: Field, name: str, kind: str, is_nullable: bool) -> Iterator[None]:
-        """What the block writes, or the length that says null, or an error where that is not allowed."""
+        """Emits the block, or for null the length that encodes it, or an error if null is not allowed."""
         self.flush()
         with self.block(f"if {name} is None:"):
             null = b"\0" if self.is_flexible else struct.pack(f">{kind}", -1)

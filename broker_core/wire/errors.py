@@ -1,5 +1,5 @@
-"""What goes wrong with bytes on a wire."""
+"""The error for malformed messages."""
 
 
 class WireError(ValueError):
-    """Bytes that are no message, or a message that a version cannot say; the text tells what. A broker closes."""
+    """Malformed bytes, or a message that a version cannot encode; the text says why. A broker closes the connection."""

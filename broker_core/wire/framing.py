@@ -1,6 +1,6 @@
-"""Frames and headers: what stands around a message on a TCP connection.
+"""Frames and headers of messages on a TCP connection.
 
-A frame is four bytes of length, a header, a message. Which header a message has follows from its API and version
+A frame is four bytes of length, a header, a message. The version of the header depends on the API and version
 (KIP-482, org.apache.kafka.common.protocol.ApiKeys#requestHeaderVersion).
 """
 
@@ -24,7 +24,7 @@ _CRUMB_BYTES = 4096
 
 
 class RequestHeader(msgspec.Struct, frozen=True, gc=False):
-    """`api_version` is one that the API offers, or, of ApiVersions alone, any: see `is_offered`."""
+    """`api_version` is one that the API offers; for ApiVersions it may be any: see `is_offered`."""
 
     api: Api
     api_version: int
@@ -33,7 +33,7 @@ class RequestHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_offered(self) -> bool:
-        """False: a newer client asks what the broker speaks. It gets version 0 with UNSUPPORTED_VERSION (KIP-35)."""
+        """False for an unknown version of ApiVersions, answered in version 0 with UNSUPPORTED_VERSION (KIP-35)."""
         return self.api.offers(self.api_version)
 
 
@@ -44,15 +44,15 @@ def request_header_version(api: Api, version: int) -> int:
 
 
 def response_header_version(api: Api, version: int) -> int:
-    """Always 0 for ApiVersions: a client must be able to read the answer before it knows what the broker speaks."""
+    """Always 0 for ApiVersions: a client must be able to read the response before it knows the broker's versions."""
     return 1 if api.key != API_VERSIONS and api.response.is_flexible(version) else 0
 
 
 def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int]:
     """The header of a request (a frame without its length) and where the message starts.
 
-    Raises WireError, upon which a broker closes the connection, when the bytes are no header or nobody offers the API
-    or its version.
+    Raises WireError, on which a broker closes the connection, if the header is malformed or the API or its version is
+    not supported.
     """
     try:
         key, version, correlation_id = _FIXED_HEADER.unpack_from(frame, 0)
@@ -63,7 +63,7 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
             raise WireError(f"{api.name} v{version} is not offered, v{api.least} to v{api.greatest} are")
         at = _FIXED_HEADER.size
         client_id = None
-        # The client id keeps its two bytes of length in flexible headers, too.
+        # The client id has two bytes of length in flexible headers, too.
         header_version = request_header_version(api, version)
         if header_version > 0:
             (length,) = struct.unpack_from(">h", frame, at)
@@ -81,7 +81,7 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
 
 
 def decode_request(frame: bytes | memoryview) -> tuple[RequestHeader, Any]:
-    """Header and message; the message is None when its version `is_offered` by nobody. Raises WireError."""
+    """Header and message; the message is None if the version is not offered (`is_offered`). Raises WireError."""
     header, at = decode_request_header(frame)
     if not header.is_offered:
         return header, None
@@ -127,30 +127,30 @@ def decode_response(api: Api, version: int, frame: bytes | memoryview) -> tuple[
 
 
 def encode_frame(parts: list[bytes]) -> bytes:
-    """The pieces behind their length."""
+    """The pieces, prefixed by their length."""
     return b"".join([_LENGTH.pack(sum(map(len, parts))), *parts])
 
 
 class FrameSplitter:
-    """Cuts a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes.
+    """Splits a stream of bytes into frames (without their lengths). `most_bytes` is socket.request.max.bytes.
 
-    `fault`: what came instead of a length, negative or above the limit. Nothing behind it can be read; the frames
-    before it are good, and a broker answers them before it hangs up. `held_bytes`: how much of a frame that is not
-    whole has come.
+    `fault`: an invalid length, negative or above the limit. Nothing after it can be parsed; the frames before it are
+    valid, and a broker answers them before it closes the connection. `held_bytes`: the received bytes of an incomplete
+    frame.
     """
 
     def __init__(self, most_bytes: int = 104_857_600) -> None:
         self.fault: WireError | None = None
         self._most_bytes = most_bytes
-        #: of the frame that is not whole yet: its bytes, and how many are missing
+        #: the incomplete frame: its bytes, and the number of missing bytes
         self._pieces: list[bytes | bytearray] = []
         self._missing = 0
         self.held_bytes = 0
-        #: of a length that is not whole yet
+        #: the bytes of an incomplete length
         self._start = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that `data` completes. Holds no more than what came: a length that is merely claimed is free."""
+        """The frames that `data` completes. Holds only received bytes: memory is not allocated by the stated length."""
         frames: list[bytes] = []
         if self.fault is not None:
             return frames
@@ -181,9 +181,7 @@ class FrameSplitter:
         return frames
 
     def _hold(self, data: bytes) -> None:
-        """Keeps bytes that are not the frame's last ones. Crumbs, each of which would weigh more than it holds, are
-        kept together.
-        """
+        """Buffers bytes of an incomplete frame. Small pieces are joined, because each has an overhead."""
         self._missing -= len(data)
         self.held_bytes += len(data)
         if len(data) > _CRUMB_BYTES:

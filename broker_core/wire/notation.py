@@ -1,4 +1,4 @@
-"""The notation in which the schemas of Kafka's messages are written: one line a field, nested structs indented.
+"""The notation of the schemas of Kafka's messages: one line per field, nested structs indented.
 
     transactional_id    string?  3+  = null
     topic_data          [TopicProduceData]
@@ -6,20 +6,20 @@
       records           records?
     node_endpoints      [NodeEndpoint]  10+  tag 0
 
-A line says the name, the type, the versions that have the field (all, if none are named), the number of a tagged
-field (KIP-482), whether a sender may drop the field silently where the version lacks it, and the default, if that is
-not the type's own. `[T]` is an array. `?` behind a type means that null is allowed, `?7` that it is from version 7 on.
-A type that starts with a capital is a struct: its fields follow, indented, or it was told before in the same message.
+A line has the name, the type, the versions that have the field (all, if none are named), the number of a tagged
+field (KIP-482), whether a sender may drop the field if the version lacks it (ignorable), and the default, if that is
+not the type's own. `[T]` is an array. `?` after a type means that null is allowed, `?7` that it is from version 7 on. A
+type that starts with a capital is a struct: its fields follow, indented, or it was defined before in the same message.
 """
 
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Kafka's text form of the uuid that says "none".
+#: Kafka's text form of the zero uuid, which means none.
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
-#: What a field holds when nobody says otherwise. Arrays: an empty list. Structs: one with all defaults.
+#: The default values by type. Arrays: an empty list. Structs: one with all defaults.
 TYPE_DEFAULTS: dict[str, Any] = {
     "bool": False,
     "int8": 0,
@@ -44,7 +44,9 @@ _NO_LAST = 1 << 15
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a struct, in all versions. `nullable_from` None: never null. `struct`: of a field of that type."""
+    """One field of a struct, in all versions. `nullable_from` None: never null. `struct`: the struct, for a field of
+    that type.
+    """
 
     name: str
     type: str
@@ -73,7 +75,7 @@ class Struct:
 
 
 def parse(name: str, text: str) -> dict[str, Struct]:
-    """The structs that `text` tells of, by name; the first is the message itself. ValueError: a line that is none."""
+    """The structs defined in `text`, by name; the first is the message. Raises ValueError for an invalid line."""
     structs = {name: Struct(name)}
     open_structs = [(-1, structs[name])]
     for line in filter(str.strip, text.splitlines()):

@@ -15,8 +15,8 @@ _MAX_VARINT = 0x7FFFFFFF
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """An unsigned varint and where it ends (org.apache.kafka.common.utils.ByteUtils). As in Java, one with the highest
-    of 32 bits set is a negative number.
+    """An unsigned varint and its end position (org.apache.kafka.common.utils.ByteUtils). As in Java, one with the
+    highest of 32 bits set is a negative number.
     """
     value = shift = 0
     while True:
@@ -43,7 +43,7 @@ def write_varint(value: int) -> bytes:
 
 
 def read_string_length(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """One more than the length of a string, and where it ends. WireError: longer than Kafka allows."""
+    """The length of a string plus one, and the end position. WireError: longer than Kafka allows."""
     value, at = read_varint(data, at)
     if value > MAX_STRING_BYTES + 1:
         raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
@@ -51,14 +51,14 @@ def read_string_length(data: bytes | memoryview, at: int) -> tuple[int, int]:
 
 
 def write_string_length(value: int) -> bytes:
-    """One more than the length of a string. WireError: longer than Kafka allows."""
+    """The encoded length of a string plus one. WireError: longer than Kafka allows."""
     if value > MAX_STRING_BYTES + 1:
         raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
     return write_varint(value)
 
 
 def read_tag(data: bytes | memoryview, at: int) -> tuple[int, int, int]:
-    """Number and size of a tagged field (KIP-482), and where its bytes start."""
+    """Tag and size of a tagged field (KIP-482), and the position of its bytes."""
     tag, at = read_varint(data, at)
     size, at = read_varint(data, at)
     if size < 0:
@@ -67,7 +67,7 @@ def read_tag(data: bytes | memoryview, at: int) -> tuple[int, int, int]:
 
 
 def skip_tags(data: bytes | memoryview, at: int) -> int:
-    """Where the tagged fields that start at `at` end: their count, then number, size and bytes of each."""
+    """The end position of the tagged fields that start at `at`: a count, then tag, size and bytes of each."""
     count, at = read_varint(data, at)
     for _ in range(count):
         _, size, at = read_tag(data, at)

@@ -1,4 +1,4 @@
-"""Python that is written line by line and compiled: what the makers of decoders and encoders have in common."""
+"""Python source that is generated line by line and compiled: the base of decoders and encoders."""
 
 import linecache
 import struct
@@ -20,7 +20,7 @@ from broker_core.wire.primitives import (
     write_varint,
 )
 
-#: Types of a fixed size, as `struct` calls them.
+#: Types of a fixed size, by their `struct` codes.
 FIXED = {
     "bool": "?",
     "int8": "b",
@@ -31,7 +31,7 @@ FIXED = {
     "float64": "d",
     "uuid": "16s",
 }
-#: Arrays of numbers that are shorter have a layout that is ready.
+#: Shorter arrays of numbers use a precompiled `struct` layout.
 SHORT_ARRAY = 16
 
 _HELPERS: dict[str, Any] = {
@@ -51,9 +51,9 @@ _HELPERS: dict[str, Any] = {
 
 
 class Source:
-    """Lines of Python as they come, what they refer to, and fixed parts that wait in a run.
+    """Lines of Python, the globals that they refer to, and fixed-size parts pending in a run.
 
-    A run is a list of pairs: how `struct` calls the part, and a name or an expression. One call reads or writes it.
+    A run is a list of pairs: the `struct` code of the part, and a name or an expression. One call reads or writes it.
     """
 
     def __init__(self, types: dict[str, type[Any]], version: int, is_flexible: bool) -> None:
@@ -77,7 +77,7 @@ class Source:
         self._depth -= 1
 
     def new(self, stem: str) -> str:
-        """A name that nothing else has."""
+        """A unique name."""
         self._names += 1
         return f"{stem}_{self._names}"
 
@@ -88,7 +88,7 @@ class Source:
         return name
 
     def function(self, name: str, parameters: str) -> Callable[..., Any]:
-        """The function whose body the lines are. Tracebacks show them."""
+        """The compiled function with the lines as its body. Tracebacks show them."""
         file = f"<{name}>"
         body = self._lines or ["    pass"]  # such as a request without fields
         text = "\n".join([f"def {name}({parameters}):", *body, ""])
@@ -100,11 +100,11 @@ class Source:
 
 @cache
 def short_array_readers(kind: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
-    """`unpack_from` of so many numbers, by their count."""
+    """`unpack_from` for each count of numbers."""
     return tuple(struct.Struct(f">{count}{kind}").unpack_from for count in range(SHORT_ARRAY))
 
 
 @cache
 def short_array_writers(length_kind: str, kind: str) -> tuple[Callable[..., bytes], ...]:
-    """`pack` of a length and so many numbers, by their count."""
+    """`pack` of a length and each count of numbers."""
     return tuple(struct.Struct(f">{length_kind}{count}{kind}").pack for count in range(SHORT_ARRAY))

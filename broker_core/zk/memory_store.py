@@ -104,7 +104,7 @@ class MemoryStore:
         return self._write(session, ops, as_multi=True)
 
     def plan(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> Transaction:
-        """What a write would do. Raises its ZkError, and changes nothing."""
+        """Plans a write without changing anything. Raises its ZkError."""
         if session != OUTSIDE_SESSION and session not in self.sessions:
             raise SessionExpired(ops[0].path if ops else "/")
         if session == OUTSIDE_SESSION and any(isinstance(op, Create) and op.ephemeral for op in ops):
@@ -115,7 +115,7 @@ class MemoryStore:
         try:
             transaction = self.plan(session, ops, as_multi=as_multi)
         except ZkError:
-            # A refused write takes a zxid, too: a server logs it as an error transaction.
+            # A rejected write takes a zxid, too: a server logs it as an error transaction.
             self.zxid += 1
             raise
         return self._commit(transaction)
@@ -200,10 +200,10 @@ class MemoryStore:
             fired += [(session, 1, "children", parent) for session in self._child_watches.pop(parent, ())]
         self._fired += [WatchFired(session, kind, path) for session, _, kind, path in sorted(fired)]
 
-    # From outside
+    # External changes
 
     def _begin_operation(self) -> None:
-        """Counts the operation, and lets come in what was found to lie before it when the run was live."""
+        """Counts the operation, and applies the external changes that were recorded before it."""
         self.operations += 1
         while self._expected_foreign and self._expected_foreign[0].operation == self.operations:
             foreign = self._expected_foreign.pop(0)
@@ -212,7 +212,7 @@ class MemoryStore:
             )
 
     def expect_foreign(self, change: ForeignChange) -> None:
-        """Has a recorded change come in before the operation that met it. Call this in the recorded order."""
+        """Schedules a recorded change before the operation that found it. Call this in the recorded order."""
         self._expected_foreign.append(change)
 
     def apply_foreign(
@@ -240,7 +240,7 @@ class MemoryStore:
         if node is not None and cversion is not None:
             node.creates = (cversion + len(node.children)) // 2
 
-    # What has happened, and what there is
+    # Changes and contents
 
     def take_changes(self) -> list[ZnodeChange]:
         changes, self._changes = self._changes, []
@@ -256,17 +256,17 @@ class MemoryStore:
                 yield path, self._nodes[path].data, self._nodes[path].stat()
 
     def look(self, path: str) -> tuple[bytes, ZnodeStat] | None:
-        """Data and stat for an onlooker: no session, no operation, None where there is nothing."""
+        """Data and stat without a session or an operation; None if there is no such znode."""
         node = self._nodes.get(path)
         return (node.data, node.stat()) if node else None
 
     def children_of(self, path: str) -> list[str]:
-        """Names of the children for an onlooker, sorted; none where there is nothing."""
+        """Names of the children without a session, sorted; empty if there is no such znode."""
         node = self._nodes.get(path)
         return sorted(node.children) if node else []
 
     def paths_from(self, path: str) -> Iterator[str]:
-        """The path, if there is such a znode, and those below it; parents before children."""
+        """The path, if the znode exists, and those below it; parents before children."""
         if path in self._nodes:
             yield path
             for child in self.children_of(path):

@@ -1,4 +1,4 @@
-"""What the core asks of a ZooKeeper, and the facts that it gets back.
+"""The interface of a ZooKeeper store, and the facts that it returns.
 
 A store is synchronous and deterministic: the same calls give the same answers, ids, zxids and watches. Two implement
 it: `MemoryStore` beside this file, and the lab's adapter to a real server. Names and rules are ZooKeeper's own
@@ -15,10 +15,10 @@ ANY_VERSION = -1
 """Given as an expected version: whatever the version is."""
 
 OUTSIDE_SESSION = 0
-"""The session of whoever is no node of the cluster: the console's `zk` commands, and people with a ZooKeeper shell."""
+"""The session of clients outside of the cluster: the console's `zk` commands and ZooKeeper shells."""
 
 MAX_DATA_BYTES = 1_000_000
-"""A server refuses requests above jute.maxbuffer (1,048,575 bytes, path and header included) by hanging up."""
+"""A server closes the connection on requests above jute.maxbuffer (1,048,575 bytes, path and header included)."""
 
 ChangeKind = Literal["created", "changed", "deleted"]
 WatchKind = Literal["created", "changed", "deleted", "children"]
@@ -26,14 +26,14 @@ ForeignKind = Literal["created", "changed", "deleted", "children"]
 
 
 class ZnodeStat(msgspec.Struct, frozen=True, gc=False):
-    """The part of ZooKeeper's `Stat` that means the same in every run.
+    """The part of ZooKeeper's `Stat` that is the same in every run.
 
     Attributes:
-        czxid: the transaction that created the znode. Kafka takes a broker's for its broker epoch.
+        czxid: the transaction that created the znode. A broker's is its broker epoch.
         mzxid: the transaction that last set its data.
-        version: how often its data was set; Kafka's partition epoch and fencing token.
+        version: the number of times its data was set; Kafka's partition epoch and fencing token.
         cversion: creations and deletions of children so far.
-        ephemeral_owner: the session that the znode dies with; 0 if it is persistent.
+        ephemeral_owner: the session that the znode is deleted with; 0 if it is persistent.
     """
 
     czxid: int
@@ -45,8 +45,8 @@ class ZnodeStat(msgspec.Struct, frozen=True, gc=False):
 
 
 class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One znode was created, got new data, or was deleted. `data` is None for a deletion; `is_foreign`: by somebody
-    outside, who did not ask this store.
+    """One znode was created, got new data, or was deleted. `data` is None for a deletion; `is_foreign`: changed
+    externally, not through this store.
     """
 
     kind: ChangeKind
@@ -60,7 +60,7 @@ class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class WatchFired(msgspec.Struct, frozen=True, gc=False):
-    """A watch of a session went off. Watches are one-shot: who wants to hear more reads again with `watch=True`."""
+    """A watch of a session fired. Watches are one-shot: read again with `watch=True` to set it again."""
 
     session: int
     kind: WatchKind
@@ -68,12 +68,12 @@ class WatchFired(msgspec.Struct, frozen=True, gc=False):
 
 
 class ForeignChange(msgspec.Struct, frozen=True, gc=False):
-    """What somebody outside the lab did to a znode, as an input of the run.
+    """An external change of a znode, as an input of the run.
 
     Attributes:
-        kind: "children" means that only `cversion` moved: children came and went again.
-        version, cversion: the znode's after the change; None counts on by one as ZooKeeper does.
-        operation: None, or the number of the store's operation that met the change and that it comes before.
+        kind: "children" means that only `cversion` changed: children were created and deleted again.
+        version, cversion: the znode's after the change; None increments by one as ZooKeeper does.
+        operation: None, or the number of the store's operation that found the change and that it precedes.
     """
 
     kind: ForeignKind
@@ -121,11 +121,11 @@ OpResult = str | ZnodeStat | None
 
 
 class ZkError(Exception):
-    """ZooKeeper refused an operation.
+    """ZooKeeper rejected an operation.
 
     Attributes:
-        path: the znode that it was about.
-        index: which member of a transaction failed; None outside of one.
+        path: the znode of the operation.
+        index: the member of a transaction that failed; None outside of one.
     """
 
     sentence = "ZooKeeper refused the operation"
@@ -172,18 +172,18 @@ class DataTooLarge(ZkError):
 
 
 class ZkStore(Protocol):
-    """A ZooKeeper with the sessions of one cluster. All methods raise `ZkError` for what ZooKeeper refuses.
+    """A ZooKeeper with the sessions of one cluster. All methods raise `ZkError` for what ZooKeeper rejects.
 
-    Every write takes the next zxid of the store, as do refused writes, transactions (one for all members), and the
+    Every write takes the next zxid of the store, as do rejected writes, transactions (one for all members), and the
     opening and closing of sessions.
     """
 
     def open_session(self, owner: str) -> int:
-        """Opens a session; ids count up from 1. `owner` is for people who look at it."""
+        """Opens a session; ids count up from 1. `owner` is for display."""
         ...
 
     def close_session(self, session: int) -> None:
-        """Ends a session: its watches go, then its ephemerals are deleted in the order of their creation."""
+        """Ends a session: removes its watches, then deletes its ephemerals in the order of their creation."""
         ...
 
     def create(
@@ -200,7 +200,7 @@ class ZkStore(Protocol):
         ...
 
     def get(self, session: int, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
-        """Data and stat. The watch hears of the next change of the data, or the deletion."""
+        """Data and stat. The watch fires on the next change of the data, or the deletion."""
         ...
 
     def set(self, session: int, path: str, data: bytes, version: int = ANY_VERSION) -> ZnodeStat: ...
@@ -208,15 +208,15 @@ class ZkStore(Protocol):
     def delete(self, session: int, path: str, version: int = ANY_VERSION) -> None: ...
 
     def exists(self, session: int, path: str, *, watch: bool = False) -> ZnodeStat | None:
-        """The stat, or None. The watch is set in both cases, and hears of the creation too."""
+        """The stat, or None. The watch is set in both cases, and also fires on the creation."""
         ...
 
     def children(self, session: int, path: str, *, watch: bool = False) -> list[str]:
-        """Names of the children, sorted. The watch hears of a child that comes or goes, or of the deletion."""
+        """Names of the children, sorted. The watch fires when a child is created or deleted, or on the deletion."""
         ...
 
     def multi(self, session: int, ops: Sequence[Op]) -> list[OpResult]:
-        """Does all or nothing. Raises the error of the first member that fails, with its `index`."""
+        """Applies all operations or none. Raises the error of the first member that fails, with its `index`."""
         ...
 
     def apply_foreign(
@@ -228,16 +228,17 @@ class ZkStore(Protocol):
         version: int | None = None,
         cversion: int | None = None,
     ) -> None:
-        """Takes in what somebody outside has done already; see `ForeignChange`."""
+        """Applies an external change; see `ForeignChange`."""
         ...
 
     def take_changes(self) -> list[ZnodeChange]:
-        """What has changed since the last call, in order."""
+        """Returns and clears the changes since the last call, in order."""
         ...
 
     def take_watches(self) -> list[WatchFired]:
-        """What has fired since the last call, in the order of the operations, then of the sessions' ids; for one
-        session and operation the znode itself comes before its parent, as a server sends them.
+        """Returns and clears the watches fired since the last call, in the order of operations, then of session ids.
+
+        For one session and operation the znode itself comes before its parent, as a server sends them.
         """
         ...
 
@@ -252,12 +253,12 @@ def parent_of(path: str) -> str:
 
 
 _UNTOLD = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff\U00010000-\U0010ffff]")
-"""Characters that no path has."""
+"""Characters that are not valid in a path."""
 
 
 def path_fault(path: str) -> str | None:
-    """What is wrong with a path that begins with a slash, in ZooKeeper's words (`PathUtils.validatePath`); None for a
-    good one.
+    """ZooKeeper's message for an invalid path that begins with a slash (`PathUtils.validatePath`); None for a valid
+    one.
     """
     if path == "/":
         return None
@@ -282,6 +283,6 @@ def _path_fault(path: str, why: str, at: int) -> str:
 
 
 def validate_path(path: str) -> None:
-    """Raises InvalidPath for what ZooKeeper's `PathUtils.validatePath` refuses."""
+    """Raises InvalidPath for what ZooKeeper's `PathUtils.validatePath` rejects."""
     if not path.startswith("/") or path_fault(path) is not None:
         raise InvalidPath(path)

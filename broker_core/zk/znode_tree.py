@@ -1,4 +1,4 @@
-"""The tree of znodes and its transactions: every write is planned on copies, and enters the tree whole or not at all.
+"""The tree of znodes and its transactions: every write is planned on copies, and applied completely or not at all.
 
 The rules, their order and the errors are those of ZooKeeper's `PrepRequestProcessor` and `DataTree`.
 """
@@ -30,7 +30,7 @@ from broker_core.zk.store import (
 
 
 class Znode:
-    """A znode. `creates` counts all children it ever had: sequence numbers and cversion come from it."""
+    """A znode. `creates` counts all children ever created: sequence numbers and cversion are derived from it."""
 
     __slots__ = ("children", "creates", "czxid", "data", "ephemeral_owner", "mzxid", "version")
 
@@ -63,7 +63,7 @@ class Znode:
 
 
 class Transaction:
-    """One write, planned: what it will answer and what it will change. The tree is untouched until `commit`.
+    """A planned write: its results and its changes. The tree is not changed until `commit`.
 
     Raises the ZkError of the first member that fails, with its index if there is more than one member or
     `as_multi` is set.

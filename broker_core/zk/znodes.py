@@ -1,9 +1,9 @@
-"""The znodes that Kafka keeps: for each its path, and how its data is written and read, side by side.
+"""The znodes of Kafka: the path, the encoder and the decoder of each.
 
 A class with fields is the JSON of its znode: names, versions and the order of the keys are what Kafka 3.9 writes
 (`ZkData`: `ControllerZNode`, `BrokerIdZNode`, `TopicZNode`, ...; where Scala's maps leave the order to hashing, the
-order seen on a running cluster). Reading takes older versions too and passes over keys that it does not know. What
-cannot be read raises `ZnodeDataError`.
+order seen on a running cluster). Decoders accept older versions, too, and ignore unknown keys. Data that cannot be
+parsed raises `ZnodeDataError`.
 """
 
 from typing import Any, ClassVar, Literal, Self
@@ -15,7 +15,7 @@ NO_LEADER = -1
 
 
 class ZnodeDataError(ValueError):
-    """A znode does not hold what Kafka writes there. The message says which, what was expected and what was found."""
+    """A znode's data is malformed. The message says which znode, what was expected and what was found."""
 
     def __init__(self, path: str, expected: str, data: bytes, detail: str = ""):
         text = data.decode("utf-8", "replace")
@@ -39,7 +39,7 @@ class _JsonZnode(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     def _encode(self, *fields: str) -> bytes:
-        """These fields only, in this order, as an older version of the znode has them; those unset are left out."""
+        """Encodes only these fields, in this order, as in an older version of the znode; unset fields are omitted."""
         names = dict(zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True))
         values = {names[field]: getattr(self, field) for field in fields}
         return msgspec.json.encode({name: value for name, value in values.items() if value is not UNSET})
@@ -74,7 +74,7 @@ class ControllerZnode(_JsonZnode, frozen=True, kw_only=True):
     kraft_controller_epoch: int = msgspec.field(default=-1, name="kraftControllerEpoch")
 
     def encode(self) -> bytes:
-        """Version 1 had no word of KRaft."""
+        """Version 1 had no KRaft field."""
         return super().encode() if self.version >= 2 else self._encode("version", "broker_id", "timestamp")
 
     @classmethod
@@ -83,7 +83,7 @@ class ControllerZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class ControllerEpochZnode:
-    """Plain text; how many controllers there were. Its version fences the writes of old controllers."""
+    """The controller epoch as plain text. The znode's version fences the writes of old controllers."""
 
     PATH = "/controller_epoch"
     INITIAL_EPOCH = 0
@@ -127,7 +127,7 @@ class FeatureZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class ProducerIdBlockZnode(_JsonZnode, frozen=True, kw_only=True):
-    """The last block of producer ids that was given to a broker."""
+    """The last block of producer ids allocated to a broker."""
 
     PATH: ClassVar[str] = "/latest_producer_id_block"
     EXAMPLE: ClassVar[str] = '{"version":1,"broker":1,"block_start":"4000","block_end":"4999"}'
@@ -146,7 +146,7 @@ class ProducerIdBlockZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class BrokerIdZnode(_JsonZnode, frozen=True, kw_only=True):
-    """Ephemeral; a broker is in the cluster as long as it is there. Its czxid is the broker epoch."""
+    """Ephemeral; a broker is in the cluster as long as it exists. Its czxid is the broker epoch."""
 
     PARENT: ClassVar[str] = "/brokers/ids"
     EXAMPLE: ClassVar[str] = (
@@ -165,7 +165,7 @@ class BrokerIdZnode(_JsonZnode, frozen=True, kw_only=True):
     timestamp: str
 
     def encode(self) -> bytes:
-        """Version 1 (0.8) knows one endpoint, 4 (0.10.2 to 2.6) several and no features."""
+        """Version 1 (0.8) has one endpoint, 4 (0.10.2 to 2.6) several and no features."""
         if self.version >= 5:
             return super().encode()
         if self.version == 1:
@@ -184,7 +184,7 @@ class BrokerIdZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class LogDirEventNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
-    """A broker tells the controller that a log directory failed. Sequential below PARENT."""
+    """A broker's notification to the controller that a log directory failed. Sequential below PARENT."""
 
     PARENT: ClassVar[str] = "/log_dir_event_notification"
     SEQUENCE_PATH: ClassVar[str] = f"{PARENT}/log_dir_event_"
@@ -203,8 +203,9 @@ class LogDirEventNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
-    """The assignment: partition -> replicas, the preferred one first. Version 1 knew the partitions alone, 2 (2.4) also
-    those that come and go.
+    """The assignment: partition -> replicas, the preferred one first.
+
+    Version 1 has partitions only; version 2 (2.4) adds the adding and removing replicas.
     """
 
     PARENT: ClassVar[str] = "/brokers/topics"
@@ -220,7 +221,7 @@ class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
     version: int = 3
 
     def encode(self) -> bytes:
-        """What this version of the znode has."""
+        """The JSON of this version of the znode."""
         if self.version >= 3:
             return super().encode()
         if self.version == 2:
@@ -242,7 +243,7 @@ class TopicZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class PartitionStateZnode(_JsonZnode, frozen=True, kw_only=True):
-    """Leader, epochs and ISR. Its version is the partition epoch; leader -1 is none."""
+    """Leader, epochs and ISR. Its version is the partition epoch; leader -1 means none."""
 
     EXAMPLE: ClassVar[str] = '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2,3]}'
 
@@ -255,7 +256,7 @@ class PartitionStateZnode(_JsonZnode, frozen=True, kw_only=True):
 
     @property
     def recovering(self) -> bool:
-        """After an unclean election, until a follower joins the ISR (KIP-704)."""
+        """Whether the leader is recovering: after an unclean election, until a follower joins the ISR (KIP-704)."""
         return self.leader_recovery_state == 1
 
     @classmethod
@@ -273,7 +274,7 @@ class PartitionStateZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class IsrChangeNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
-    """Leaders that write the ISR themselves tell the controller so (before AlterPartition). Sequential below PARENT."""
+    """A leader's notification to the controller of an ISR change (before AlterPartition). Sequential below PARENT."""
 
     PARENT: ClassVar[str] = "/isr_change_notification"
     SEQUENCE_PATH: ClassVar[str] = f"{PARENT}/isr_change_"
@@ -291,7 +292,7 @@ class IsrChangeNotificationZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class DeleteTopicZnode:
-    """Empty; asks the controller to delete the topic that it is named after."""
+    """Empty; requests the controller to delete the topic in its name."""
 
     PARENT = "/admin/delete_topics"
 
@@ -301,7 +302,7 @@ class DeleteTopicZnode:
 
 
 class PreferredReplicaElectionZnode(_JsonZnode, frozen=True, kw_only=True):
-    """An old tool asks the controller to make the preferred replicas leaders."""
+    """A preferred-leader election request, written by older tools."""
 
     PATH: ClassVar[str] = "/admin/preferred_replica_election"
     EXAMPLE: ClassVar[str] = '{"version":1,"partitions":[{"topic":"demo","partition":0}]}'
@@ -315,7 +316,7 @@ class PreferredReplicaElectionZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class PartitionReassignment(msgspec.Struct, frozen=True):
-    """Where a partition should go."""
+    """The target replicas of a partition."""
 
     topic: str
     partition: int
@@ -323,7 +324,7 @@ class PartitionReassignment(msgspec.Struct, frozen=True):
 
 
 class ReassignPartitionsZnode(_JsonZnode, frozen=True, kw_only=True):
-    """An old tool asks the controller to move partitions."""
+    """A partition reassignment request, written by older tools."""
 
     PATH: ClassVar[str] = "/admin/reassign_partitions"
     EXAMPLE: ClassVar[str] = '{"version":1,"partitions":[{"topic":"demo","partition":0,"replicas":[4,5,6]}]}'
@@ -361,7 +362,7 @@ class ConfigZnode(_JsonZnode, frozen=True, kw_only=True):
 
 
 class ConfigChangeZnode(_JsonZnode, frozen=True, kw_only=True):
-    """Tells all brokers that a configuration has changed. Sequential below PARENT; purged after 15 minutes."""
+    """The notification to all brokers of a changed configuration. Sequential below PARENT; purged after 15 minutes."""
 
     PARENT: ClassVar[str] = "/config/changes"
     SEQUENCE_PATH: ClassVar[str] = f"{PARENT}/config_change_"
@@ -376,17 +377,17 @@ class ConfigChangeZnode(_JsonZnode, frozen=True, kw_only=True):
 
     @staticmethod
     def encode_topic(topic: str) -> bytes:
-        """What 0.8 wrote: the topic's name and nothing else, for only topics had configurations."""
+        """The format of 0.8: only the topic's name, because only topics had configurations."""
         return b'"' + topic.encode() + b'"'
 
     @classmethod
     def decode_topic(cls, data: bytes) -> Self:
-        """What 0.8 made of it: the name is what lies between the first byte and the last."""
+        """Decodes as 0.8 did: the name is everything between the first and the last byte."""
         return cls(entity_path=f"topics/{data[1:-1].decode(errors='replace')}")
 
 
 class ConsumerIdZnode(_JsonZnode, frozen=True, kw_only=True):
-    """Ephemeral; a consumer of before 0.9 is there. `subscription`: topic -> streams. Read by the group's members."""
+    """Ephemeral registration of a consumer before 0.9. `subscription`: topic -> streams."""
 
     EXAMPLE: ClassVar[str] = (
         '{"version":1,"subscription":{"demo":1},"pattern":"white_list","timestamp":"1531477349286"}'

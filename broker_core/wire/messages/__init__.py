@@ -1,7 +1,7 @@
-"""Requests and responses, one file a family, with Kafka's own field names.
+"""Requests and responses, one file per group of APIs, with Kafka's own field names.
 
-These are the bodies that nodes exchange in memory. `topic-partition` stands as one string (`orders-0`), since that is
-how the lab names a partition everywhere.
+These are the bodies that nodes exchange in memory. `topic-partition` is one string (`orders-0`), as everywhere in the
+lab.
 """
 
 from broker_core.wire.messages.admin import (

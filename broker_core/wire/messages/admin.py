@@ -44,7 +44,7 @@ class DeleteTopicsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class CreatePartitionsSpec(msgspec.Struct, frozen=True, gc=False):
-    """`count` is how many partitions the topic shall have; `assignment`: replicas of each new one, None = automatic."""
+    """`count` is the new number of partitions; `assignment`: replicas of each new one, None = automatic."""
 
     name: str
     count: int
@@ -62,8 +62,8 @@ class CreatePartitionsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class MetadataRequest(msgspec.Struct, frozen=True, gc=False):
-    """`topics` None = all. With `allow_auto_topic_creation` the broker makes those that are not there, if its
-    configuration lets it.
+    """`topics` None = all. With `allow_auto_topic_creation` the broker creates missing ones if its configuration allows
+    it.
     """
 
     topics: tuple[str, ...] | None = None

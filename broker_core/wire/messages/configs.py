@@ -15,11 +15,11 @@ ConfigSource = Literal[
     "DEFAULT_CONFIG",
     "DYNAMIC_BROKER_LOGGER_CONFIG",
 ]
-"""Where a value comes from, the strongest first, and the level of a logger (`ConfigEntry.ConfigSource`)."""
+"""The source of a value, in the order of precedence, and a logger's level (`ConfigEntry.ConfigSource`)."""
 
 
 class ConfigResource(msgspec.Struct, frozen=True, gc=False):
-    """What is configured. An empty name of a BROKER means all brokers of the cluster."""
+    """A resource with a configuration. An empty name of a BROKER means all brokers of the cluster."""
 
     type: ResourceType
     name: str
@@ -33,7 +33,7 @@ class DescribeConfigsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConfigSynonym(msgspec.Struct, frozen=True, gc=False):
-    """One of the places that a value may come from. `value` None = it is not told."""
+    """One of the sources of a value. `value` None = it is not returned."""
 
     name: str
     value: str | None
@@ -41,7 +41,7 @@ class ConfigSynonym(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConfigEntry(msgspec.Struct, frozen=True, gc=False):
-    """A configuration as it counts. `value` None = there is none, or it is sensitive."""
+    """An effective configuration. `value` None = there is none, or it is sensitive."""
 
     name: str
     value: str | None
@@ -78,7 +78,7 @@ class IncrementalAlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterConfigsRequest(msgspec.Struct, frozen=True, gc=False):
-    """What a resource shall have, all of it: what is not listed goes back to its default."""
+    """The complete configuration of a resource: what is not listed is reset to its default."""
 
     resources: tuple[tuple[ConfigResource, tuple[tuple[str, str], ...]], ...]
     validate_only: bool = False
@@ -91,7 +91,7 @@ class AlterConfigsResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterConfigsResponse(msgspec.Struct, frozen=True, gc=False):
-    """Answers both ways of altering."""
+    """The response to both AlterConfigs and IncrementalAlterConfigs."""
 
     results: tuple[AlterConfigsResult, ...]
 

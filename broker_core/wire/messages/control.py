@@ -1,4 +1,4 @@
-"""What the controller and the brokers say to each other."""
+"""The requests between the controller and the brokers."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from broker_core.errors import Errors
 
 
 class ErrorResponse(msgspec.Struct, frozen=True, gc=False):
-    """A whole-request error, where an API has no body of its own for it."""
+    """An error for a whole request, if the API's response has no body for it."""
 
     error: Errors
 
@@ -88,8 +88,8 @@ class StopReplicaResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
-    """`new_isr`: broker ids with the broker epoch that the leader knows of each (KIP-903), -1 = unknown. `topic_id`: of
-    the topic whose partition it is, "" before topic ids (KIP-516) or where the name is enough.
+    """`new_isr`: broker ids with the broker epoch known to the leader (KIP-903), -1 = unknown. `topic_id`: of the
+    partition's topic, "" before topic ids (KIP-516) or if the name is enough.
     """
 
     partition: str
@@ -101,7 +101,7 @@ class AlterPartitionItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlterPartitionRequest(msgspec.Struct, frozen=True, gc=False):
-    """`version`: older ones do not know INELIGIBLE_REPLICA (KIP-841)."""
+    """`version`: older ones do not have INELIGIBLE_REPLICA (KIP-841)."""
 
     broker_id: int
     broker_epoch: int

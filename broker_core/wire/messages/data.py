@@ -8,7 +8,7 @@ from broker_core.errors import Errors
 class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, bytes of exactly one record batch; before version 3 of any number).
 
-    None instead of bytes is what the protocol allows and no broker answers.
+    The protocol allows None instead of bytes; brokers close the connection.
     """
 
     acks: int
@@ -48,10 +48,10 @@ class FetchPartition(msgspec.Struct, frozen=True, gc=False):
 
 
 class FetchRequest(msgspec.Struct, frozen=True, gc=False):
-    """`replica_id` -1 for a consumer. A follower also says its broker epoch (KIP-903). A new `session_id` means that
-    the one who asks has forgotten what it was told (KIP-227). `from_follower`: a consumer that reads from any replica
-    (KIP-392). Readers of an old `version` get old messages (KIP-283). `cuts_batches`: the last batch ends where the
-    bytes do, as Kafka sends it. `isolation_level` 1: read_committed.
+    """`replica_id` -1 for a consumer. A follower also sends its broker epoch (KIP-903). A new `session_id` starts a new
+    fetch session (KIP-227). `from_follower`: a consumer that reads from any replica (KIP-392). Readers of an old
+    `version` get old messages (KIP-283). `cuts_batches`: the last batch may be incomplete, as in Kafka.
+    `isolation_level` 1: read_committed.
     """
 
     replica_id: int
@@ -68,10 +68,10 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
-    """`diverging_epoch`: (epoch, end offset) where the follower's log leaves the leader's (KIP-595), or None.
+    """`diverging_epoch`: (epoch, end offset) where the follower's log diverges from the leader's (KIP-595), or None.
 
-    `last_stable_offset`: for consumers. `aborted_transactions`: (producer id, first offset), for those that read
-    committed records only.
+    `last_stable_offset`: for consumers. `aborted_transactions`: (producer id, first offset), for read_committed
+    consumers.
     """
 
     partition: str
@@ -85,14 +85,14 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class FetchResponse(msgspec.Struct, frozen=True, gc=False):
-    """As with an incremental fetch session (KIP-227) only partitions that have something to say are listed."""
+    """As with an incremental fetch session (KIP-227) only changed partitions are listed."""
 
     partitions: tuple[FetchPartitionResponse, ...]
 
 
 class ListOffsetsRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, current leader epoch, timestamp; -1 latest, -2 earliest). `isolation_level` 1:
-    read_committed. `max_num_offsets`: in version 0, how many offsets are wanted of each partition.
+    read_committed. `max_num_offsets`: in version 0, the maximum number of offsets per partition.
     """
 
     replica_id: int
@@ -102,7 +102,7 @@ class ListOffsetsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ListOffsetsResult(msgspec.Struct, frozen=True, gc=False):
-    """`old_style_offsets`: the answer of version 0, falling; `offset` is the first of them."""
+    """`old_style_offsets`: the offsets of version 0, descending; `offset` is the first of them."""
 
     partition: str
     error: Errors = Errors.NONE
@@ -117,14 +117,14 @@ class ListOffsetsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class OffsetForLeaderEpochRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions`: (topic-partition, current leader epoch or -1, the epoch whose end is asked for). KIP-101."""
+    """`partitions`: (topic-partition, current leader epoch or -1, the requested epoch). KIP-101."""
 
     replica_id: int
     partitions: tuple[tuple[str, int, int], ...]
 
 
 class OffsetForLeaderEpochResult(msgspec.Struct, frozen=True, gc=False):
-    """`leader_epoch`: the newest epoch at or below the one asked for (KIP-279), where it ends; -1 = not known."""
+    """`leader_epoch`: the newest epoch at or below the requested one (KIP-279), and its end offset; -1 = unknown."""
 
     partition: str
     error: Errors = Errors.NONE
@@ -137,14 +137,14 @@ class OffsetForLeaderEpochResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeleteRecordsRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions`: (topic-partition, offset below which records go; -1 = the high watermark)."""
+    """`partitions`: (topic-partition, offset below which records are deleted; -1 = the high watermark)."""
 
     timeout_ms: int
     partitions: tuple[tuple[str, int], ...]
 
 
 class DeleteRecordsResult(msgspec.Struct, frozen=True, gc=False):
-    """`low_watermark`: the first offset that some living replica may still have; -1 = not known."""
+    """`low_watermark`: the lowest log start offset of the live replicas; -1 = unknown."""
 
     partition: str
     low_watermark: int = -1

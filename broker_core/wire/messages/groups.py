@@ -1,4 +1,4 @@
-"""The requests of consumer groups, with Kafka's own field names. `topic-partition` stands as one string."""
+"""The requests of consumer groups, with Kafka's own field names. `topic-partition` is one string."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class FindCoordinatorRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
-    """`node_id` -1 unless there is one. `coordinators`: those of several keys, in their order."""
+    """`node_id` -1 unless there is one. `coordinators`: for several keys, in their order."""
 
     error: Errors = Errors.NONE
     node_id: int = -1
@@ -22,8 +22,8 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class JoinGroupRequest(msgspec.Struct, frozen=True, gc=False):
-    """`protocols`: (assignor, metadata), the preferred one first. From version 4 on a dynamic member that names no id
-    is given one, with which it asks again (KIP-394). `client_id` None: the name of the node that asks.
+    """`protocols`: (assignor, metadata), the preferred one first. From version 4 on a dynamic member without an id
+    receives one, with which it joins again (KIP-394). `client_id` None: the name of the sending node.
     """
 
     group_id: str
@@ -96,7 +96,7 @@ class LeaveGroupResponse(msgspec.Struct, frozen=True, gc=False):
 
 class OffsetCommitRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, offset of the next record, its leader epoch or -1, metadata). `generation_id` -1
-    for somebody who is no member. `in_zookeeper`: to be kept there, as before 0.9.
+    for clients that are not members. `in_zookeeper`: stored in ZooKeeper, as before 0.9.
     """
 
     group_id: str
@@ -113,8 +113,8 @@ class OffsetCommitResponse(msgspec.Struct, frozen=True, gc=False):
 
 class OffsetFetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions` None = all that the group has offsets of. `groups`: several groups instead of one (KIP-709).
-    `require_stable`: those that a transaction is changing are held back (KIP-447). `in_zookeeper`: those that are kept
-    there, as before 0.9.
+    `require_stable`: offsets with pending transactional commits are not returned (KIP-447). `in_zookeeper`: those
+    stored in ZooKeeper, as before 0.9.
     """
 
     group_id: str

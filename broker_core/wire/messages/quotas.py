@@ -7,12 +7,12 @@ import msgspec
 from broker_core.errors import Errors
 
 QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
-"""Whom a quota is for: (`user`, `client-id` or `ip`; name). A name of None means the default of the kind."""
+"""The entity of a quota: (`user`, `client-id` or `ip`; name). A name of None means the default of the kind."""
 QuotaValues: TypeAlias = tuple[tuple[str, float], ...]
 
 
 class QuotaFilter(msgspec.Struct, frozen=True, gc=False):
-    """Which entities are asked for: those of this name, the default, or all of the kind that have a name or default."""
+    """The requested entities: those of this name, the default, or all of the type that have a name or default."""
 
     entity_type: str
     match: Literal["exact", "default", "any"]
@@ -20,7 +20,7 @@ class QuotaFilter(msgspec.Struct, frozen=True, gc=False):
 
 
 class DescribeClientQuotasRequest(msgspec.Struct, frozen=True, gc=False):
-    """`is_strict`: only entities of no further kinds."""
+    """`is_strict`: only entities without further types."""
 
     filters: tuple[QuotaFilter, ...] = ()
     is_strict: bool = False
@@ -33,7 +33,7 @@ class DescribeClientQuotasResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class QuotaAlteration(msgspec.Struct, frozen=True, gc=False):
-    """`ops`: the new value of each key; None takes it away."""
+    """`ops`: the new value of each key; None removes it."""
 
     entity: QuotaEntity
     ops: tuple[tuple[str, float | None], ...]
@@ -73,7 +73,7 @@ class AlterUserScramCredentialsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScramResult(msgspec.Struct, frozen=True, gc=False):
-    """What became of a user's alterations, or what is known of one: (mechanism, iterations)."""
+    """The result for a user: of alterations, or a description as (mechanism, iterations)."""
 
     user: str
     error: Errors = Errors.NONE
@@ -86,7 +86,7 @@ class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class DescribeUserScramCredentialsRequest(msgspec.Struct, frozen=True, gc=False):
-    """`users` None = all who have a credential."""
+    """`users` None = all with a credential."""
 
     users: tuple[str, ...] | None = None
 

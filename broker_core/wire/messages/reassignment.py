@@ -1,4 +1,4 @@
-"""Elections and moves of partitions that an administrator asks for."""
+"""Elections and reassignments requested by an administrator."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ ElectionType = Literal["PREFERRED", "UNCLEAN"]
 
 
 class PartitionResult(msgspec.Struct, frozen=True, gc=False):
-    """What became of a request for one partition. `message` None = the client's standing text for the error."""
+    """The result for one partition. `message` None = the default message of the error."""
 
     partition: str
     error: Errors = Errors.NONE
@@ -18,7 +18,7 @@ class PartitionResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class ElectLeadersRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions` None = all; the answer then leaves out those that had the right leader."""
+    """`partitions` None = all; the response then omits those that had the preferred leader already."""
 
     election_type: ElectionType
     partitions: tuple[str, ...] | None
@@ -43,14 +43,14 @@ class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, gc=False)
 
 
 class ListPartitionReassignmentsRequest(msgspec.Struct, frozen=True, gc=False):
-    """`partitions` None = all that move."""
+    """`partitions` None = all that are being reassigned."""
 
     partitions: tuple[str, ...] | None = None
     timeout_ms: int = 30_000
 
 
 class OngoingReassignment(msgspec.Struct, frozen=True, gc=False):
-    """A partition that moves: all its replicas, those that come and those that go."""
+    """A partition that is being reassigned: all its replicas, the adding and the removing ones."""
 
     partition: str
     replicas: tuple[int, ...]

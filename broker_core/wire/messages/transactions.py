@@ -1,7 +1,7 @@
 """The requests of idempotent and transactional producers, with Kafka's own field names (KIP-98, KIP-360, KIP-664,
-KIP-890). `topic-partition` stands as one string.
+KIP-890). `topic-partition` is one string.
 
-Bodies carry their `version` where it changes the answer: older clients do not know PRODUCER_FENCED.
+Bodies have their `version` if it changes the response: older clients do not know PRODUCER_FENCED.
 """
 
 import msgspec
@@ -13,8 +13,8 @@ PartitionErrors = tuple[tuple[str, Errors], ...]
 
 
 class InitProducerIdRequest(msgspec.Struct, frozen=True, gc=False):
-    """`transactional_id` None: a producer that is only idempotent. A producer that goes on after an error says which
-    id and epoch it has (KIP-360).
+    """`transactional_id` None: a producer that is only idempotent. A producer that continues after an error sends its
+    id and epoch (KIP-360).
     """
 
     transactional_id: str | None
@@ -31,7 +31,7 @@ class InitProducerIdResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class AddPartitionsToTxnTransaction(msgspec.Struct, frozen=True, gc=False):
-    """One transaction. `verify_only`: nothing is added, the broker that asks wants to know what was (KIP-890)."""
+    """One transaction. `verify_only`: nothing is added; the broker only checks which partitions were (KIP-890)."""
 
     transactional_id: str
     producer_id: int
@@ -41,15 +41,15 @@ class AddPartitionsToTxnTransaction(msgspec.Struct, frozen=True, gc=False):
 
 
 class AddPartitionsToTxnRequest(msgspec.Struct, frozen=True, gc=False):
-    """Up to version 3 one transaction of a client; from 4 on any number, of brokers."""
+    """Up to version 3 one transaction, from a client; from 4 on any number, from brokers."""
 
     transactions: tuple[AddPartitionsToTxnTransaction, ...]
     version: int = 4
 
 
 class AddPartitionsToTxnResponse(msgspec.Struct, frozen=True, gc=False):
-    """`results_by_transaction`: (transactional id, errors of its partitions), as they were decided. `alike`: the
-    numbers of the results which are one error, or none, for whatever was asked.
+    """`results_by_transaction`: (transactional id, errors of its partitions), in the order of their decisions. `alike`:
+    the indexes of the results with one error code, or none, for all requested partitions.
     """
 
     results_by_transaction: tuple[tuple[str, PartitionErrors], ...] = ()
@@ -124,7 +124,7 @@ class DescribeTransactionsRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class DescribedTransaction(msgspec.Struct, frozen=True, gc=False):
-    """Times in ms; `transaction_start_time_ms` -1 = there was none yet."""
+    """Times in ms; `transaction_start_time_ms` -1 = not started yet."""
 
     transactional_id: str
     error: Errors = Errors.NONE
@@ -141,7 +141,7 @@ class DescribeTransactionsResponse(msgspec.Struct, frozen=True, gc=False):
 
 
 class ListTransactionsRequest(msgspec.Struct, frozen=True, gc=False):
-    """No filters = all. `duration_filter_ms`: only those that run for longer (KIP-994); -1 = all."""
+    """No filters = all. `duration_filter_ms`: only those open for longer (KIP-994); -1 = all."""
 
     state_filters: tuple[str, ...] = ()
     producer_id_filters: tuple[int, ...] = ()
