@@ -1,4 +1,4 @@
-"""Where removed bytes go: content-addressed stores, in memory and in a folder."""
+"""Archives of removed bytes: content-addressed stores, in memory and in a folder."""
 
 import hashlib
 from pathlib import Path
@@ -20,7 +20,7 @@ class MemoryArchive:
 
 
 class DirectoryArchive:
-    """An archive of one file a digest, in subdirectories named after the first two digits."""
+    """An archive with one file per digest, in subdirectories named after the first two digits."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""The broker's disk. This is the name under which the rest of the core knows all of it."""
+"""The broker's disk: the public names of the disk modules, for the rest of the core."""
 
 from broker_core.sim.archive import DirectoryArchive, MemoryArchive, digest_of
 from broker_core.sim.disk_types import Archive, CutFact, Disk, File, validate_path

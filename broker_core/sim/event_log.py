@@ -12,7 +12,7 @@ from broker_core.sim.scheduler import Scheduler
 
 Subjects = dict[str, Any]
 Survives = Callable[[Exception], bool]
-"""Asked when something failed that nobody expected: whether to go on."""
+"""Called after an unexpected exception; returns whether the run continues."""
 _APPLY: dict[type[Event], Callable[[Subjects, Any, int], None]] = {}
 
 F = TypeVar("F", bound=Callable[[Subjects, Any, int], None])
@@ -41,7 +41,7 @@ class EventLog:
         subjects: the objects that carry state, by name (`orders-0@b1`, `b1`).
         seq: the number of the last event; `cause_seq` that of the event that caused the current work.
         current_node: the node that emits events, unless `emit` is given another.
-        survives: if set, decides whether the run goes on when the handler of a request fails.
+        survives: if set, decides whether the run continues when the handler of a request fails.
         on_event: if set, receives every envelope right after it was applied (journal, fold, invariants).
     """
 

@@ -1,8 +1,7 @@
-"""What can be wrong with a link or a disk, and what can be done to a single message.
+"""Faults of links and disks, and errors of operations on single messages.
 
-A link loses messages for good here, and lets them overtake one another: what TCP would make of that is waiting, and
-that is what a cut or latency are for. The sender hears nothing and runs into its own timeout, as with a connection
-that hangs.
+A faulty link drops or reorders messages. TCP would turn both into delays, for which there are cuts and latency. The
+sender of a dropped message is not notified and runs into its own timeout, as with a connection that hangs.
 """
 
 import msgspec
@@ -14,7 +13,7 @@ DISK_MESSAGES = frozenset({("Produce", "request"), ("Fetch", "response")})
 
 
 class LinkFault(msgspec.Struct, frozen=True):
-    """One direction of a link: how much longer each message takes, and how many of a hundred are lost or overtaken."""
+    """One direction of a link: the extra latency of each message, and the percentages of lost and reordered ones."""
 
     latency_us: int = 0
     loss_percent: int = 0
@@ -22,7 +21,7 @@ class LinkFault(msgspec.Struct, frozen=True):
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no fault."""
         return not (self.latency_us or self.loss_percent or self.reorder_percent)
 
 

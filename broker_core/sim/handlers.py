@@ -1,4 +1,4 @@
-"""How the parts of a node register what they do when a timer is due or a response arrives.
+"""Handlers of timers and responses, which the parts of a node register.
 
 A timer and a pending request are data, so that a run can be pickled: a name and arguments. Each part has a table from
 the names that it sets to its methods, and the node looks them up.

@@ -1,4 +1,4 @@
-"""The kernel: who exists, what is under way between them, and the one way to state a fact.
+"""The kernel: the nodes, the messages and timers between them, and the event loop.
 
 A node is anything with `on_request`, `on_response`, `on_disconnect`, `on_timer` and `on_watch`.
 """
@@ -21,9 +21,9 @@ class Kernel(Links):
     """See the module.
 
     Attributes:
-        nodes: everybody there ever was; `up`: those whose process runs.
-        frozen: what arrived at a process that SIGSTOP holds, or fell due for it.
-        steps: how many things ran; together with the inputs it says exactly where in a run an input came.
+        nodes: all nodes ever added; `up`: those whose process runs.
+        frozen: messages and timers due for a process suspended by SIGSTOP.
+        steps: the number of executed steps; it identifies the point of a run at which an input arrived.
     """
 
     def __init__(self, seed: int, latency: Latency) -> None:
@@ -34,15 +34,13 @@ class Kernel(Links):
         self.steps = 0
 
     def add(self, node: Node) -> None:
-        """A node takes part from now on and can get messages."""
+        """Adds a node, which can receive messages from now on."""
         self.nodes[node.name] = node
         self.incarnations[node.name] = self.incarnations.get(node.name, 0) + 1
         self.up.add(node.name)
 
     def remove(self, name: str) -> None:
-        """The process of a node is gone: its timers and pending requests die with it, its peers see their connections
-        close.
-        """
+        """Ends the process of a node: cancels its timers and pending requests, closes its connections."""
         self.up.discard(name)
         self.incarnations[name] += 1
         for stuck in self.frozen.pop(name, ()):
@@ -64,7 +62,7 @@ class Kernel(Links):
                 messages.clear()
 
     def forget(self, name: str) -> None:
-        """The process is gone, and none of its name will come again: nothing of it is kept."""
+        """Removes a node whose name will not be used again, with all its state."""
         self.remove(name)
         del self.nodes[name]
         del self.incarnations[name]
@@ -72,11 +70,11 @@ class Kernel(Links):
             del self._last_due_us[link]
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP: nothing is processed, what arrives stays in the socket."""
+        """Suspends a process (SIGSTOP): arriving messages stay in the socket."""
         self.frozen.setdefault(name, [])
 
     def thaw(self, name: str) -> None:
-        """SIGCONT: what had arrived or fallen due meanwhile happens now, in its order."""
+        """Resumes a process (SIGCONT): messages and timers that became due are handled now, in their order."""
         for stuck in self.frozen.pop(name):
             timer_id = self.scheduler.at(self.now_us, name, stuck)
             if isinstance(stuck, Message):
@@ -86,16 +84,14 @@ class Kernel(Links):
                 self.emit(RpcRescheduled(rpc=stuck.rpc, due_us=self.now_us), name)
 
     def step(self, until_us: int = FOREVER_US) -> Any | None:
-        """Runs the next thing that is due by `until_us`. Returns it (a Message, Timer, Disconnect or RequestTimeout),
-        None when there is none.
-        """
+        """Runs the next item due by `until_us`; returns it (Message, Timer, Disconnect, RequestTimeout) or None."""
         item = self.scheduler.pop(until_us)
         if item is None:
             return None
         self.steps += 1
         _, timer_id, name, what = item
         if type(what) is Message:
-            # a message that was cut off under way was put on the heap a second time, and its first entry is void
+            # a message held by a cut link was scheduled a second time, and its first entry is void
             if what.timer_id == timer_id and not what.held:
                 self._deliver(name, what)
             return what
@@ -161,7 +157,7 @@ class Kernel(Links):
             return
         message = self.in_flight.get(pending.rpc)
         if message is not None and message not in self.frozen.get(message.destination, ()):
-            # what lies in the socket of a frozen process is not taken back: it will be read, and the answer go nowhere
+            # messages in the socket of a frozen process are kept: they will be read, and the response dropped
             self._take_back(message)
             self._drop(message, "reason.request_timeout")
         self.cause_seq = 0

@@ -1,4 +1,4 @@
-"""What somebody may do by hand to links and to single messages under way."""
+"""Manual control of links and of single messages in flight."""
 
 from broker_core.events.rpc import RpcRescheduled
 from broker_core.events.world import LinkQualityChanged
@@ -9,12 +9,12 @@ from broker_core.texts import text
 
 
 class Links(Network):
-    """See the module. `frozen`: what arrived at a process that SIGSTOP holds, or fell due for it."""
+    """See the module. `frozen`: messages and timers due for a process suspended by SIGSTOP."""
 
     frozen: dict[str, list[object]]
 
     def cut(self, source: str, destination: str) -> None:
-        """Nothing passes that way. What is under way or sent meanwhile waits, as TCP would send it again."""
+        """Cuts one direction of a link. Messages in flight or sent meanwhile wait, as TCP would retransmit them."""
         stuck = self.cut_links.setdefault((source, destination), [])
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
             if not message.held and (message.source, message.destination) == (source, destination):
@@ -22,13 +22,13 @@ class Links(Network):
                 stuck.append(message)
 
     def restore(self, a: str, b: str) -> None:
-        """The link works again, both ways: what waited is on its way, in order."""
+        """Restores both directions of a link: waiting messages are sent, in order."""
         stuck = [message for ends in ((a, b), (b, a)) for message in self.cut_links.pop(ends, ())]
         for message in sorted(stuck, key=lambda m: (m.due_us, m.correlation)):
             self._let_go(message, self._due(message.source, message.destination))
 
     def set_link_fault(self, source: str, destination: str, fault: LinkFault) -> None:
-        """What is sent that way from now on fares so."""
+        """Sets the fault for messages sent in one direction from now on."""
         if fault.is_none:
             self.link_faults.pop((source, destination), None)
         else:
@@ -45,12 +45,12 @@ class Links(Network):
         )
 
     def connected(self, a: str, b: str) -> bool:
-        """Whether the link between two nodes works, both ways."""
+        """Whether the link between two nodes works in both directions."""
         cut = self.cut_links
         return not cut or ((a, b) not in cut and (b, a) not in cut)
 
     def hold_fetches(self, source: str, destination: str) -> None:
-        """The requests by which one broker follows another wait on their way, those that have not arrived included."""
+        """Holds the fetch requests of one broker to another, those in flight included."""
         held = self.held_fetches.setdefault((source, destination), [])
         for message in sorted(self.in_flight.values(), key=lambda m: (m.due_us, m.correlation)):
             is_theirs = (message.source, message.destination) == (source, destination)
@@ -59,7 +59,7 @@ class Links(Network):
                 held.append(message)
 
     def release_fetches(self, source: str, destination: str) -> None:
-        """They go on, in order."""
+        """Releases held fetches, in order."""
         for message in self.held_fetches.pop((source, destination)):
             message.held = False
             message.due_us = self._due(source, destination)
@@ -67,14 +67,14 @@ class Links(Network):
             message.timer_id = self.scheduler.at(message.due_us, destination, message)
 
     def _let_go(self, message: Message, due_us: int) -> None:
-        """A message goes on, or comes at another time than was thought."""
+        """Reschedules a message, held or in flight."""
         message.held = False
         message.due_us = due_us
         self.emit(RpcRescheduled(rpc=message.rpc, due_us=due_us), message.source)
         message.timer_id = self.scheduler.at(due_us, message.destination, message)
 
     def _waiting(self, rpc: str) -> Message:
-        """A message under way that somebody may lay hands on. Raises MessageError."""
+        """A message in flight that may be manipulated. Raises MessageError."""
         message = self.in_flight.get(rpc)
         if message is None:
             raise MessageError(text("shell.message_not_in_flight", rpc=rpc))
@@ -88,7 +88,7 @@ class Links(Network):
                 messages.remove(message)
 
     def drop_message(self, rpc: str) -> None:
-        """It never arrives. Raises MessageError."""
+        """Drops a message. Raises MessageError."""
         message = self._waiting(rpc)
         if message.kind == "watch":
             raise MessageError(text("shell.message_watch_drop", rpc=rpc))
@@ -98,20 +98,20 @@ class Links(Network):
             self._forget(message.correlation)
 
     def delay_message(self, rpc: str, time_us: int) -> None:
-        """It takes so much longer; those behind it do not wait. Raises MessageError."""
+        """Delays a message; later ones do not wait for it. Raises MessageError."""
         message = self._waiting(rpc)
         if message.held:
             raise MessageError(text("shell.message_held_delay", rpc=rpc))
         self._let_go(message, message.due_us + time_us)
 
     def deliver_message(self, rpc: str) -> None:
-        """It arrives now, whatever holds it. Raises MessageError."""
+        """Delivers a message now, even if it is held. Raises MessageError."""
         message = self._waiting(rpc)
         self._take_back(message)
         self._let_go(message, self.now_us)
 
     def duplicate_message(self, rpc: str) -> None:
-        """It arrives a second time, right behind. Raises MessageError."""
+        """Delivers a message a second time, right after the first. Raises MessageError."""
         message = self._waiting(rpc)
         if message.held:
             raise MessageError(text("shell.message_held_duplicate", rpc=rpc))

@@ -1,16 +1,16 @@
-"""What is under way between nodes, and what they wait for. Plain data, so that a whole cluster pickles."""
+"""Messages in flight, timers and pending requests of nodes. Plain data, so that a whole cluster pickles."""
 
 from typing import Any, Protocol
 
 import msgspec
 
 FOLLOWING = frozenset({"Fetch", "OffsetForLeaderEpoch"})
-"""The requests by which a broker follows another."""
+"""The requests of a follower to its leader."""
 
 
 class Message(msgspec.Struct, gc=False, eq=False):
-    """An RPC under way. `kind` is request, response or watch. `incarnation` is that of the destination when it was
-    sent, since a connection does not outlive the process at its end.
+    """An RPC in flight. `kind` is request, response or watch. `incarnation` is that of the destination when it was
+    sent, because a connection ends with the destination's process.
     """
 
     rpc: str
@@ -29,7 +29,7 @@ class Message(msgspec.Struct, gc=False, eq=False):
 
 
 class Timer(msgspec.Struct, frozen=True, gc=False):
-    """A timer of a node: what it is called and what it carries. `incarnation`: it dies with the process that set it."""
+    """A timer of a node: its name and its data. `incarnation`: that of the process that set it, with which it ends."""
 
     name: str
     data: Any
@@ -38,7 +38,7 @@ class Timer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Disconnect(msgspec.Struct, frozen=True, gc=False):
-    """The sender of a request learns that the connection closed before an answer came."""
+    """Notifies the sender of a request that the connection closed before a response arrived."""
 
     correlation: int
     incarnation: int
@@ -50,7 +50,7 @@ class RequestTimeout(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pending(msgspec.Struct, gc=False):
-    """A request that waits for its answer at the node that sent it."""
+    """A request that awaits its response at the node that sent it."""
 
     rpc: str
     api: str
@@ -62,7 +62,7 @@ class Pending(msgspec.Struct, gc=False):
 
 
 class Node(Protocol):
-    """What the kernel asks of a node."""
+    """The node interface that the kernel uses."""
 
     name: str
 
@@ -84,7 +84,7 @@ class PassiveNode:
     name: str
 
     def on_request(self, message: Message) -> None:
-        """No node sends it requests."""
+        """Ignores requests: no node sends it any."""
         raise ValueError(f"{self.name} answers no requests, but got {message.api} from {message.source}")
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
@@ -94,11 +94,11 @@ class PassiveNode:
         """It sends no requests."""
 
     def on_watch(self, kind: str, path: str) -> None:
-        """It watches nothing."""
+        """Ignores watches: it sets none."""
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """How long a message takes: `base_us` plus up to `jitter_us`, drawn from the stream `network`."""
+    """The latency of a message: `base_us` plus up to `jitter_us`, drawn from the stream `network`."""
 
     base_us: int = 0
     jitter_us: int = 0

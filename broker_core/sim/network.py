@@ -26,15 +26,14 @@ WATCH_LABELS = {
 
 
 class Network(EventLog):
-    """Messages, and the links over which they go.
+    """Messages, and the links that carry them.
 
     Attributes:
-        incarnations: how often a process of a name has started or ended; a connection does not outlive it.
-        cut_links: of each direction that is cut, what waits; `held_fetches`: where followers' requests are held by
-            hand, likewise.
-        link_faults: of each direction of a link that is not as good as new.
-        slow_disks: how many microseconds longer the disk of a node takes for each append.
-        pending: the requests without an answer, by correlation; `in_flight`: the messages under way, by rpc.
+        incarnations: the number of starts and ends of each node's process; a connection ends with it.
+        cut_links: the waiting messages of each direction that is cut; `held_fetches`: those of each manually held
+        fetcher. link_faults: the fault of each faulty direction of a link. slow_disks: the extra microseconds of each
+        append on a node's disk. pending: the requests without a response, by correlation; `in_flight`: the messages in
+        flight, by rpc.
     """
 
     def __init__(self, seed: int, latency: Latency) -> None:
@@ -66,9 +65,9 @@ class Network(EventLog):
         timeout_us: int | None = None,
         one_way: bool = False,
     ) -> int:
-        """Sends a request; the answer comes to `on_response` (or `on_disconnect`) of the source with `context`.
+        """Sends a request; the response is passed to `on_response` (or `on_disconnect`) of the source with `context`.
 
-        `one_way`: no answer will come (Produce with acks=0); that the connection closed is heard of. Returns the
+        `one_way`: there is no response (Produce with acks=0), but a closed connection is reported. Returns the
         correlation id.
         """
         now_us = self.scheduler.now_us
@@ -85,14 +84,14 @@ class Network(EventLog):
         return correlation
 
     def respond(self, request: Message, body: Any, *, label: str, fields: Fields = ()) -> None:
-        """Answers a request. Nothing happens when the one who asked is gone or has closed the connection."""
+        """Responds to a request. Does nothing if the client is down or has closed the connection."""
         if request.correlation in self.pending:
             self._send(
                 request.api, "response", request.destination, request.source, request.correlation, body, label, fields
             )
 
     def notify(self, destination: str, kind: str, path: str) -> None:
-        """ZooKeeper tells a node that a watch fired."""
+        """Notifies a node that a ZooKeeper watch fired."""
         self._send(
             "WatchEvent",
             "watch",
@@ -105,7 +104,7 @@ class Network(EventLog):
         )
 
     def close_connections(self, name: str) -> None:
-        """A process closes all its sockets: whoever waits for an answer of it hears that none will come."""
+        """Closes all sockets of a process, and notifies the nodes that await a response from it."""
         for correlation, pending in self.pending.items():
             if pending.destination == name:
                 self.scheduler.at(
@@ -115,7 +114,7 @@ class Network(EventLog):
                 )
 
     def close_connection(self, request: Message) -> None:
-        """The broker closes the connection instead of answering (a failed Produce with acks=0)."""
+        """Closes the connection instead of responding (a failed Produce with acks=0)."""
         pending = self.pending.get(request.correlation)
         if pending is not None:
             self._one_way.discard(request.correlation)
@@ -126,21 +125,19 @@ class Network(EventLog):
             )
 
     def keep_open(self, request: Message) -> None:
-        """What becomes of a one-way request is decided later: until then its connection may still be closed for it;
-        `end_one_way` says when it is not.
-        """
+        """Keeps a one-way request pending: its connection may still be closed because of it until `end_one_way`."""
         self._one_way.discard(request.correlation)
 
     def end_one_way(self, request: Message) -> None:
-        """A request that was kept open has come to its end, and is not answered."""
+        """Ends a one-way request that was kept open, without a response."""
         self.pending.pop(request.correlation, None)
 
     def timer(self, node: str, due_us: int, name: str, data: Any = None) -> int:
-        """Wakes `node.on_timer(name, data)` at `due_us`, unless its process is gone by then."""
+        """Calls `node.on_timer(name, data)` at `due_us`, unless its process has ended by then."""
         return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))
 
     def _due(self, source: str, destination: str) -> int:
-        """When a message sent now arrives: not before those sent earlier over the same connection."""
+        """The arrival time of a message sent now: not before those sent earlier over the same connection."""
         latency = self.latency
         due_us = self.scheduler.now_us + latency.base_us
         if latency.jitter_us:
@@ -150,7 +147,7 @@ class Network(EventLog):
         if self.link_faults and (fault := self.link_faults.get(link)) is not None:
             due_us += fault.latency_us
             if self.streams["faults"].below(100) < fault.reorder_percent:
-                # Those behind it do not wait for it.
+                # Later messages do not wait for it.
                 return due_us + self.streams["faults"].below(2 * (latency.base_us + fault.latency_us) + 1_000)
         if due_us < last_due_us:
             return last_due_us
@@ -220,7 +217,7 @@ class Network(EventLog):
         self.emit(RpcDropped(rpc=message.rpc, why=why), message.source)
 
     def _forget(self, correlation: int) -> Pending | None:
-        """The request has its end; None when it had it before."""
+        """Removes a pending request; None if it was removed before."""
         pending = self.pending.pop(correlation, None)
         if pending is not None:
             self._one_way.discard(correlation)

@@ -1,4 +1,4 @@
-"""Real files below a folder, with the power loss simulated: they are cut back to what was fsynced."""
+"""Real files below a folder, with simulated power loss: they are truncated to the fsynced bytes."""
 
 import errno
 import os
@@ -13,14 +13,14 @@ from broker_core.errors import Errors, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
 MAX_OPEN_FILES = 512
-"""Of all disks of the process together, so that many labs fit into what systems usually allow (1,024)."""
+"""The limit for all disks of the process, so that many labs fit into the usual limit of systems (1,024)."""
 MIN_OPEN_FILES = 8
-"""Of a disk, however many there are."""
+"""The limit per disk, independent of the number of disks."""
 _CLOSED = -1
 
 
 class RealFile:
-    """A file of the operating system, reached through its disk's pool of descriptors."""
+    """A file of the operating system, opened through its disk's pool of descriptors."""
 
     __slots__ = (
         "_allocated_size",
@@ -37,7 +37,7 @@ class RealFile:
     def __init__(self, disk: "RealDisk", path: str, size: int, modified_ms: int = 0) -> None:
         self._disk = disk
         self.path = path
-        # What an earlier process wrote lies with the operating system and counts as safe.
+        # Bytes written by an earlier process are in the page cache or on disk and count as safe.
         self.size = self.written_size = self.synced_size = size
         self.modified_ms = modified_ms
         self._allocated_size = 0
@@ -116,7 +116,7 @@ class RealFile:
             self._descriptor = _CLOSED
 
     def power_loss(self) -> list[CutFact]:
-        """Goes back to what the last fsync left."""
+        """Reverts to the state of the last fsync."""
         cuts = []
         for position, old in reversed(self._overwritten):
             digest = self._disk.keep_bytes(self.read(position, len(old)))
@@ -135,7 +135,7 @@ class RealFile:
         return cuts
 
     def _write(self, position: int, *parts: bytes | memoryview) -> int:
-        """Returns how many bytes that were."""
+        """Writes bytes; returns their number."""
         size = sum(map(len, parts))
         descriptor = self._descriptor
         if descriptor == _CLOSED:
@@ -148,7 +148,7 @@ class RealFile:
             while written < size:
                 written += os.pwrite(descriptor, b"".join(parts)[written:], position + written)
         except OSError as error:
-            # Half a batch at the end would be taken for a torn write later on; the file goes back to its size.
+            # A partial batch at the end would later look like a torn write, so the file is truncated to its size.
             os.ftruncate(descriptor, self.size)
             raise _storage_error(self.path, error) from error
         return size
@@ -157,8 +157,8 @@ class RealFile:
 class RealDisk(ArchivingDisk):
     """Real files below `root`.
 
-    With `physical_fsync=False`, fsync only notes what a simulated power loss would spare and the hardware is not asked:
-    the files then survive the death of the process, as page cache does, but not that of the machine.
+    With `physical_fsync=False`, fsync only records what survives a simulated power loss and does not call the operating
+    system: the files then survive a crash of the process, as page cache does, but not of the machine.
     """
 
     _living: ClassVar["WeakSet[RealDisk]"] = WeakSet()
@@ -273,8 +273,8 @@ class RealDisk(ArchivingDisk):
             file.close()
 
     def open_descriptor(self, file: RealFile) -> int:
-        """A new descriptor of a file; those that were opened first are closed when there are too many. A disk gives up
-        its own ones only: another one may be in use by another thread.
+        """Opens a descriptor of a file; closes those opened first if there are too many. A disk closes only its own
+        ones: another disk may be in use by another thread.
         """
         share = max(MIN_OPEN_FILES, MAX_OPEN_FILES // len(self._living))
         while len(self._opened) >= share:
@@ -284,7 +284,7 @@ class RealDisk(ArchivingDisk):
         return descriptor
 
     def forget_descriptor(self, file: RealFile) -> None:
-        """A file closes its descriptor."""
+        """Removes a descriptor that its file has closed."""
         self._opened.pop(file, None)
 
     def _forget(self, path: str) -> None:

@@ -1,7 +1,7 @@
 """Named, seeded streams of random numbers.
 
-A stream is its own generator, keyed by the run's seed and its name, so that one part of the core drawing one number
-more changes nothing for the others. The generator is SplitMix64: 64 bits of state, the same on every machine.
+A stream is a separate generator, seeded by the run's seed and its name, so that an extra draw in one part of the core
+does not change the others. The generator is SplitMix64: 64 bits of state, the same on every machine.
 """
 
 from hashlib import blake2b
@@ -9,7 +9,7 @@ from struct import Struct
 
 _MASK = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
-# The states are an arithmetic sequence, so many numbers are mixed at once: as lanes of one large integer, each with
+# The states are an arithmetic sequence, so several numbers are mixed at once: as lanes of one large integer, each with
 # room for the product of two 64-bit numbers.
 _LANES = 64
 _ONES = sum(1 << 128 * lane for lane in range(_LANES))
@@ -49,7 +49,7 @@ class Stream:
         """An integer in `[0, bound)`. Raises ValueError for a bound below 1."""
         if bound < 1:
             raise ValueError(f"bound is {bound}, expected at least 1")
-        # Every message draws its latency: without another call.
+        # Every message draws its latency, so this is inlined.
         return ((self._ahead or self._mix_more()).pop() * bound) >> 64
 
     def between(self, low: int, high: int) -> int:

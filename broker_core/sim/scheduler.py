@@ -1,4 +1,4 @@
-"""Simulated time: a heap of things to do, ordered by `(due_us, timer_id)`. Nothing else moves the clock."""
+"""Simulated time: a heap of scheduled items, ordered by `(due_us, timer_id)`. Nothing else advances the clock."""
 
 from heapq import heapify, heappop, heappush
 from typing import Any
@@ -8,9 +8,9 @@ _TOLERATED = 64
 
 
 class Scheduler:
-    """What waits is data: `(node, what)`, never a closure, so that a whole cluster pickles.
+    """Scheduled items are data, `(node, what)`, not closures, so that a whole cluster pickles.
 
-    `now_us` is the time of the thing that ran last, or what `advance_to` was told.
+    `now_us` is the time of the last item, or the argument of `advance_to`.
     """
 
     __slots__ = ("_cancelled", "_heap", "_next_id", "now_us")
@@ -22,7 +22,7 @@ class Scheduler:
         self._cancelled: set[int] = set()
 
     def at(self, due_us: int, node: str, what: Any) -> int:
-        """Puts `what` for `node` on the heap; returns the id with which it can be cancelled."""
+        """Schedules `what` for `node`; returns the id for `cancel`."""
         timer_id = self._next_id
         self._next_id = timer_id + 1
         now_us = self.now_us
@@ -30,26 +30,25 @@ class Scheduler:
         return timer_id
 
     def cancel(self, timer_id: int) -> None:
-        """Forgets a timer that has not run yet. Cancelling one that has run is the caller's mistake, and harmless only
-        until its id would be looked for, so cancel what you know to be waiting.
-        """
+        """Cancels an item that has not run yet. Cancelling one that has run is an error of the caller."""
         cancelled = self._cancelled
         cancelled.add(timer_id)
-        # Most timers are deadlines of what ends long before; left on the heap they would soon be nearly all of it.
+        # Most timers are deadlines of operations that complete long before; left on the heap they would soon dominate
+        # it.
         if len(cancelled) > _TOLERATED and 2 * len(cancelled) > len(self._heap):
             self._heap = [item for item in self._heap if item[1] not in cancelled]
             heapify(self._heap)
             cancelled.clear()
 
     def next_due_us(self) -> int | None:
-        """When the next thing is due, None when nothing waits."""
+        """The time of the next item, None if there is none."""
         heap = self._heap
         while heap and self._cancelled and heap[0][1] in self._cancelled:
             self._cancelled.discard(heappop(heap)[1])
         return heap[0][0] if heap else None
 
     def pop(self, until_us: int = FOREVER_US) -> tuple[int, int, str, Any] | None:
-        """Takes the next thing that is due by `until_us` and moves the clock to it; None when there is none."""
+        """Removes the next item due by `until_us` and advances the clock to it; None if there is none."""
         heap = self._heap
         cancelled = self._cancelled
         while heap and heap[0][0] <= until_us:
@@ -62,7 +61,7 @@ class Scheduler:
         return None
 
     def advance_to(self, now_us: int) -> None:
-        """Moves the clock forward to an instant before which nothing is due."""
+        """Advances the clock to a time before which nothing is due."""
         if now_us > self.now_us:
             self.now_us = now_us
 

@@ -1,4 +1,4 @@
-"""A disk in memory, which costs almost nothing and can lose its power."""
+"""A disk in memory, with simulated power loss."""
 
 from broker_core.sim.disk_types import ArchivingDisk, CutFact, is_below, validate_path
 
@@ -15,7 +15,7 @@ class SimulatedFile:
         self.size = self.synced_size = len(data)
         self.modified_ms = 0
         self._allocated_size = 0
-        # (position, bytes) below synced_size as the last fsync left them, oldest first.
+        # (position, bytes) below synced_size as of the last fsync, oldest first.
         self._overwritten: list[tuple[int, bytes]] = []
 
     def append(self, *parts: bytes | memoryview) -> int:
@@ -72,7 +72,7 @@ class SimulatedFile:
         pass
 
     def power_loss(self) -> list[CutFact]:
-        """Goes back to what the last fsync left."""
+        """Reverts to the state of the last fsync."""
         cuts = []
         for position, old in reversed(self._overwritten):
             new = self.read(position, len(old))
@@ -95,7 +95,7 @@ class SimulatedFile:
 
 
 class SimulatedDisk(ArchivingDisk):
-    """A disk in memory, for simulation, tests and forks that nobody looks at."""
+    """A disk in memory, for simulation, tests and forks that are not displayed."""
 
     def __init__(self) -> None:
         self._directories: dict[str, dict[str, SimulatedFile]] = {"": {}}
@@ -170,7 +170,7 @@ class SimulatedDisk(ArchivingDisk):
         self._directories[directory][name] = SimulatedFile(self, path, data)
 
     def close(self) -> None:
-        """Its files hold nothing."""
+        """Does nothing: its files have no descriptors."""
 
     def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
         files = [

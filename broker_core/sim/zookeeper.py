@@ -1,8 +1,7 @@
-"""ZooKeeper as the cluster sees it: sessions that live on simulated time, operations that are facts, watches that are
-messages.
+"""ZooKeeper as seen by the cluster: sessions in simulated time, events for operations, messages for watches.
 
-The store behind it may be a model in memory or a real server; it is an input and never a clock. An operation takes no
-simulated time; a watch that it sets off travels to its owner like any message.
+The store may be a model in memory or a real server; it is an input and never a clock. An operation takes no simulated
+time; a watch that it fires is sent to its owner like any message.
 """
 
 from collections.abc import Iterator
@@ -29,8 +28,8 @@ ZK_NODE = "zk"
 class Session(msgspec.Struct):
     """A session of a node. `expiry_timer`: counts down while the node does not reach ZooKeeper, 0 otherwise.
 
-    `incarnation` is that of the process that opened it: a session may outlive it, and then has nothing to do with the
-    next process of the same name. `watches` are those that it has set: path, and data or children.
+    `incarnation` is that of the process that opened it: a session may outlive it, and is then independent of the next
+    process of the same name. `watches` are those that it has set: path, and data or children.
     """
 
     number: int
@@ -42,7 +41,7 @@ class Session(msgspec.Struct):
 
 
 class ZooKeeper(PassiveNode):
-    """The node `zk`. Keeps the sessions; each change of the tree becomes an event stated by whoever made it."""
+    """The node `zk`. Holds the sessions; each change of the tree becomes an event emitted by the node that made it."""
 
     name = ZK_NODE
 
@@ -52,10 +51,10 @@ class ZooKeeper(PassiveNode):
         self.sessions: dict[str, Session] = {}
         self.owners: dict[int, str] = {OUTSIDE_SESSION: ""}
         self.outside = ZkClient(self, OUTSIDE_SESSION, "shell")
-        """For who is no node of the cluster: the console."""
+        """The client for the console, which is not a node of the cluster."""
 
     def connect(self, owner: str, timeout_us: int) -> "ZkClient":
-        """Opens a session for a node; an older one of the same node goes on until it expires or is closed."""
+        """Opens a session for a node; an older one of the same node lasts until it expires or is closed."""
         number = self.store.open_session(owner)
         self.sessions[owner] = Session(number, owner, timeout_us, self.kernel.incarnations.get(owner, 0))
         self.owners[number] = owner
@@ -63,7 +62,7 @@ class ZooKeeper(PassiveNode):
         return ZkClient(self, number, owner)
 
     def close(self, owner: str, why: str = "closed") -> None:
-        """Ends a node's session: its ephemeral znodes go. `why`: closed or expired."""
+        """Ends a node's session and deletes its ephemeral znodes. `why`: closed or expired."""
         session = self.sessions.pop(owner, None)
         if session is None:
             return
@@ -74,14 +73,14 @@ class ZooKeeper(PassiveNode):
         self.publish(ZK_NODE)
 
     def lost_contact(self, owner: str) -> None:
-        """The node's heartbeats stop (killed, frozen, cut off): its session has its timeout left to live."""
+        """Stops the node's heartbeats (killed, frozen, cut off): its session expires after its timeout."""
         session = self.sessions.get(owner)
         if session is not None and not session.expiry_timer:
             due_us = self.kernel.now_us + session.timeout_us
             session.expiry_timer = self.kernel.timer(ZK_NODE, due_us, "session_expiry", (owner, session.number))
 
     def found_contact(self, owner: str) -> None:
-        """Heartbeats arrive again, in time."""
+        """Resumes the node's heartbeats before its session has expired."""
         session = self.sessions.get(owner)
         if session is not None and session.expiry_timer and self._owner_lives(session):
             self.kernel.scheduler.cancel(session.expiry_timer)
@@ -96,7 +95,7 @@ class ZooKeeper(PassiveNode):
         return owner in self.sessions
 
     def watches(self) -> dict[str, dict[str, list[str]]]:
-        """What is watched, by whom: data, children, or both."""
+        """The watches by node and path: data, children, or both."""
         found: dict[str, dict[str, list[str]]] = {}
         for owner, session in self.sessions.items():
             for path, of in sorted(session.watches):
@@ -111,16 +110,16 @@ class ZooKeeper(PassiveNode):
             self.close(owner, "expired")
 
     def foreign_change(self, change: ForeignChange) -> None:
-        """Somebody outside created, changed or deleted a znode."""
+        """Applies an external change of a znode."""
         self.store.apply_foreign(
             change.kind, change.path, change.data, version=change.version, cversion=change.cversion
         )
         self.publish(ZK_NODE)
 
     def publish(self, author: str) -> None:
-        """Turns what the store did into events of `author`, and the watches it set off into messages.
+        """Emits the store's changes as events of `author`, and sends the fired watches as messages.
 
-        What somebody outside did comes out here too, whichever operation met it: it is stated by nobody of the cluster.
+        External changes found by any operation are emitted here, too, without a node of the cluster as author.
         """
         kernel = self.kernel
         for change in self.store.take_changes():
@@ -159,7 +158,7 @@ class ZooKeeper(PassiveNode):
                 kernel.notify(owner, fired.kind, fired.path)
 
     def watched(self, owner: str, number: int, path: str, of: str) -> None:
-        """A node set a watch, or set it again. `of`: data or children."""
+        """Records a watch set by a node. `of`: data or children."""
         session = self.sessions.get(owner)
         if session is not None and session.number == number and (path, of) not in session.watches:
             session.watches[path, of] = None
@@ -173,7 +172,7 @@ def _text(data: bytes | None) -> str:
 class ZkClient:
     """A node's handle on its session. Same operations and errors as `ZkStore`.
 
-    Any of them, a read or a refused write too, may run into what somebody outside has changed: it is stated at once.
+    Any of them, including a read or a rejected write, may find external changes, which are emitted at once.
     """
 
     def __init__(self, zookeeper: ZooKeeper, session: int, owner: str) -> None:

@@ -1,4 +1,4 @@
-"""What must hold after each event. The checker sees events only, so it cannot share a mistake with the engine.
+"""The invariants, checked after each event. The checker sees events only, so it cannot share a bug with the engine.
 
 Names are those of the semantics of replication (Kafka's TLA+ models and the lab's own list, docs/INVARIANTS.md).
 """

@@ -1,25 +1,26 @@
-"""Which guarantee may be given away by what, and how an explanation reads.
+"""The known causes of violations of each invariant, and the texts of explanations.
 
-A row of the table is an invariant; what is not listed for it never explains its violation. Kinds of explanation:
+A row of the table is an invariant; a cause that is not listed for it never explains its violation. Kinds of
+explanation:
 
-- `unclean`: a leader was elected from outside of the ISR, because that was allowed;
-- `lost tail`: a machine lost its power, or a damaged file was cut, and with it records that were not fsynced;
-- `split epoch`: the leader that lost it led on in the same epoch, which then has two histories: a follower that copied
-  the one finds that its epoch reaches farther in the other, cuts nothing, and goes on with that;
-- `HW`, `KIP101`, `KIP279`: how followers of the era cut their logs;
-- `stale log`: before there were topic ids, the log of a deleted topic served the next one of its name;
-- `stale leader`: and who led the one might write itself down in ZooKeeper as leader of the other;
-- `early join`: before 2.0.1 a replica joined the ISR that had not reached the start of the leader's epoch (KAFKA-7128);
-- `missed epoch`: a leader that had not heard of another one's epoch led again, and still counted what its followers had
-  held before that (`Partition.makeLeader` forgets it only in who has not led);
-- `late fetch`: before 2.1 a fetch did not say which leader epoch it was meant for (KIP-320): one that came late told a
-  leader of what its follower had held before its log was cut or made anew;
+- `unclean`: a leader was elected from outside of the ISR, because unclean election was enabled;
+- `lost tail`: records that were not fsynced were lost in a power loss or the repair of a damaged file;
+- `split epoch`: the leader that lost its tail continued in the same epoch, which then has two histories: a follower
+that copied the first one finds that the epoch ends later in the second, truncates nothing, and continues with that;
+- `HW`, `KIP101`, `KIP279`: how followers of the era truncate their logs;
+- `stale log`: before topic ids, the log of a deleted topic was reused by the next topic of its name;
+- `stale leader`: before topic ids, a leader of the deleted topic could register as leader of the new one;
+- `early join`: before 2.0.1 a replica could join the ISR before the start of the leader's epoch (KAFKA-7128);
+- `missed epoch`: a leader that had not been notified of another leader's epoch led again, and still used the old log
+end offsets of its followers (`Partition.makeLeader` resets them only on a replica that was not leader);
+- `late fetch`: before 2.1 a fetch did not carry the leader epoch (KIP-320): a delayed one reported the log end offset
+that its follower had before its log was truncated or recreated;
 - `kept epoch`: before 3.0 a truncation at the log's end kept the leader epochs that begin there (KAFKA-10706); the
-  first record of an older epoch takes them away, and with them the beginning of its own;
-- `refused append`: an append that no segment can hold is refused after the epoch cache was told of its epochs, and each
-  attempt tells them anew;
-- `own assignor`: a group's leader went through rules of a learner's own, whose plan nobody checks;
-- `foreign`: somebody outside of the cluster wrote what only brokers may write.
+first record of an older epoch removes them, and with them the start of its own;
+- `refused append`: an append that no segment can hold is rejected after its epochs were added to the cache, and each
+attempt adds them again;
+- `own assignor`: a group's leader used a custom assignor, whose assignment is not validated;
+- `foreign`: an external client wrote znodes that only brokers may write.
 """
 
 import msgspec
@@ -42,13 +43,13 @@ MODES = ("HW", "KIP101", "KIP279")
 
 _CHOSEN = (UNCLEAN, LOST_TAIL, STALE_LOG, FOREIGN)
 _JOINED = (EARLY_JOIN, MISSED_EPOCH, LATE_FETCH)
-# A leader whose epoch cache is wrong leaves followers what they have to cut.
+# Because of a leader's wrong epoch cache, followers keep records that they have to truncate.
 _LEFT = (KEPT_EPOCH, "KIP101")
 
-#: invariant -> what may explain that it is broken
+#: invariant -> the causes that may explain its violation
 MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-ORDER": (),
-    # A follower that took too little away goes on with what its leader wrote in an earlier epoch.
+    # A follower that truncated too little appends records of an earlier epoch from its leader.
     "I-LOGMONO": (SPLIT_EPOCH, "KIP101"),
     "I-EPOCHCACHE": (SPLIT_EPOCH, REFUSED_APPEND, *_LEFT, STALE_LOG, FOREIGN),
     "I-EPOCHMONO": (STALE_LEADER, FOREIGN),
@@ -56,7 +57,7 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-CTRL": (STALE_LEADER, FOREIGN),
     "I-LEADERINISR": (STALE_LEADER, FOREIGN),
     "I-ZKVER": (FOREIGN,),
-    # A leader that lost its tail together with the controller leads on in the same epoch and writes it anew.
+    # A leader that lost its tail together with the controller continues in the same epoch and rewrites it.
     "I-LOGMATCH": (LOST_TAIL, "HW", *_LEFT, STALE_LOG, FOREIGN),
     "I-WEAKISR": (*_CHOSEN, MISSED_EPOCH, LATE_FETCH, KEPT_EPOCH, *MODES),
     "I-STRONGISR": (*_CHOSEN, *_JOINED, KEPT_EPOCH, *MODES),
@@ -68,7 +69,7 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-EXPAND": (LOST_TAIL, STALE_LOG, LATE_FETCH, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),
-    # A log that parted from its leader's may go on with what does not follow.
+    # A log that diverged from its leader's may append records that do not follow its own.
     "I-SEQ": (*_CHOSEN, "HW", *_LEFT),
     "I-LSO": (),
     "I-GROUP": (*_CHOSEN, OWN_ASSIGNOR, "HW", *_LEFT),
@@ -90,7 +91,7 @@ REPLICATION = (
     "I-COMMIT",
     "I-WEAKISR",
 )
-"""The nine without which there is no replicated log; the others speak of files, clients and ZooKeeper around it."""
+"""The nine invariants of the replicated log; the others are about files, clients and ZooKeeper."""
 
 
 def message(id: str, **values: object) -> Text:
@@ -99,8 +100,8 @@ def message(id: str, **values: object) -> Text:
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Why a guarantee does not hold any more. `seq`: the event to look at, 0 = the era as a whole. `setting`: what gave
-    it away, as one would write it down.
+    """The cause of a violation. `seq`: the event to look at, 0 = the era as a whole. `setting`: the setting that allows
+    it, as written in a configuration.
     """
 
     kind: str
@@ -117,7 +118,7 @@ _MODE_WORDS = {
 
 
 def explain_by_mode(truncation: str, era: str) -> Explanation | None:
-    """What the way of truncation of an era explains; None where it keeps all guarantees."""
+    """The explanation by an era's truncation; None if it keeps all guarantees."""
     words = _MODE_WORDS.get(truncation)
     if words is None:
         return None

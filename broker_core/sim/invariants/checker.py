@@ -1,4 +1,4 @@
-"""The checker: takes every event in order and answers with what it breaks.
+"""The checker: receives every event in order and returns the violations.
 
 The rules live in modules of their own (`*_rules`), each function for the kinds of event that could break it. An event
 updates the shadows and only what it touched is checked, so that the cost does not grow with the length of a run.
@@ -23,27 +23,26 @@ from broker_core.sim.invariants.shadow import (
 )
 from broker_core.texts import Text, text
 
-#: guarantees about records that are there no more: the era explains that only if it is what took them away
+#: invariants about lost records: the era explains a violation only if its truncation removed them
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
 
 
 class Checker:
-    """Give it every event in order. One alarm for each invariant, subject and explanation: the first.
+    """Checks events, all of them in order. Raises one alarm per invariant, subject and explanation: the first.
 
     Attributes:
-        invariants: what it looks for; what a breach of others would say is not said.
-        kinds: the kinds of event that it has to see; whoever has many events need not ask about others.
+        invariants: those that it checks; violations of others are not reported.
+        kinds: the kinds of event that it needs; callers may skip others.
         replicas, partitions: the shadows, by `orders-0@b1` and by `orders-0`.
-        topics: the configuration of each topic in ZooKeeper; `settings`: what each broker was told of it, or has by
-            itself.
-        produce_acks: acks of the Produce requests under way, by correlation.
-        coordinators: (leader epoch, broker) of each partition of `__consumer_offsets` that somebody coordinates.
-        groups: each group as its newest coordinator has it; `members`: who a client is in its group, by its name.
-        producer_logs: what each replica's log has taken of producers with ids, by `orders-0@b1`.
-        positions: where each consumer reads on, by (client, partition).
+        topics: the configuration of each topic in ZooKeeper; `settings`: each broker's view of it and its own.
+        produce_acks: acks of the Produce requests in flight, by correlation.
+        coordinators: (leader epoch, broker) of each partition of `__consumer_offsets` with a coordinator.
+        groups: each group as its newest coordinator has it; `members`: a client's membership, by its name.
+        producer_logs: the producer state of each replica's log, by `orders-0@b1`.
+        positions: the position of each consumer, by (client, partition).
         controllers: the broker of each controller epoch.
-        excuses: explanations that concern the whole cluster, by kind.
-        envelope: of the event that is looked at.
+        excuses: explanations for the whole cluster, by kind.
+        envelope: that of the current event.
     """
 
     def __init__(self, era: Era | None = None, invariants: Iterable[str] = INVARIANTS) -> None:
@@ -78,8 +77,9 @@ class Checker:
         self._checks = _checks(self.invariants)
 
     def observe(self, envelope: Envelope) -> Sequence[Event]:
-        """The alarms that this event sets off, mostly none; among them may be that records acknowledged with acks=1
-        are lost, which breaks no guarantee.
+        """Returns the alarms of this event, mostly none.
+
+        They may include a loss of records acknowledged with acks=1, which violates no invariant.
         """
         check = self._checks.get(type(envelope[4]))
         if check is None:
@@ -93,20 +93,20 @@ class Checker:
 
     @property
     def seq(self) -> int:
-        """The number of the event that is looked at."""
+        """The number of the current event."""
         return self.envelope[0]
 
     @property
     def node(self) -> str:
-        """Who states it."""
+        """The node that emitted the current event."""
         return self.envelope[2]
 
     def state(self, event: Event) -> None:
-        """Something that is no alarm."""
+        """Adds a notice that is not an alarm."""
         self._found.append(event)
 
     def partition(self, name: str) -> ShadowPartition:
-        """The shadow of a partition, made where there is none."""
+        """The shadow of a partition, created if there is none."""
         partition = self.partitions.get(name)
         if partition is None:
             partition = self.partitions[name] = ShadowPartition()
@@ -128,9 +128,9 @@ class Checker:
         Args:
             subject: a replica, a partition, or something of the cluster as a whole.
             rule: the id of the message that says what is wrong; `values` are its values.
-            cause: the event that probably led to it, if that is not the one behind the event that is looked at.
-            taken_by_cut: the record in question was cut off by a follower in the way of the era.
-            promise: the answer to a producer that turned out wrong.
+            cause: the event that probably led to it, if that is not the cause of the current event.
+            taken_by_cut: the record was truncated by a follower as in the era.
+            promise: the response to a producer that is violated.
         """
         if invariant not in self.invariants:
             return
@@ -154,14 +154,14 @@ class Checker:
         )
 
     def is_news(self, invariant: str, subject: str, *, taken_by_cut: bool = False) -> bool:
-        """Whether an alarm would be the first of its kind; else looking closer is in vain."""
+        """Whether an alarm would be the first of its kind; otherwise a closer check is not needed."""
         return self._is_first(invariant, subject, self._explanations(invariant, subject, taken_by_cut))
 
     def _is_first(self, invariant: str, subject: str, explanations: list[Explanation]) -> bool:
         return _key(invariant, subject, explanations) not in self._raised
 
     def _explanations(self, invariant: str, subject: str, taken_by_cut: bool) -> list[Explanation]:
-        """What explains that an invariant is broken, events before the era."""
+        """The explanations of a violation, events before the era."""
         kinds = MAY_BREAK[invariant]
         name = partition_of(subject)
         partition = self.partitions.get(name)
@@ -181,7 +181,7 @@ Rule: TypeAlias = Callable[[Checker, Any], None]
 
 
 class _Watch(NamedTuple):
-    """A rule and the kinds of event that it is for. `only_for`: see `watches`."""
+    """A rule and its kinds of event. `only_for`: see `watches`."""
 
     kinds: tuple[type[Event], ...]
     rule: Rule
@@ -196,7 +196,7 @@ R = TypeVar("R", bound=Rule)
 def watches(*kinds: type[Event], only_for: tuple[str, ...] = ()) -> Callable[[R], R]:
     """Registers a rule for kinds of event. A kind may have several; they run in the order of their registration.
 
-    `only_for`: the rule serves these invariants and nothing else, so it is left out where none of them is looked for.
+    `only_for`: the rule serves these invariants only, so it is skipped if none of them is checked.
     """
 
     def register(rule: R) -> R:
@@ -208,7 +208,7 @@ def watches(*kinds: type[Event], only_for: tuple[str, ...] = ()) -> Callable[[R]
 
 @cache
 def _checks(invariants: frozenset[str]) -> dict[type[Event], Rule]:
-    """What each kind of event could break of these invariants."""
+    """The rules for each kind of event, for these invariants."""
     checks: dict[type[Event], Rule] = {}
     for kinds, rule, only_for in _WATCHES:
         if not only_for or only_for & invariants:

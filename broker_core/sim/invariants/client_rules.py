@@ -1,4 +1,4 @@
-"""I-MINISR and I-CONSUME: what clients are told."""
+"""I-MINISR and I-CONSUME: the responses to clients."""
 
 from bisect import bisect_left
 from itertools import pairwise
@@ -18,8 +18,9 @@ _READ_AGAIN = "violation.client_read_again"
 
 @watches(rpc.RpcSent, only_for=("I-MINISR",))
 def sent(checker: Checker, event: rpc.RpcSent) -> None:
-    """Produce requests and their answers; the event is the most frequent of all. Alarms of other invariants say who was
-    promised a lost record as far as this was there to hear it.
+    """Records Produce requests and their responses; the event is the most frequent of all.
+
+    Alarms of other invariants name the response that acknowledged a lost record, if this rule has seen it.
     """
     if event.api != "Produce":
         return
@@ -34,13 +35,13 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
     if not acks:
         return
     for name, base in event.fields:
-        # An error instead of an offset, or a repeated batch of which no more is known than that it was written.
+        # An error instead of an offset, or a duplicate batch that is only known to be written.
         if isinstance(base, str) or base < 0:
             continue
         partition = checker.partitions[name]
         shadow = partition.replicas.get(event.source)
         if shadow is None:
-            # decided while another partition of the request still waited; the replica was moved away since
+            # decided while another partition of the request was still waiting; the replica was moved since
             continue
         shadow_log = shadow.log
         index = bisect_left(shadow_log.bases, base)
@@ -57,7 +58,7 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
 
 
 def _check_acknowledged(checker: Checker, shadow: ShadowReplica, answer: Answer) -> None:
-    """I-MINISR where the ISR is not complete, or the high watermark too low."""
+    """Checks I-MINISR if the ISR is not complete, or the high watermark is too low."""
     base, last = answer.base, answer.last
     count = len(dict.fromkeys(shadow.isr + shadow.pending_isr))
     least = min(_min_isr(checker, shadow), shadow.replica_count)
@@ -97,7 +98,7 @@ def node_added(checker: Checker, event: world.NodeAdded) -> None:
 
 
 def _min_isr(checker: Checker, shadow: ShadowReplica) -> int:
-    """The setting as the broker knows it, the most special one first."""
+    """The setting as known to the broker, the most specific one first."""
     settings = checker.settings.get(shadow.node, {})
     topic = topic_of(shadow.partition)
     for entity in (f"topics/{topic}", f"brokers/{broker_id_of(shadow.node)}", "brokers/<default>", ""):
@@ -109,12 +110,12 @@ def _min_isr(checker: Checker, shadow: ShadowReplica) -> int:
 
 @watches(client.RecordsConsumed, only_for=("I-CONSUME",))
 def consumed(checker: Checker, event: client.RecordsConsumed) -> None:
-    """I-CONSUME. Which replica served a consumer is not told: no high watermark was ever above the highest."""
+    """I-CONSUME. Events do not name the replica that served a consumer: the highest high watermark is the bound."""
     partition = checker.partition(event.partition)
     key = (event.client, event.partition)
     before = checker.positions.get(key, -1)
     checker.positions[key] = event.position
-    # A new leader's high watermark may lie below what was read from the one before it; that alone is no news.
+    # A new leader's high watermark may be below a consumer's position; that alone is not a violation.
     if event.position > before and event.position > min(event.high_watermark, partition.highest_ever):
         checker.violated(
             "I-CONSUME",
@@ -139,7 +140,7 @@ def position_reset(checker: Checker, event: client.ConsumerPositionReset) -> Non
 
 @watches(world.NodeRemoved, only_for=("I-CONSUME",))
 def node_removed(checker: Checker, event: world.NodeRemoved) -> None:
-    """A consumer of the same name begins anew."""
+    """Drops the positions of a consumer; a new one of the same name starts without any."""
     name = event.node
     for key in [key for key in checker.positions if key[0] == name]:
         del checker.positions[key]

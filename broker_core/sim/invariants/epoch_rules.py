@@ -26,14 +26,16 @@ def epoch_of(entries: Entries, offset: int) -> int:
 
 
 def check_batch_epoch(checker: Checker, shadow: ShadowReplica, base: int, epoch: int) -> None:
-    """A batch that is not of the newest epoch that the cache has. The cache is told first, then the batches."""
+    """Checks a batch that is not of the newest epoch in the cache. The cache is updated before the batches are
+    appended.
+    """
     cached = epoch_of(shadow.epochs, base)
     if cached != epoch:
         checker.violated("I-EPOCHCACHE", shadow.key, _OTHER_EPOCH, offset=base, epoch=epoch, cached=cached)
 
 
 def check_epochs(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
-    """Takes in a cache. Where entries came or went, the record that lies there is looked at."""
+    """Compares a cache with the known one; checks the record at each entry that was added or removed."""
     before, shadow.epochs = shadow.epochs, entries
     if any(one[0] >= two[0] or one[1] >= two[1] for one, two in pairwise(entries)):
         checker.violated("I-EPOCHCACHE", shadow.key, _NOT_RISING, entries=list(entries))
@@ -58,7 +60,7 @@ def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
     shadow = checker.replicas[event.replica]
     _note_lost_beginning(checker, shadow, event.entries)
     check_epochs(checker, shadow, event.entries)
-    # Before fetches carried an epoch, a follower could get records of a leader that it had not been told of.
+    # Before fetches carried an epoch, a follower could get records of a leader that it did not know yet.
     if checker.era.fetch_carries_epoch and event.entries and 0 <= shadow.leader_epoch < event.entries[-1][0]:
         checker.violated(
             "I-EPOCHCACHE",
@@ -70,7 +72,7 @@ def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
 
 
 def _note_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
-    """Where an epoch without a record goes because the cache is told of an older one, its beginning goes, too."""
+    """Records that an older epoch removed an epoch without a record from the cache, and with it its own start."""
     end = shadow.log.end
     if not entries or all(begin >= end for _, begin in set(shadow.epochs).difference(entries)):
         return

@@ -1,4 +1,4 @@
-"""I-INDEX and I-CKPT: what the files beside a log say of it."""
+"""I-INDEX and I-CKPT: the indexes and checkpoints of a log."""
 
 from bisect import bisect_left
 
@@ -18,9 +18,7 @@ _FLUSHED_BEYOND = "violation.file_flushed_beyond"
 
 
 def _position_of(shadow_log: ShadowLog, segment: int, offset: int, is_last: bool) -> int | None:
-    """The byte at which the batch begins that has this offset, or ends with it if it `is_last`; None where there is
-    none in the segment.
-    """
+    """The position of the batch with this offset, or if it `is_last` ending with it; None if the segment has none."""
     index = bisect_left(shadow_log.lasts, offset)
     if index == len(shadow_log.lasts) or (is_last and shadow_log.lasts[index] != offset):
         return None
@@ -29,7 +27,7 @@ def _position_of(shadow_log: ShadowLog, segment: int, offset: int, is_last: bool
 
 
 def _begins_at(shadow_log: ShadowLog, segment: int, position: int) -> bool:
-    """Whether a batch of the segment begins at a byte, as far as batches are remembered."""
+    """Whether a known batch of the segment begins at a byte."""
     batches = shadow_log.batches
     index = bisect_left(batches, (segment, position), key=lambda batch: (batch.segment, batch.position))
     if index == 0:
@@ -106,11 +104,11 @@ def time_index_entry(checker: Checker, event: log.TimeIndexEntryAdded) -> None:
 
 @watches(log.LogTruncated, only_for=("I-INDEX",))
 def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
-    """What remains of the index of the segment that was cut."""
+    """Truncates the shadow of the index of the truncated segment."""
     shadow = checker.replicas[event.replica]
     segment, size, count, timestamps = event.segments[-1]
     entries = shadow.indexes.get(segment)
-    # What was opened and is cut before anybody has asked for its newest timestamp may know none.
+    # A segment that is truncated before its newest timestamp was read may not have one.
     is_asked_late = not checker.era.knows_newest_at_once and (entries is None or entries.last_timestamp < 0)
     is_forgotten = is_asked_late and size > 0 and not timestamps
     if entries is None or event.to_offset > event.from_offset:
@@ -135,7 +133,7 @@ def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
 
 @watches(log.CheckpointWritten, only_for=("I-CKPT",))
 def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
-    """I-CKPT: a checkpoint says nothing that is not so."""
+    """I-CKPT: a checkpoint's offsets are correct."""
     is_watermark = event.file == "replication-offset-checkpoint"
     for name, offset in event.entries:
         shadow = checker.replicas.get(replica_name(name, event.broker))
@@ -155,9 +153,9 @@ def checkpoint_written(checker: Checker, event: log.CheckpointWritten) -> None:
 
 @watches(log.LogFlushed, only_for=("I-CKPT",))
 def flushed(checker: Checker, event: log.LogFlushed) -> None:
-    """I-CKPT: the recovery point, which a checkpoint will say, lies in the log."""
+    """I-CKPT: the recovery point, which a checkpoint will store, is in the log."""
     shadow = checker.replicas[event.replica]
-    # A roll may leave a gap below the new segment, which holds nothing.
+    # A roll may leave a gap without records below the new segment.
     end = max(shadow.log.end, shadow.log.segment)
     if event.offset > end:
         checker.violated("I-CKPT", event.replica, _FLUSHED_BEYOND, offset=event.offset, end=end)

@@ -1,7 +1,7 @@
-"""I-GROUP and I-COOP: who owns what in a consumer group, and in which generation.
+"""I-GROUP and I-COOP: the owners of partitions in a consumer group, by generation.
 
-A group is as its newest coordinator has it: one that has been replaced and does not know it may say what it likes,
-since nothing of it can be stored any more.
+The state of a group is that of its newest coordinator: events of a fenced one that is not aware of it are ignored,
+because it can no longer store anything.
 """
 
 from collections import Counter
@@ -132,7 +132,7 @@ def assigned(checker: Checker, event: group.GroupAssigned) -> None:
 
 @watches(group.OffsetCommitAccepted)
 def commit_accepted(checker: Checker, event: group.OffsetCommitAccepted) -> None:
-    """I-GROUP: only the current generation commits; who commits outside of any has a negative one."""
+    """I-GROUP: only the current generation commits; a commit without membership has a negative generation."""
     shadow = _known(checker, event.group, event.broker)
     if shadow is not None and 0 <= event.generation_id != shadow.generation_id:
         checker.violated(
@@ -153,9 +153,7 @@ def consumer_changed(checker: Checker, event: group.ConsumerStateChanged) -> Non
 
 @watches(group.ConsumerAssigned)
 def consumer_assigned(checker: Checker, event: group.ConsumerAssigned) -> None:
-    """I-COOP: what a member takes, no other member of its generation still owns. What it gave up it would read again
-    from what the group has committed.
-    """
+    """I-COOP: partitions assigned to a member are not owned by another member of its generation."""
     for name in event.revoked:
         checker.positions.pop((event.client, name), None)
     client = checker.members.setdefault(event.client, ShadowClient())
@@ -172,7 +170,7 @@ def consumer_assigned(checker: Checker, event: group.ConsumerAssigned) -> None:
 def _others_with(checker: Checker, shadow: ShadowGroup, client: str, taken: list[str]) -> list[tuple[str, str]]:
     """(client, partition) of the group's other members that own one of these.
 
-    A static member that has not come back keeps its place and may not know of the generation yet.
+    A static member that has not rejoined keeps its membership and may not know the generation yet.
     """
     found = []
     for member_id, member in shadow.members.items():
@@ -187,5 +185,5 @@ def _others_with(checker: Checker, shadow: ShadowGroup, client: str, taken: list
 
 @watches(world.NodeRemoved)
 def node_removed(checker: Checker, event: world.NodeRemoved) -> None:
-    """What a dead process owned it does not own any more."""
+    """Removes the ownership of a dead process."""
     checker.members.pop(event.node, None)

@@ -1,4 +1,4 @@
-"""I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: who leads, and who is in its ISR."""
+"""I-ONELEADER, I-EPOCHMONO, I-EXPAND and the leader's part of I-ZKVER: leaders and their ISRs."""
 
 from broker_core.events import log, replica
 from broker_core.partitions import broker_node
@@ -53,7 +53,7 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow.believed = believed = {
         broker_node(broker_id): log_end_offset for broker_id, log_end_offset, _ in event.remotes
     }
-    # At the end of a move the replicas that go are assigned no more before they leave the ISR: nobody waits for them.
+    # At the end of a reassignment the removing replicas leave the assignment before the ISR, without delay.
     shadow.isr = tuple([node for node in nodes(event.isr) if node == shadow.node or node in believed])
     if shadow.is_stale:
         return
@@ -76,7 +76,7 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
 
 
 def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
-    """What a leader knows of its followers is out of date if they have followed another one meanwhile."""
+    """A leader's view of its followers is outdated if they have followed another leader since."""
     if shadow.role != "leader" or not checker.era.reelection_keeps_followers:
         return
     for missed in range(shadow.leader_epoch + 1, leader_epoch):
@@ -104,7 +104,7 @@ def became_follower(checker: Checker, event: replica.ReplicaBecameFollower) -> N
     shadow.following = broker_node(event.leader)
     shadow.isr = shadow.pending_isr = ()
     if shadow.cut_seq:
-        # It may have come back with less than it had.
+        # It may have restarted with a shorter log.
         check_cut(checker, partition, shadow, shadow.log.end)
 
 
@@ -123,7 +123,7 @@ def _told_epoch(
     if leader_epoch < shadow.leader_epoch:
         checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_BACK, before=shadow.leader_epoch, epoch=leader_epoch)
     if leader_epoch > partition.leader_epoch:
-        # Before this order about a topic that was deleted meanwhile came one to delete the replica.
+        # Before this request about a topic deleted since, there was one to delete the replica.
         shadow.is_stale = leader_epoch <= partition.deleted_epoch
         if not shadow.is_stale:
             checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_AHEAD, epoch=leader_epoch, known=partition.leader_epoch)
@@ -162,7 +162,7 @@ def isr_changed(checker: Checker, event: replica.IsrShrunk | replica.IsrExpanded
 
 
 def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, node: str) -> None:
-    """I-EXPAND: the three conditions as they are when the leader decides."""
+    """I-EXPAND: the three conditions at the time of the leader's decision."""
     member = partition.replicas.get(node)
     if member is None:
         return

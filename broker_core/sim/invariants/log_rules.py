@@ -1,4 +1,4 @@
-"""I-ORDER, I-LOGMONO, I-LOGMATCH, I-NOTRUNCBELOWHW, I-SEGNAME: what lies in the logs."""
+"""I-ORDER, I-LOGMONO, I-LOGMATCH, I-NOTRUNCBELOWHW, I-SEGNAME: the contents of the logs."""
 
 from itertools import pairwise
 
@@ -36,7 +36,7 @@ _FLUSH = "log.flush.interval.messages, log.flush.interval.ms"
 
 
 def check_order(checker: Checker, shadow: ShadowReplica) -> None:
-    """I-ORDER. In older eras the high watermark of a log that was cut below it comes down with the next answer only."""
+    """I-ORDER. In older eras a log truncated below its high watermark lowers that only with the next fetch response."""
     end = shadow.log.end if checker.era.truncation_lowers_high_watermark else shadow.high_watermark
     if not 0 <= shadow.start <= shadow.high_watermark <= end:
         checker.violated(
@@ -51,7 +51,7 @@ def check_order(checker: Checker, shadow: ShadowReplica) -> None:
 
 @watches(log.LogOpened)
 def opened(checker: Checker, event: log.LogOpened) -> None:
-    """A log that was known may have lost its end meanwhile; a new one begins with what it says of itself."""
+    """Updates the shadow of an opened log: a known one may have lost its end, a new one starts from the event."""
     replica = ReplicaId.parse(event.replica)
     partition = checker.partition(replica.partition)
     known = checker.replicas.get(event.replica)
@@ -82,7 +82,7 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
         event.high_watermark,
     )
     shadow.cut_seq = cut_seq
-    # What is in the index of a log that was loaded is not told.
+    # The events do not list the index entries of a loaded log.
     shadow.indexes = {active: SegmentIndex(is_complete=not event.segments[-1][2])}
     checker.replicas[event.replica] = partition.replicas[replica.node] = shadow
     check_order(checker, shadow)
@@ -101,7 +101,7 @@ def deleted(checker: Checker, event: log.LogDeleted) -> None:
 
 @watches(log.BatchAppended)
 def appended(checker: Checker, event: log.BatchAppended) -> None:
-    """All that an append could break; nearly every batch passes with the comparisons of this function."""
+    """Checks an append; nearly every batch passes with the comparisons of this function."""
     shadow = checker.replicas[event.replica]
     shadow_log = shadow.log
     base, last, epoch = event.base_offset, event.last_offset, event.leader_epoch
@@ -137,7 +137,7 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
         timestamp = shadow_log.max_timestamp
     batch = ShadowBatch(chain, identity, written_in, segment, position, event.size, timestamp)
     shadow_log.append(base, last, batch)
-    # Who has not heard that its topic was deleted may still lead the old one: that is no log of the new one.
+    # A broker not yet notified of a topic's deletion may still lead the old one: its log is not one of the new topic.
     if written_in >= 0 and not shadow.is_stale:
         history = partition.history
         first = history.setdefault((written_in, base), batch)
@@ -151,14 +151,14 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
 
 @watches(log.RefusedAppendWritten)
 def written_all_the_same(checker: Checker, event: log.RefusedAppendWritten) -> None:
-    """The next batch lies behind it; what its index holds is not told."""
+    """Records a rejected append that is in the file: the next batch follows it; its index entries are not known."""
     shadow = checker.replicas[event.replica]
     shadow.log.next_position = event.size
     shadow.indexes[event.segment] = SegmentIndex()
 
 
 def _unwritten_epoch(partition: ShadowPartition, shadow: ShadowReplica, base: int) -> int:
-    """The leader epoch in which a message was written whose format has none; -1 where that is not known."""
+    """The leader epoch in which a message without an epoch field was written; -1 if unknown."""
     if shadow.role == "leader":
         return shadow.leader_epoch
     leader = partition.replicas.get(shadow.following)
@@ -167,7 +167,7 @@ def _unwritten_epoch(partition: ShadowPartition, shadow: ShadowReplica, base: in
 
 
 def _match(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, base: int, first: ShadowBatch) -> None:
-    """I-LOGMATCH where the chains are not equal: either differ, or where a log began is not known."""
+    """I-LOGMATCH for unequal chains: they differ, or the start of a log is not known."""
     if base < partition.compared_from:
         return
     shadow_log = shadow.log
@@ -202,7 +202,7 @@ def _match(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, 
 
 @watches(log.SegmentRolled)
 def rolled(checker: Checker, event: log.SegmentRolled) -> None:
-    """I-SEGNAME: a segment is named by the offset that its first record will have."""
+    """I-SEGNAME: a segment is named after the offset of its first record."""
     shadow = checker.replicas[event.replica]
     shadow_log = shadow.log
     is_again = event.segment == event.previous_segment and event.previous_size == 0
@@ -219,7 +219,7 @@ def rolled(checker: Checker, event: log.SegmentRolled) -> None:
     previous = shadow.indexes.get(event.previous_segment)
     shadow.indexes = {event.segment: SegmentIndex(is_complete=True)}
     if previous is not None and not is_again:
-        # Its time index gets a last entry.
+        # The roll adds a last entry to its time index.
         shadow.indexes[event.previous_segment] = previous
 
 
@@ -242,7 +242,7 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
                 high_watermark=shadow.high_watermark,
             )
         if to_offset < shadow.high_watermark and checker.era.truncation_lowers_high_watermark:
-            # as the next event says
+            # as reported by the next event
             shadow.high_watermark = to_offset
         _cut(partition, shadow.log, to_offset)
         shadow.start = min(shadow.start, to_offset)
@@ -257,14 +257,14 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
 
 
 def _cut(partition: ShadowPartition, shadow_log: ShadowLog, offset: int) -> None:
-    """Truncates, but what is committed stays known."""
+    """Truncates the shadow, but keeps the committed log."""
     if shadow_log is partition.committed and offset < partition.highest:
         partition.committed = shadow_log.copy()
     shadow_log.truncate(offset)
 
 
 def _check_segments(checker: Checker, shadow: ShadowReplica, rows: tuple[log.SegmentRow, ...]) -> None:
-    """I-SEGNAME: after a start or a truncation the segments still follow each other."""
+    """I-SEGNAME: after a start or a truncation the segments are still contiguous."""
     names = [row[0] for row in rows]
     if any(name >= behind for name, behind in pairwise(names)) or not (
         names[0] <= shadow.start and names[-1] <= shadow.log.end
@@ -276,7 +276,7 @@ def _check_segments(checker: Checker, shadow: ShadowReplica, rows: tuple[log.Seg
 
 @watches(log.LogCleaned)
 def cleaned(checker: Checker, event: log.LogCleaned) -> None:
-    """Replicas are cleaned one by one, each at its own time: what was cleaned somewhere is compared no more."""
+    """Replicas are cleaned at different times, so offsets cleaned on any of them are no longer compared."""
     partition = checker.partition(checker.replicas[event.replica].partition)
     for shadow in partition.replicas.values():
         shadow.log.forget(event.to_offset)
@@ -287,7 +287,7 @@ def cleaned(checker: Checker, event: log.LogCleaned) -> None:
 
 @watches(log.LogStartOffsetIncremented)
 def log_start_moved(checker: Checker, event: log.LogStartOffsetIncremented) -> None:
-    """Nobody asks about what lies below it any more."""
+    """Records below it are no longer checked."""
     shadow = checker.replicas[event.replica]
     shadow.start = event.to_offset
     shadow.log.delete(event.to_offset)
@@ -296,7 +296,7 @@ def log_start_moved(checker: Checker, event: log.LogStartOffsetIncremented) -> N
 
 @watches(log.PowerLost)
 def power_lost(checker: Checker, event: log.PowerLost) -> None:
-    """Records that were replicated but not fsynced may be lost, if all that had them lost their power."""
+    """Records that were replicated but not fsynced may be lost if all replicas with them lost power."""
     for file, _, _, _ in event.cuts:
         if file.endswith(".log"):
             words = message(_POWER_LOST, broker=event.broker)
@@ -309,7 +309,7 @@ def repaired(checker: Checker, event: log.LogRepaired) -> None:
         words = message(_CUT_BY_REPAIR, file=event.file, position=event.position)
         partition = checker.partition(partition_of(event.replica))
         if LOST_TAIL not in partition.excuses:
-            # after a loss of power a repair takes away what that has spoiled
+            # after a power loss a repair removes the damaged bytes
             _excuse_lost_tail(partition, words, checker.seq)
 
 
@@ -318,7 +318,7 @@ def _excuse_lost_tail(partition: ShadowPartition, words: Text, seq: int) -> None
 
 
 def note_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) -> None:
-    """From now on a log of a deleted topic counts as one of the new topic of that name."""
+    """Marks the log of a deleted topic as reused by the new topic of that name."""
     shadow.is_stale = False
     words = message(_STALE, replica=shadow.key)
     partition.excuses[STALE_LOG] = Explanation(STALE_LOG, words, "before topic ids (KIP-516)", seq)

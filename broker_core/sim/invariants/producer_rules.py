@@ -1,6 +1,6 @@
-"""I-SEQ and I-LSO: what a log takes of producers with ids, and how far readers of committed records may read.
+"""I-SEQ and I-LSO: the sequences of producers in a log, and the last stable offset.
 
-What a log holds of producers from before it was opened, or behind a truncation, is not told: there nothing is expected.
+The producer state from before a log was opened, or after a truncation, is not known: nothing is checked there.
 """
 
 from broker_core.events import log, replica, transaction
@@ -31,8 +31,8 @@ def _check_stable(checker: Checker, key: str, shadow: ProducerShadow) -> None:
 
 
 def _leaps_as_its_leader(checker: Checker, key: str, before_offset: int) -> bool:
-    """Whether the leader may have taken what follows this offset in a follower's log without all between: it may have
-    compacted that, or have forgotten the producer with the records that it had deleted.
+    """Whether the leader may have accepted a gap after this offset: compaction removed the records between, or the
+    producer was dropped with deleted records.
     """
     shadow = checker.replicas[key]
     partition = checker.partitions[shadow.partition]
@@ -42,8 +42,8 @@ def _leaps_as_its_leader(checker: Checker, key: str, before_offset: int) -> bool
 
 
 def _is_deleted_at_its_leader(checker: Checker, key: str, offset: int) -> bool:
-    """Whether a follower holds a record where its leader has deleted what it had: that was another one, maybe. A leader
-    whose epochs begin above it cuts the follower no further down than to its own start.
+    """Whether a follower holds a record that may differ from the one its leader has deleted: a leader whose epochs
+    begin above it truncates the follower only down to its own start.
     """
     shadow = checker.replicas[key]
     leader = checker.partitions[shadow.partition].replicas.get(shadow.following)
@@ -52,7 +52,7 @@ def _is_deleted_at_its_leader(checker: Checker, key: str, offset: int) -> bool:
 
 @watches(log.LogOpened, only_for=_BOTH)
 def opened(checker: Checker, event: log.LogOpened) -> None:
-    """A log that comes back whole is known still; the first unstable offset is stated anew."""
+    """The shadow of a log reopened without loss is kept; the first unstable offset is emitted again."""
     known = checker.producer_logs.get(event.replica)
     is_new = event.log_start_offset == event.log_end_offset
     if known is None or is_new or known.end > event.log_end_offset:
@@ -60,11 +60,11 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
         checker.producer_logs[event.replica] = known
     known.first_unstable = _NONE
     known.start = event.log_start_offset
-    # Producers are read from what is left of the log, and from snapshots behind its start.
+    # Producers are loaded from the remaining log, and from snapshots above its start.
     known.last = {producer_id: last for producer_id, last in known.last.items() if last[2] >= known.start}
     partition = checker.partitions[checker.replicas[event.replica].partition]
     partition.producers_forgotten_below = max(partition.producers_forgotten_below, known.start)
-    # which markers count again is not told: the high watermark of the checkpoint is older
+    # it is not known which markers count as unreplicated again: the checkpointed high watermark is older
     known.is_complete = known.is_complete and not known.ended and event.high_watermark >= known.high_watermark
     known.high_watermark = event.high_watermark
 
@@ -77,7 +77,7 @@ def deleted(checker: Checker, event: log.LogDeleted) -> None:
 @watches(log.LogTruncated, only_for=_BOTH)
 def truncated(checker: Checker, event: log.LogTruncated) -> None:
     shadow = _shadow(checker, event.replica)
-    # a log that starts anew behind its end leaps, too: it was so far behind that the leader had deleted what it lacked
+    # a log restarted past its end has gaps, too: the leader had deleted the records that it lacked
     if shadow.end != event.to_offset:
         unstable = shadow.first_unstable
         checker.producer_logs[event.replica] = ProducerShadow(False, shadow.start, shadow.high_watermark)
@@ -93,9 +93,7 @@ def log_start(checker: Checker, event: log.LogStartOffsetIncremented) -> None:
 
 @watches(transaction.ProducerBatchAppended, only_for=_BOTH)
 def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
-    """I-SEQ. The coordinators of the brokers write without sequence numbers; of what was compacted elsewhere a follower
-    gets what is left.
-    """
+    """I-SEQ. Coordinators write without sequence numbers; a follower of a compacted log gets the remaining records."""
     shadow = _shadow(checker, event.replica)
     known = shadow.last.get(event.producer_id)
     if (
@@ -116,7 +114,7 @@ def batch(checker: Checker, event: transaction.ProducerBatchAppended) -> None:
                 before=epoch,
             )
         elif (
-            # a producer that has no epoch may leap, as in Kafka (`ProducerAppendInfo.checkSequence`)
+            # a producer without an epoch may skip sequence numbers, as in Kafka (`ProducerAppendInfo.checkSequence`)
             epoch != _NONE
             and event.first_sequence != expected
             and not (
@@ -162,7 +160,7 @@ def expired(checker: Checker, event: transaction.ProducersExpired) -> None:
 
 @watches(replica.HighWatermarkAdvanced, replica.HighWatermarkLowered, only_for=_LSO)
 def high_watermark(checker: Checker, event: replica.HighWatermarkAdvanced | replica.HighWatermarkLowered) -> None:
-    """I-LSO: by now all that an append has changed is stated."""
+    """I-LSO: when the high watermark moves, all events of an append have been emitted."""
     shadow = checker.producer_logs.get(event.replica)
     if shadow is not None and (shadow.open or shadow.ended or shadow.first_unstable != _NONE):
         _check_stable(checker, event.replica, shadow)
@@ -173,7 +171,7 @@ def high_watermark(checker: Checker, event: replica.HighWatermarkAdvanced | repl
 
 @watches(transaction.FirstUnstableOffsetChanged, only_for=_LSO)
 def first_unstable(checker: Checker, event: transaction.FirstUnstableOffsetChanged) -> None:
-    """I-LSO: what is stated must follow from the transactions of the log."""
+    """I-LSO: the emitted offset must match the transactions of the log."""
     shadow = _shadow(checker, event.replica)
     shadow.first_unstable = event.to_offset
     _check_stable(checker, event.replica, shadow)

@@ -1,4 +1,4 @@
-"""What the checker remembers: of each replica its log and watermarks, of each partition what is committed."""
+"""The checker's state: the log and watermarks of each replica, the committed records of each partition."""
 
 from bisect import bisect_left
 from collections import deque
@@ -16,9 +16,9 @@ KEPT_INDEX_ENTRIES = 1024
 class ShadowBatch(NamedTuple):
     """One batch of a log.
 
-    `chain` identifies the whole log up to here: two logs with the same chain hold the same batches. None = where the
-    log began is not known. `epoch` is the leader epoch in which it was written, known also where the message format
-    has none. `max_timestamp` is the newest of its segment up to here.
+    `chain` identifies the whole log up to here: two logs with the same chain hold the same batches. None = the start of
+    the log is not known. `epoch` is the leader epoch in which it was written, even if the message format has no epoch.
+    `max_timestamp` is the newest of its segment up to here.
     """
 
     chain: int | None
@@ -31,7 +31,7 @@ class ShadowBatch(NamedTuple):
 
 
 class History(dict[tuple[int, int], ShadowBatch]):
-    """`(leader epoch, base offset)` -> the first batch that was written there."""
+    """`(leader epoch, base offset)` -> the first batch written at that offset."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpack_history, (_pack(list(self.items())),)
@@ -41,18 +41,18 @@ def _unpack_history(packed: bytes) -> History:
     return History(_history_decoder.decode(packed))
 
 
-# A checkpoint holds all of it. To pickle thousands of batches one by one takes ten times as long as this.
+# A checkpoint pickles all of it. Pickling thousands of batches one by one takes ten times as long.
 _pack = msgspec.msgpack.Encoder().encode
 _history_decoder = msgspec.msgpack.Decoder(list[tuple[tuple[int, int], ShadowBatch]])
 _log_decoder = msgspec.msgpack.Decoder(tuple[list[int], list[int], list[ShadowBatch]])
 
 
 class ShadowLog:
-    """The batches of a replica by their events. Old ones are dropped: `known_from` is the first offset that is
-    remembered. What lay below `deleted_below` went with old segments or by an order: to lack it is no loss, even where
-    a log came back that does not know how far it had got with this.
+    """The batches of a replica by their events. Old ones are dropped: `known_from` is the first known offset. Records
+    below `deleted_below` were deleted by retention or DeleteRecords: their absence is not a loss, even if a restarted
+    log starts below it.
 
-    `chain`, `epoch`, `segment`, `next_position` and `max_timestamp` speak of the end of the log.
+    `chain`, `epoch`, `segment`, `next_position` and `max_timestamp` are those of the end of the log.
     """
 
     __slots__ = (
@@ -77,7 +77,7 @@ class ShadowLog:
         self.batches: list[ShadowBatch] = []
         self.known_from = self.deleted_below = start
         self.end = start
-        #: the lowest offset that a truncation ever came down to
+        #: the lowest offset of any truncation
         self.lowest_cut = 1 << 62
         self._start_chain: int | None = None if start else 0
         self.chain = self._start_chain
@@ -97,7 +97,7 @@ class ShadowLog:
             setattr(self, name, value)
 
     def append(self, base: int, last: int, batch: ShadowBatch) -> None:
-        """One batch more."""
+        """Appends a batch."""
         self.bases.append(base)
         self.lasts.append(last)
         self.batches.append(batch)
@@ -110,7 +110,7 @@ class ShadowLog:
             self.known_from = max(self.known_from, self.bases[0])
 
     def rolled(self, segment: int) -> None:
-        """The next batch begins a new segment."""
+        """Records that the next batch begins a new segment."""
         self.segment = segment
         self.next_position = 0
         self.max_timestamp = -1
@@ -132,16 +132,16 @@ class ShadowLog:
             self.segment = self.next_position = self.max_timestamp = -1
 
     def forget(self, offset: int) -> None:
-        """No longer knows what lies below `offset`."""
+        """Drops the batches below `offset`."""
         self.known_from = max(self.known_from, offset)
 
     def delete(self, offset: int) -> None:
-        """The log starts at `offset` now."""
+        """Sets the start of the log to `offset`."""
         self.deleted_below = max(self.deleted_below, offset)
         self.forget(offset)
 
     def copy(self) -> "ShadowLog":
-        """The same log, which what happens to this one does not touch."""
+        """An independent copy."""
         other = ShadowLog(self.end)
         other.bases, other.lasts, other.batches = self.bases[:], self.lasts[:], self.batches[:]
         other.known_from, other.deleted_below = self.known_from, self.deleted_below
@@ -156,7 +156,7 @@ class ShadowLog:
         return self.batches[index].chain if index >= 0 else self._start_chain
 
     def agrees(self, other: "ShadowLog", end: int) -> bool:
-        """Whether both surely hold the same below `end`; where it is False, `difference` knows."""
+        """Whether both certainly hold the same batches below `end`; if False, `difference` compares them."""
         if self.end < end or other.end < end:
             return False
         chain = self.chain_below(end)
@@ -171,15 +171,17 @@ class ShadowLog:
         return None
 
     def epoch_at(self, offset: int) -> int | None:
-        """The leader epoch of the record at `offset`; None where none is known there."""
+        """The leader epoch of the record at `offset`; None if it is not known."""
         index = bisect_left(self.lasts, offset)
         if offset < self.known_from or index == len(self.lasts) or self.bases[index] > offset:
             return None
         return self.batches[index].epoch
 
     def difference(self, other: "ShadowLog", start: int, end: int) -> int | None:
-        """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None
-        without one. Offsets that either has forgotten are taken as equal.
+        """The first offset in `[start, end)` at which the other log lacks this log's record, or has another; None if
+        equal.
+
+        Offsets that either has dropped count as equal.
         """
         start = max(start, self.known_from, other.known_from)
         if start >= end:
@@ -201,9 +203,9 @@ class ShadowLog:
 
 
 class SegmentIndex(msgspec.Struct):
-    """The entries of a segment's indexes. Of `.index` the latest ones, as offsets and positions; of `.timeindex` the
-    last. `is_complete`: none of the first are missing. `is_newest_forgotten`: its broker may not know its newest
-    timestamp.
+    """The entries of a segment's indexes: the latest ones of `.index`, as offsets and positions; the last of
+    `.timeindex`. `is_complete`: the first entries are included. `is_newest_forgotten`: its broker may not know its
+    newest timestamp.
     """
 
     is_complete: bool = False
@@ -215,14 +217,14 @@ class SegmentIndex(msgspec.Struct):
 
 
 class ShadowReplica(msgspec.Struct):
-    """A replica as its events tell it. `believed`: what a leader knows of the others' ends, by node.
+    """The state of a replica by its events. `believed`: a leader's remote log end offsets, by node.
 
     Attributes:
         following: the node that it follows.
         epoch_start: the offset at which a leader's epoch began.
         epochs: its leader-epoch cache, (epoch, start offset).
-        is_stale: its topic was deleted and it was not told.
-        cut_seq: the event that last took something from the end of its log, 0 = none did.
+        is_stale: its topic was deleted and its broker was not notified.
+        cut_seq: the last event that truncated its log, 0 = none.
     """
 
     key: str
@@ -247,7 +249,7 @@ class ShadowReplica(msgspec.Struct):
 
 
 class Answer(NamedTuple):
-    """A producer was told that its records are stored."""
+    """A successful response to a producer."""
 
     base: int
     last: int
@@ -259,22 +261,22 @@ class Answer(NamedTuple):
 
 
 class ShadowPartition(msgspec.Struct):
-    """What ZooKeeper says of a partition, and what was once committed.
+    """A partition's state in ZooKeeper, and its committed records.
 
     Attributes:
-        version: of the state znode, -1 = there is none.
+        version: that of the state znode, -1 = there is none.
         isr, assigned: the nodes in ZooKeeper's ISR, and those that the topic's znode assigns.
-        leaders: the node that led in each leader epoch; `newest_epoch` the highest of these.
+        leaders: the leader of each leader epoch; `newest_epoch` the highest of these.
         highest: the committed records end here; `committed` is the log that holds them.
-        highest_ever: the greatest high watermark that any leader of it had.
-        history: what was written first at each place.
-        compared_from: below it some replica was compacted, so that batches are not compared.
-        producers_forgotten_below: below it some replica, when it was opened, had deleted its records: of producers that
-            wrote nothing since it may know nothing, and takes any sequence number of them when it leads.
-        answered: the latest answers to producers; `unsafe`: those with acks=1 whose records are not committed yet.
-        deleted_epoch: the last leader epoch of the deleted topic of this name, whose orders may still be under way.
-        held: by node, the greatest log end that it had and lost, by a cut or with the whole log.
-        excuses: what explains that a guarantee is broken, by kind.
+        highest_ever: the greatest high watermark of any of its leaders.
+        history: the first batch written at each offset of an epoch.
+        compared_from: batches below it are not compared, because a replica was compacted up to there.
+        producers_forgotten_below: a replica had deleted its records below it when it was opened: it may not know
+        producers that have not written since, and accepts any sequence number of them as leader. answered: the latest
+        responses to producers; `unsafe`: those with acks=1 whose records are not committed yet. deleted_epoch: the last
+        leader epoch of the deleted topic of this name, whose requests may still be in flight. held: by node, the
+        greatest log end offset that it lost, by a truncation or with the whole log. excuses: explanations of
+        violations, by kind.
     """
 
     leader: int = -1
@@ -299,12 +301,12 @@ class ShadowPartition(msgspec.Struct):
     excuses: dict[str, Explanation] = {}
 
     def loses(self, node: str, end: int) -> None:
-        """A replica does not hold any more what it held up to this offset."""
+        """Records that a replica lost its records up to this offset."""
         self.held[node] = max(end, self.held.get(node, -1))
 
 
 class ShadowMember(NamedTuple):
-    """A member as a coordinator knows it."""
+    """A member as seen by its coordinator."""
 
     client: str
     is_static: bool
@@ -320,7 +322,7 @@ class ShadowGroup(msgspec.Struct):
 
 
 class ShadowClient(msgspec.Struct):
-    """A consumer as it sees itself: its id, its generation, and what it holds itself to own."""
+    """A consumer's own view: its id, its generation, and the partitions that it owns."""
 
     member_id: str = ""
     generation_id: int = -1
@@ -328,13 +330,13 @@ class ShadowClient(msgspec.Struct):
 
 
 class ProducerShadow(msgspec.Struct):
-    """What a replica's log has taken.
+    """The producer state of a replica's log.
 
     Attributes:
         last: producer id -> (epoch, last sequence number or -1, last offset of data).
         open: producer id -> first offset of its transaction.
         ended: (first offset, offset of the marker) of transactions whose marker may not be replicated yet.
-        end: behind the last batch that was noted.
+        end: the offset after the last recorded batch.
         is_complete: whether all transactions of the log are known.
     """
 
@@ -353,5 +355,5 @@ class ProducerShadow(msgspec.Struct):
         return max(min(waiting), self.start) if waiting else -1
 
     def replicated(self, offset: int) -> None:
-        """Markers below `offset` count."""
+        """Marks transactions whose marker is below `offset` as replicated."""
         self.ended = [row for row in self.ended if row[1] >= offset]

@@ -1,4 +1,4 @@
-"""I-HWLEAD, I-HWFOLL, I-WEAKISR, I-STRONGISR, I-COMMIT, I-COMPLETE: what high watermarks promise."""
+"""I-HWLEAD, I-HWFOLL, I-WEAKISR, I-STRONGISR, I-COMMIT, I-COMPLETE: the guarantees of high watermarks."""
 
 from broker_core.events import control, replica
 from broker_core.events.client import AcknowledgedRecordsLost
@@ -29,7 +29,7 @@ def high_watermark_moved(checker: Checker, event: replica.HighWatermarkAdvanced 
     if role == "leader":
         _leader_high_watermark(checker, shadow, before, reached)
     elif role == "follower" and not shadow.is_stale:
-        # The answer to a fetch that was under way when the topic was deleted tells of a leader that is forgotten.
+        # The response to a fetch in flight when the topic was deleted is from a leader that is no longer tracked.
         highest = checker.partitions[shadow.partition].highest_ever
         if reached > highest:
             checker.violated("I-HWFOLL", event.replica, _NEVER_A_LEADERS, reached=reached, highest=highest)
@@ -70,7 +70,7 @@ def _leader_high_watermark(checker: Checker, shadow: ShadowReplica, before: int,
 def _look_closer(
     checker: Checker, invariant: str, leader: ShadowReplica, member: ShadowReplica, start: int, end: int
 ) -> None:
-    """Two logs that are not surely the same below `end`. What is below `start` was looked at before."""
+    """Compares two logs that may differ below `end`. Offsets below `start` have been compared before."""
     if not checker.is_news(invariant, leader.key):
         return
     start = max(start, member.log.deleted_below)
@@ -90,7 +90,7 @@ def _look_closer(
 
 
 def check_weak(checker: Checker, leader: ShadowReplica, nodes: tuple[str, ...]) -> None:
-    """I-WEAKISR for some members of a leader's own ISR, the whole log."""
+    """I-WEAKISR for some members of a leader's own ISR, for the whole log."""
     replicas = checker.partitions[leader.partition].replicas
     for node in nodes:
         member = replicas.get(node) if node != leader.node else None
@@ -99,7 +99,7 @@ def check_weak(checker: Checker, leader: ShadowReplica, nodes: tuple[str, ...]) 
 
 
 def _check_strong(checker: Checker, partition: ShadowPartition, leader: ShadowReplica, start: int) -> None:
-    """I-STRONGISR for one who takes itself for the leader."""
+    """I-STRONGISR for a replica that acts as leader."""
     for node in partition.isr:
         member = partition.replicas.get(node) if node != leader.node else None
         if member is not None and not leader.log.agrees(member.log, leader.high_watermark):
@@ -114,7 +114,7 @@ def check_all_strong(checker: Checker, partition: ShadowPartition) -> None:
 
 
 def check_cut(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, end: int) -> None:
-    """What a log has lost that ends at `end` now, as others count on it."""
+    """Checks whether a log truncated to `end` has lost records that its leader or the committed log relies on."""
     for leader in partition.replicas.values():
         if leader is shadow or leader.role != "leader" or leader.is_stale or end >= leader.high_watermark:
             continue
@@ -132,23 +132,23 @@ def believed(checker: Checker, event: replica.RemoteReplicaUpdated) -> None:
 
 
 def _lost_offset(partition: ShadowPartition, shadow: ShadowReplica) -> int | None:
-    """The first committed offset that a log does not hold; None when it has all."""
+    """The first committed offset that a log does not hold; None if it has all."""
     committed, highest = partition.committed, partition.highest
     if committed is None or committed is shadow.log or committed.agrees(shadow.log, highest):
         return None
     lost = committed.difference(shadow.log, shadow.start, highest)
     if lost is None:
-        # What the log that holds it has deleted since is no loss to one that ends before it.
+        # Records deleted since by the log that held them are not lost to a log that ends before them.
         lost = max(shadow.log.end, committed.deleted_below)
     return lost if lost < highest else None
 
 
 def check_committed(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
-    """I-COMMIT: the true leader must hold everything that was ever committed."""
+    """I-COMMIT: the leader in ZooKeeper must hold all committed records."""
     lost = _lost_offset(partition, shadow)
     if lost is None:
         if shadow.log.end < partition.highest:
-            # All that it lacks was deleted: from here on its log is what counts.
+            # All records that it lacks were deleted: from here on its log is the committed one.
             partition.highest, partition.committed = shadow.log.end, shadow.log
         return
     checker.violated(
@@ -163,19 +163,19 @@ def check_committed(checker: Checker, partition: ShadowPartition, shadow: Shadow
         node=shadow.node,
         epoch=shadow.leader_epoch,
     )
-    # What is lost is lost: from here on the new leader's log is what counts.
+    # After a loss the new leader's log is the committed one.
     partition.highest = min(partition.highest, shadow.log.end)
     partition.committed = shadow.log
 
 
 def _promise(partition: ShadowPartition, offset: int) -> Answer | None:
-    """The answer that covers an offset, the strongest first."""
+    """The response that acknowledged an offset, the strongest acks first."""
     answers = [answer for answer in partition.answered if answer.base <= offset <= answer.last]
     return min(answers, key=lambda answer: answer.acks, default=None)
 
 
 def count_lost(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
-    """Records acknowledged with acks=1 that a new leader does not hold: nobody had promised that it would."""
+    """Counts the records acknowledged with acks=1 that a new leader lacks, which violates no invariant."""
     lost = [
         answer
         for answer in partition.unsafe

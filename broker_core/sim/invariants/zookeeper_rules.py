@@ -1,4 +1,4 @@
-"""I-CTRL, I-LEADERINISR, I-ZKVER, I-EPOCHMONO: what ZooKeeper says of controllers and partitions."""
+"""I-CTRL, I-LEADERINISR, I-ZKVER, I-EPOCHMONO: controllers and partitions in ZooKeeper."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ _USURPED = "cause.zookeeper_usurped"
 
 
 class _PartitionState(msgspec.Struct):
-    """What a state znode says of a partition, as far as an invariant speaks of it."""
+    """The fields of a state znode that invariants use."""
 
     leader: int
     leader_epoch: int
@@ -68,7 +68,7 @@ def znode_written(checker: Checker, event: control.ZnodeCreated | control.ZnodeC
 
 
 def _decode(data: str, kind: Any) -> Any:
-    """None where somebody wrote what no broker would; brokers do not follow it either."""
+    """The state in a znode; None for malformed data, which brokers ignore, too."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError:
@@ -105,7 +105,7 @@ def _state_written(
         and (writer.role, writer.leader_epoch) == ("leader", epoch)
         and before >= 0
     ):
-        # The znode of the new topic may have the version that it knows from the one before.
+        # The znode of the new topic may have the version that the broker knows from the deleted one.
         note_stale(partition, writer, checker.seq)
         words = message(_USURPED, node=writer.node)
         partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, "before topic ids (KIP-516)", checker.seq)
@@ -124,7 +124,7 @@ def _state_written(
         checker.violated(
             "I-CTRL", name, _UNKNOWN_CONTROLLER, epoch=state.controller_epoch, newest=checker.controller_epoch
         )
-    # Where this is an unclean election the controller says so next, and then the ISR is looked at.
+    # For an unclean election the controller emits an event next, and the ISR is checked then.
     is_clean = leader < 0 or not partition.isr or broker_node(leader) in partition.isr
     partition.leader, partition.leader_epoch, partition.controller_epoch = leader, epoch, state.controller_epoch
     if isr != partition.isr:
@@ -134,8 +134,8 @@ def _state_written(
 
 
 def _check_assigned(checker: Checker, name: str, isr: tuple[str, ...], partition: ShadowPartition) -> None:
-    """Nobody joins the ISR who is not assigned. Replicas that a move leaves behind, or its cancelling, are taken out of
-    the assignment first.
+    """Checks that only assigned replicas join the ISR. Replicas removed by a reassignment or its cancellation leave the
+    assignment first.
     """
     assigned = partition.assigned
     if assigned and any(node not in assigned and node not in partition.isr for node in isr):
@@ -161,12 +161,12 @@ def _topic_written(
 def _controller_epoch_written(
     checker: Checker, event: control.ZnodeCreated | control.ZnodeChanged, *, is_foreign: bool
 ) -> None:
-    """I-CTRL: brokers that gave it up and those that claimed it agree on the order by this number alone."""
+    """I-CTRL: this number alone orders the controllers."""
     if is_foreign:
         _by_hand(checker, None, event.path)
     epoch = int(event.data) if event.data.isdecimal() else -1
     before, checker.controller_epoch = checker.controller_epoch, epoch
-    # The first one creates it, as 1 or as 0 and then 1.
+    # The first controller creates it, as 1 or as 0 and then 1.
     if epoch <= before and not (epoch == before == 0):
         checker.violated("I-CTRL", event.path, _CONTROLLER_BACK, before=before, epoch=epoch)
 
@@ -187,7 +187,7 @@ def controller_elected(checker: Checker, event: control.ControllerElected) -> No
 
 @watches(control.ZnodeDeleted)
 def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
-    """A topic is gone; one of the same name begins anew. Replicas that are still there keep their shadows."""
+    """Resets a deleted topic: a new topic of the same name starts from scratch. Replicas keep their shadows."""
     path = event.path
     is_foreign = checker.node[:1] != "b"
     if path.startswith(_TOPIC_CONFIGS):
