@@ -2,6 +2,7 @@
 
 const LOOK_MS = 400;
 
+/** The name of what the server serves now; null while it restarts. @returns {Promise<string | null>} */
 const build = async () => {
   try {
     return (await (await fetch("/dev/build", { cache: "no-store" })).json()).build;
@@ -10,6 +11,7 @@ const build = async () => {
   }
 };
 
+/** The build that this page is of. @type {string | null} */
 let shown = null;
 const look = async () => {
   const found = await build();

@@ -34,7 +34,7 @@ export class Cells {
   }
 
   /**
-   * Draws those lanes anew that show something else than before.
+   * Redraws the lanes whose contents have changed.
    * @param {Palette} palette
    * @param {StripsLayout} layout
    * @param {PartitionPlace} place

@@ -359,7 +359,7 @@ class Belief {
   }
 }
 
-/** The replica with the longest log: whose epochs are shown while nobody leads. @param {PartitionPlace} place */
+/** The replica with the longest log: its epochs are shown while there is no leader. @param {PartitionPlace} place */
 function longest({ lanes }) {
   const logs = lanes.flatMap(({ replica }) => (replica ? [replica] : []));
   return logs.length ? logs.reduce((best, one) => (one.log_end_offset > best.log_end_offset ? one : best)) : undefined;

@@ -30,7 +30,7 @@ export class Frames {
   #drawn_ms = new Map();
   /** Its message is handled after the frame in which it was sent has been painted. */
   #after = new MessageChannel();
-  /** Has something come, or has somebody done something, since the last frame that was drawn? */
+  /** Whether there was news or input since the last frame that was drawn. */
   #news = true;
 
   /** @param {Player} player @param {Drawing[]} drawings in the order in which they are drawn */

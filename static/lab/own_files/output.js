@@ -12,7 +12,7 @@ export class Output {
   }
 
   /** @param {number} count */
-  #room(count) {
+  #reserve(count) {
     const wanted = this.length + count;
     if (wanted > this.#most) throw new Unreadable("inflates", { most: this.#most });
     if (wanted <= this.#bytes.length) return;
@@ -23,14 +23,14 @@ export class Output {
 
   /** @param {Uint8Array} bytes */
   add(bytes) {
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.length);
     this.length += bytes.length;
   }
 
   /** @param {number} byte @param {number} count */
   fill(byte, count) {
-    this.#room(count);
+    this.#reserve(count);
     this.#bytes.fill(byte, this.length, this.length + count);
     this.length += count;
   }
@@ -43,7 +43,7 @@ export class Output {
    */
   copy(distance, count, wrong) {
     if (distance <= 0 || distance > this.length) throw wrong();
-    this.#room(count);
+    this.#reserve(count);
     const from = this.length - distance;
     if (distance >= count) this.#bytes.copyWithin(this.length, from, from + count);
     else for (let at = 0; at < count; at++) this.#bytes[this.length + at] = this.#bytes[from + at];

@@ -50,7 +50,7 @@ const MEMBER = [
 /** @type {Values} */
 const MEMBER_BEFORE_3 = { "partition.assignment.strategy": "range", "session.timeout.ms": "10000" };
 
-/** Before 0.9 nobody coordinated a group: the session is that with ZooKeeper. */
+/** Before 0.9 there was no group coordinator: the session is that with ZooKeeper. */
 const MEMBER_OF_ZOOKEEPER = MEMBER.filter(({ option }) => ["--group", "--topic", "--assignor", "--reset", "--auto-commit",
   "--auto-commit-interval-ms", "--session-timeout-ms",
   "--process-ms"].includes(option)).map((field) => ({ "--assignor": { ...field, choices: ["range", "roundrobin"], value: "range" },

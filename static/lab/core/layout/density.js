@@ -39,11 +39,11 @@ export function densityBars({ bucket_us, counts }, map, width, now_us = Infinity
 }
 
 /**
- * Marks with their places; `labelled` for those whose text has room: of two that are too near, the more telling one.
+ * Marks with their places; `labelled` for those whose text fits: of two that are too close, the more important one.
  * @param {Mark[]} marks
  * @param {Scale} map
  * @param {(mark: Mark) => number} widthOf pixels of a mark's text
- * @param {number} right where the room ends
+ * @param {number} right the right limit
  * @returns {{ mark: Mark, x: number, labelled: boolean, flip: boolean }[]}
  */
 export function placeMarks(marks, map, widthOf, right) {

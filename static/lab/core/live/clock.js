@@ -5,7 +5,7 @@
  * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
  *             watchers: number, core?: "live" | "recorded", rests?: boolean }} Clock
  *   `horizon_us`: up to there nothing can happen of which the page has not heard; `next_us`: when the next thing is due;
- *   `rests`: time stands still because nobody watched
+ *   `rests`: the run was paused because no page was connected
  */
 
 export class LiveClock {

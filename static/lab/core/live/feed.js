@@ -80,7 +80,7 @@ export class LiveFeed {
     }, WebSocketClass);
   }
 
-  /** Is there somebody who could send a snapshot? */
+  /** Whether the server can send a snapshot. */
   get open() {
     return this.#socket?.open ?? false;
   }

@@ -68,7 +68,7 @@ export class Playback {
     return { at_us: Math.floor(at_us) };
   }
 
-  /** The stretch up to the next thing worth seeing: a delivery while messages are under way, any event otherwise.
+  /** The stretch up to the next thing worth seeing: a delivery while messages are in flight, any event otherwise.
    * @param {Shown} shown @param {number} from_us */
   #nextStretch({ view, seq: shown_seq, live_seq, live_at_us, event }, from_us) {
     const moving = Object.values(view?.rpcs ?? {}).some((rpc) => !rpc.held);

@@ -6,10 +6,10 @@
 //   past      the state at an instant before      this page               goLive, playing or stepping up to the newest
 //                                                                         event -> head
 //
-// In `past` the live core stands still: going there pauses it. Live events that come all the same are kept, not shown.
+// In `past` the live core is paused. Live events that arrive all the same are kept, not shown.
 //
-// Its rooms: recording.js (what is known of history), live_feed.js (what comes from the server), live_clock.js (its time),
-// playback.js (this page's time), seek.js (going to an instant), picture.js (what is shown), changes.js (who is told).
+// Its parts: recording/recording.js (the known history), live/feed.js (the connection), live/clock.js (the server's time),
+// playback.js (this page's time), seek.js (going to an instant), picture.js (what is shown), view/changes.js (listeners).
 
 import { Changes } from "../view/changes.js";
 import { decode } from "../events/codec.js";
@@ -39,7 +39,7 @@ export { Refusal };
  * null`: recording only
  */
 
-/** Where motion is unwanted, what is shown stands still for so long while time runs. */
+/** Where motion is unwanted, the picture changes at this interval while time runs. */
 const CALM_MS = 1000;
 /** After history could not be fetched for a drawing, this long until the next attempt. */
 const WANT_AGAIN_MS = 2000;
@@ -47,7 +47,7 @@ const WANT_AGAIN_MS = 2000;
 export class Player {
   /** The last refusal of something asked without waiting for the answer. @type {Refusal | null} */
   refusal = null;
-  /** Is a segment of the recording on its way? */
+  /** Whether a segment of the recording is being fetched. */
   loading = false;
   /** Called when there is something to do in the next frame; set by draw/raf.js. */
   wake = () => {};
@@ -128,7 +128,7 @@ export class Player {
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.said.next_us; }
   get watchers() { return this.#clock.said.watchers; }
-  /** Does time stand still because nobody watched? */
+  /** Whether the run was paused because no page was connected. */
   get rests() { return Boolean(this.#clock.said.rests); }
   get connection() { return this.#feed.connection; }
   /** While the connection is lost: seconds until the next attempt. */
@@ -385,7 +385,7 @@ export class Player {
       this.#announce("mode");
     }
     this.#past.moved();
-    this.#told_ms = -Infinity; // what somebody asks for is shown at once
+    this.#told_ms = -Infinity; // what is asked for is shown at once
     this.#seek.to(goal);
   }
 

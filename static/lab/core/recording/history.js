@@ -34,7 +34,7 @@ export class History {
   }
 
   /**
-   * Messages that were under way at some moment of a span of time; what happened after `now_us` is not told.
+   * Messages that were in flight at some moment of a span of time; what happened after `now_us` is left out.
    * @param {number} from_us
    * @param {number} to_us
    * @returns {Span[]} in the order of sending
@@ -111,7 +111,7 @@ export class History {
   /** @param {Chunk} chunk @returns {Digest} */
   #digest(chunk) {
     let digest = this.#digests.get(chunk);
-    // What was dropped before anybody drew it is not known: it begins anew behind that.
+    // What was dropped before it was drawn is unknown: the history restarts after it.
     if (!digest || digest.next_seq < chunk.first_seq) {
       digest = { from_seq: chunk.first_seq, next_seq: chunk.first_seq, spans: [], open: new Map(), waits: [], parked: new Map(),
         deeds: [], longest_us: 0, longest_wait_us: 0 };

@@ -7,7 +7,7 @@ import { MARKED } from "../events/events.gen.js";
 /** @import { AnyEvent, WireEvent } from "../events/events.d.ts" */
 /** @import { Index, Mark } from "./recording.js" */
 
-/** How a new partition gets its first leader: nobody had to go, so the whole run does not point it out. */
+/** How a new partition gets its first leader: no leader failed, so it is not marked. */
 const FIRST_LEADER = "NewPartition";
 
 /** @param {Index} index @param {WireEvent} wire the newest event */
@@ -25,10 +25,10 @@ export function extend(index, wire) {
   if (values.strategy !== FIRST_LEADER) index.marks.push({ seq, at_us, kind, values });
 }
 
-/** What a mark says: its event as a sentence, or the name that somebody gave the instant. @param {Mark} mark @param {Texts} texts */
+/** What a mark says: its event as a sentence, or the name of a bookmark. @param {Mark} mark @param {Texts} texts */
 export function markWords({ kind, values }, texts) {
   return kind === "Bookmark" ? String(values.name) : sentence(/** @type {AnyEvent} */ ({ kind, data: values }), texts);
 }
 
-/** How telling a mark is; 0 is the most. What somebody marked themselves comes right after alarms. @param {Mark} mark */
+/** How telling a mark is; 0 is the most. Bookmarks come right after alarms. @param {Mark} mark */
 export const rankOf = ({ kind }) => (kind === "Bookmark" ? 0.5 : MARKED.indexOf(/** @type {any} */ (kind)));

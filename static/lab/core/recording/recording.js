@@ -24,11 +24,11 @@ import { apply, own } from "../view/patch.js";
  * @typedef {{ seq: number } | { at_us: number }} Target
  */
 
-/** Live events kept in the page; older ones are fetched again when somebody looks at them. */
+/** Live events kept in the page; older ones are fetched again when they are shown. */
 const WINDOW = 8000;
 const WINDOW_SLACK = 2000;
 const SEGMENTS_KEPT = 12;
-/** As many of them may be wanted for one picture; the others are for where somebody goes. */
+/** How many of them one picture may want; the others are for the instants that are sought. */
 const SEGMENTS_SHOWN = 10;
 /** Longer ways are walked by starting from a keyframe. */
 const WALK_MAX = 2000;
@@ -59,7 +59,7 @@ export class Recording {
 
   // --- live events ---------------------------------------------------------------------------------------------
 
-  /** Begins the live window anew, after a snapshot. @param {Place} place @param {View} state */
+  /** Restarts the live window after a snapshot. @param {Place} place @param {View} state */
   restart({ seq, at_us }, state) {
     this.#live = { first_seq: seq + 1, base: { at_us, state }, events: [], inverses: [], full: false };
   }

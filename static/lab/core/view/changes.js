@@ -1,4 +1,4 @@
-// What has changed since the last telling, and to whom it is told.
+// What has changed since the last notification, and the listeners that are notified.
 
 /**
  * @typedef {"view" | "time" | "live" | "mode" | "connection" | "index" | "exercise" | "refused"} Aspect

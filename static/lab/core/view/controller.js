@@ -28,7 +28,7 @@ export function controllerQueue(view) {
 }
 
 /**
- * Watches that have fired and whose messages are still under way.
+ * Watches that have fired and whose messages are still in flight.
  * @param {View} view
  * @returns {{ id: string, path: string, kind: string, broker: string, rpc: Rpc }[]}
  */

@@ -109,7 +109,7 @@ export function lastCommits({ commits }) {
   return Object.keys(commits).sort(byName).map((partition) => ({ partition, value: commits[partition] }));
 }
 
-/** How much of the time that a state waits has passed, 0 to 1; null when it waits for nobody. @param {Group} group @param {number} at_us */
+/** How much of the time that a state waits has passed, 0 to 1; null when it does not wait. @param {Group} group @param {number} at_us */
 export function waited({ since_us, due_us }, at_us) {
   return due_us > since_us ? Math.min(1, Math.max(0, (at_us - since_us) / (due_us - since_us))) : null;
 }

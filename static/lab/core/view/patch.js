@@ -16,7 +16,7 @@ export function keysOf(pointer) {
 
 /**
  * A value of a patch as the view may own it. Objects are copied, because later patches write into them and the patch
- * may be applied again; arrays are shared, because nobody writes into an array.
+ * may be applied again; arrays are shared, because arrays are never written to.
  * @param {any} value
  * @returns {any}
  */

@@ -1,4 +1,4 @@
-// Readings of the view about producers: what waits in the accumulator, what is under way, and how much memory that takes.
+// Readings of the view about producers: the batches in the accumulator, those in flight, and the memory they take.
 
 import { byName } from "./selectors.js";
 
@@ -25,7 +25,7 @@ export function queuesOf(producer) {
     ({ partition, batches: queues[partition].filter(({ state }) => state !== "sent") }));
 }
 
-/** The requests that are under way to each leader. @param {ProducerNode} producer @returns {{ leader: string, slots: Slot[] }[]} */
+/** The requests in flight to each leader. @param {ProducerNode} producer @returns {{ leader: string, slots: Slot[] }[]} */
 export function slotsOf(producer) {
   /** @type {Record<string, Record<string, Batch[]>>} */
   const leaders = {};
@@ -42,7 +42,7 @@ export function slotsOf(producer) {
 export const usedMemory = (producer, batchSize) => Object.values(producer.batches)
   .reduce((sum, { size }) => sum + Math.max(batchSize, size), 0);
 
-/** How much of what a batch waits for has passed, 0 to 1; null when nobody knows how long that takes.
+/** How much of what a batch waits for has passed, 0 to 1; null when that time is unknown.
  * @param {ProducerBatch} batch @param {number} lingerUs @param {number} at_us */
 export function waitedPart({ state, since_us, due_us }, lingerUs, at_us) {
   if (!due_us) return null;

@@ -30,7 +30,7 @@ export function nodesByKind(view) {
   return kinds;
 }
 
-/** Who has joined by TCP and said so, by the name of the node. @param {View} view @returns {string[]} */
+/** The clients that joined over TCP and identified themselves, by the name of the node. @param {View} view @returns {string[]} */
 export function clientsFromOutside(view) {
   return nodesByKind(view).client.filter((name) => "software" in (view.nodes[name].settings ?? {}));
 }

@@ -4,8 +4,8 @@ export type Optional<T> = T | null;
 
 export interface Run { name: string; seed: number; era: string; start_wall_ms: number }
 
-/** A batch of a producer until it is acknowledged or given up; `size` in bytes. `state`: "sent", or what it waits for, until `due_us` (0: nobody
- *  knows). Batches of one `request` went together. `base_sequence` -1: it has no numbers. */
+/** A batch of a producer until it is acknowledged or given up; `size` in bytes. `state`: "sent", or what it waits for, until `due_us`
+ *  (0: unknown). Batches of one `request` went together. `base_sequence` -1: it has no numbers. */
 export interface ProducerBatch {
   partition: string; count: number; size: number;
   state: "linger" | "pause" | "metadata" | "in flight" | "producer id" | "transaction" | "numbers" | "sent";
@@ -19,7 +19,7 @@ export interface Transaction {
   transactional_id: string; coordinator: string; partition: string; state: string; since_us: number; producer_id: number;
   producer_epoch: number; timeout_ms: number; start_ms: number; partitions: string[]; why: string;
 }
-/** `previous`: who had a partition before, by the name of the client; `due_us` 0: the state waits for nobody. */
+/** `previous`: the former owner of a partition, by the name of the client; `due_us` 0: the state does not wait. */
 export interface Group {
   group: string; coordinator: string; partition: string; state: "Empty" | "PreparingRebalance" | "CompletingRebalance" | "Stable";
   since_us: number; due_us: number; generation_id: number; protocol: string; leader: string; why: string;

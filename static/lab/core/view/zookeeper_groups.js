@@ -1,4 +1,4 @@
-// Groups of before 0.9, which nobody coordinates: what ZooKeeper holds of them, in the shape of other groups.
+// Groups from before 0.9, which have no coordinator: what ZooKeeper holds of them, in the shape of other groups.
 
 import { byName } from "./selectors.js";
 

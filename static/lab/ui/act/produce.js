@@ -24,7 +24,7 @@ const form = signal({ client: "", partition: "", acks: "all", key: "", value: ""
 const set = (more) => (form.value = { ...form.peek(), ...more });
 let written = 0;
 
-// The form follows the partition that is shown, until somebody chooses another one.
+// The form follows the partition that is shown, until another one is chosen.
 effect(() => void (partition.value && set({ partition: partition.value })));
 
 /** Makes a producer the one that sends. @param {string} client */

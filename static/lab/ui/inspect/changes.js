@@ -20,7 +20,7 @@ const BROKERS = /isr|replicas|live_brokers/;
 const ROWS_MOST = 12;
 /** Characters of a value in a row. */
 const WIDEST = 26;
-/** Faster than this nobody can read one event after the other. */
+/** Above this rate, single events are too fast to be read. */
 const READABLE_RATE = 0.02;
 /** Parts of the view whose changes an event's sentence already contains. */
 const SAID = new Set(["rpcs", "parked", "console"]);

@@ -1,4 +1,4 @@
-// A state machine as a chart, drawn from the table that the controller or the group coordinator itself goes by.
+// A state machine as a chart, drawn from the transition table that the controller or the group coordinator uses.
 import { STATE_W, layoutChart } from "../../core/layout/statechart.js";
 import { html, svg } from "./element.js";
 import { has, t } from "./i18n.js";

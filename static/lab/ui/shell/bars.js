@@ -150,7 +150,7 @@ class HwStageBar extends HwElement {
       return html`<span class="tag ${tone}" title="${words}: ${names.join(", ")}">${mark} <span class="words">${words}</span><span
         class="what"> · ${some(names)}</span></span>`;
     };
-    // Where there is room for some of them only, it is the first.
+    // Where not all of them fit, the first ones are shown.
     return html`${alarms(unexplained, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`)}
       ${of(leaderless, "bad", "✕", "leaderless")}${of(under, "warn", "▲", "under")}
       ${alarms(explained, "warn", `▲ ${t("health.explained", { n: explained.length })}`)}

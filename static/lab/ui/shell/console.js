@@ -16,8 +16,6 @@ import { ERROR_LINE, printed, typed } from "../kit/words.js";
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
 const OFFERS_MOST = 60;
-/** Lines of standard error begin so. */
-
 class HwConsole extends HwElement {
   #history = kept(HISTORY_KEY, isListOfStrings, []);
   #place = this.#history.length;
@@ -28,9 +26,9 @@ class HwConsole extends HwElement {
   #clearedTo = signal(0);
   #from = 0;
   #seen = "";
-  /** Had somebody scrolled up, before what is new came? */
+  /** Whether the output was scrolled up before new lines arrived. */
   #reading = false;
-  /** Shall the line have the focus, once it is there? */
+  /** Whether the line gets the focus once it is rendered. */
   #opens = false;
 
   connectedCallback() {
@@ -146,7 +144,7 @@ class HwConsole extends HwElement {
   }
 
   updated() {
-    // New lines pull the view down, unless somebody has scrolled up to read.
+    // New lines scroll the view down, unless it was scrolled up.
     const out = this.querySelector(".out");
     if (!out) return;
     if (this.#opens) this.input.focus();

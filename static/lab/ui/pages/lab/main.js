@@ -12,7 +12,7 @@ import {
   SCREENS,
 } from "../../store/state.js";
 
-/** So many nodes have room for their lanes in the space-time picture; up to so many more make it higher, each by so much. */
+/** The number of lanes that fit in the space-time picture; how many more make it higher, and by how much each. */
 const LANES_USUAL = 9;
 const LANES_MORE = 5;
 const LANE_PX = 14;
@@ -80,7 +80,7 @@ effect(() => {
   if (topic && topic !== stage.topic) stage.setTopic(topic);
 });
 effect(() => {
-  // Until somebody chooses, the first partition of the topic that the strips show.
+  // Until one is chosen, the first partition of the topic that the strips show.
   const { view } = moment.value;
   if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
 });

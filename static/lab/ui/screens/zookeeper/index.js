@@ -26,6 +26,7 @@ class HwZookeeper extends HwElement {
   #resizes = new ResizeObserver(() => this.#drawWatches());
   /** The tree draws its rows by itself, which may be after this element is done. */
   #rows = new MutationObserver(() => this.#drawWatches());
+  /** @type {Element | null} */
   #tree = null;
 
   connectedCallback() {
