@@ -136,3 +136,23 @@ def test_nothing_sticks_out_at_any_width_in_any_language(lab: Page) -> None:
             tab.click()
             expect(page.locator("hw-disk-tree .file").first).to_be_visible()
             nothing_sticks_out(page)
+
+
+TRUNCATE = """async ([replica, why]) => {
+    const urls = performance.getEntriesByType("resource").map(({ name }) => name);
+    const load = (path) => import(urls.find((url) => url.endsWith(path)));
+    const { player, moment } = await load("/ui/store/state.js");
+    player.view.replicas[replica].cut = { from: 9, to: 7, at_us: 1, why };
+    moment.value = { ...moment.value };
+    return (await load("/ui/kit/words.js")).said(why);
+}"""
+
+
+def test_the_reason_of_a_truncation_is_in_the_language_of_the_page(lab: Page) -> None:
+    page = lab
+    page.context.add_cookies([{"name": "language", "value": "zh-CN", "url": page.url}])
+    page.goto(f"{branch_page(page)}?view=disk&broker=b1&file=orders-0/00000000000000000000.log&show=past")
+    expect(page.locator("hw-disk-past .empty-note")).to_contain_text("orders-0")
+    said = page.evaluate(TRUNCATE, ["orders-0@b1", "reason.leader_start?offset=7"])
+    assert re.search(r"[\u4e00-\u9fff]", said)
+    expect(page.locator(".past-cut")).to_contain_text(said)
