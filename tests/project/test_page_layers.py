@@ -29,7 +29,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "draw": (*CORE, "core/layout", "core/actions"),
     "dev": (),
     "own_files": (),
-    "dev": (),
     "ui/kit": (*CORE, "core/layout"),
     "ui/store": (*CORE, "ui/kit"),
     "ui/parts": (*CORE, "core/layout", "core/actions", "draw", "ui/kit", "ui/store"),

@@ -23,10 +23,11 @@ export const labelled = (words) => texts.render(words ?? "");
 /** Standard error among the lines that a command printed. */
 export const ERROR_LINE = /^! /;
 /**
- * A line that a command printed, without its mark: on standard error a message of the lab in the visitor's language, Kafka's words as they are.
+ * A line that a command printed, without its mark. On standard error, the lab's own messages are in the visitor's language and
+ * Kafka's words are unchanged.
  * @param {string} line
  */
-export const printed = (line) => (ERROR_LINE.test(line) ? render(line.replace(ERROR_LINE, "")) : line);
+export const printed = (line) => (ERROR_LINE.test(line) ? texts.render(line.replace(ERROR_LINE, "")) : line);
 
 /**
  * A field of an alarm, a message; an alarm of an old recording brings both languages instead.

@@ -16,6 +16,7 @@ import { ERROR_LINE, printed, typed } from "../kit/words.js";
 const HISTORY_KEY = "highwater.console";
 const HISTORY_MOST = 200;
 const OFFERS_MOST = 60;
+
 class HwConsole extends HwElement {
   #history = kept(HISTORY_KEY, isListOfStrings, []);
   #place = this.#history.length;
