@@ -11,14 +11,14 @@ from broker_core.shell.grammar.registry import Command, broker_of, not_understoo
 from broker_core.texts import text
 
 VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
-    "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process is gone at once"),
-    "stop": (("up", "starting"), "a clean stop: it hands its partitions over first"),
+    "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process ends at once"),
+    "stop": (("up", "starting"), "controlled shutdown: it moves its leaderships to other brokers first"),
     "start": (("down",), "starts the process again"),
-    "freeze": (("up", "starting"), "SIGSTOP: it answers nobody, its connections stay open"),
-    "thaw": (("frozen",), "SIGCONT: it goes on"),
+    "freeze": (("up", "starting"), "SIGSTOP: it handles no requests, its connections stay open"),
+    "thaw": (("frozen",), "SIGCONT: it resumes"),
     "powerloss": (
         ("up", "starting", "frozen", "exiting", "down"),
-        "its machine loses power: what was not fsynced is gone",
+        "its machine loses power: what was not fsynced is lost",
     ),
 }
 """Verb -> the states in which it is possible, and what it does."""

@@ -67,33 +67,36 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "consumer",
-    "Consumers: simple ones, which follow one partition, and members of groups.",
+    "Consumers that follow one partition, and members of groups.",
     (
-        ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "reads on and on; latest unless told"),
-        ("consumer unfollow NAME", "ends it"),
+        ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "follows the partition; default: latest"),
+        ("consumer unfollow NAME", "closes it"),
         (
             "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
-            "a member of a group, which reads from the beginning where nothing is committed",
+            "starts a member of a group; it reads from the beginning without a committed offset",
         ),
         (
             "... [--from beginning|latest] [--reset earliest|latest|none] [--auto-commit true|false]"
             " [--auto-commit-interval-ms MS]",
-            "where to begin without a valid offset; whether its position is committed, and how often",
+            "where to start without a valid offset; whether and how often its position is committed",
         ),
         (
             "... [--session-timeout-ms MS] [--heartbeat-interval-ms MS]",
-            "how long the group waits for a sign of life, and how often one is given: 6000 and 500 unless told",
+            "session timeout and heartbeat interval; default: 6000 and 500",
         ),
         (
             "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
-            "the member works so long on each record before it polls again",
+            "processing time of each record before the next poll",
         ),
-        ("consumer stop NAME", "closes it: it leaves its group; prints what it has read"),
-        ("consumer kill NAME", "SIGKILL: the group notices when its session ends"),
+        ("consumer stop NAME", "closes it: it leaves the group; prints the records it has read"),
+        ("consumer kill NAME", "SIGKILL: the group notices when its session times out"),
         ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
-        ("consumer commit NAME", "commitSync: commits how far it has read"),
-        ("consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end", "reads on from there; what is committed stays"),
-        ("consumer output NAME", "prints what it has read"),
+        ("consumer commit NAME", "commitSync: commits its position"),
+        (
+            "consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end",
+            "reads on from there; committed offsets stay",
+        ),
+        ("consumer output NAME", "prints the records it has read"),
     ),
     _consumer,
     complete=_complete,

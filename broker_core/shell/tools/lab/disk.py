@@ -45,7 +45,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 COMMAND = Command(
     "disk",
     "The disk of a broker.",
-    (("disk slow N TIME", "what producers send and what it fetches takes so much longer to append; 0 ends that"),),
+    (("disk slow N TIME", "adds TIME to each append of produced and fetched records; 0 removes it"),),
     _disk,
     complete=_complete,
 )

@@ -73,11 +73,11 @@ def _partition(process: Process, name: str) -> Running:
 
 
 COMMANDS = (
-    Command("group", "A group.", (("group describe G", "state, assignor and what each member has"),), _group),
+    Command("group", "A group.", (("group describe G", "state, assignor and the partitions of each member"),), _group),
     Command(
         "coordinator",
-        "Where a group lives.",
-        (("coordinator G", "the partition of __consumer_offsets that keeps it; its leader coordinates"),),
+        "Where a group is stored.",
+        (("coordinator G", "its partition of __consumer_offsets, whose leader is the coordinator"),),
         _coordinator,
     ),
 )

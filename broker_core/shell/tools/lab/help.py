@@ -22,8 +22,8 @@ def _all(commands: Mapping[str, Command], process: Process) -> Running:
     for name in sorted(commands):
         process.out(f"{name:<{width}}  {commands[name].about}")
     process.out("")
-    process.out("help COMMAND tells more. A command's standard input stands behind <<<, one word a line of it,")
-    process.out("or below the command on lines that begin with '< '.")
+    process.out("help COMMAND describes one command. A command's standard input follows <<<, one line per word,")
+    process.out("or is on the lines below the command, each of which begins with '< '.")
     yield from ()
     return 0
 

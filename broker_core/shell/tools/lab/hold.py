@@ -47,11 +47,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 COMMANDS = (
     Command(
         "hold",
-        "Hold back what a broker asks another as its follower.",
+        "Hold the fetches of a follower.",
         (
             (
                 "hold fetch A B",
-                "Fetch and OffsetForLeaderEpoch requests of broker A to broker B wait on their way, also those to come",
+                "Fetch and OffsetForLeaderEpoch requests of broker A to broker B are held, including later ones",
             ),
         ),
         _start("hold"),
@@ -59,8 +59,8 @@ COMMANDS = (
     ),
     Command(
         "release",
-        "Let go on what was held back.",
-        (("release fetch A B", "they go on, and none is held any more"),),
+        "Release held fetches.",
+        (("release fetch A B", "the held requests are sent, and later ones are not held"),),
         _start("release"),
         complete=_complete,
     ),

@@ -45,8 +45,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "interrupt",
-    "End a command that runs, as Ctrl-C does.",
-    (("interrupt [COMMAND]", "the command of this number, or the last one"),),
+    "Interrupt a running command, as Ctrl-C does.",
+    (("interrupt [COMMAND]", "the command with this number, or the last one"),),
     _interrupt,
     complete=_complete,
 )

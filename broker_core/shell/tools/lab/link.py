@@ -110,13 +110,13 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "link",
-    "What is wrong with the network between two nodes.",
+    "Network faults between two nodes.",
     (
-        ("link cut A B [--one-way]", "nothing passes between A and B, or nothing from A to B; 1, 2, 3, zk"),
-        ("link restore A B", "it is cut no more, both ways"),
-        ("link latency A B TIME [--one-way]", "messages take so much longer; 0 as long as ever"),
-        ("link loss A B PERCENT [--one-way]", "so many of a hundred are lost: their sender's request times out"),
-        ("link reorder A B PERCENT [--one-way]", "so many of a hundred are overtaken by later ones"),
+        ("link cut A B [--one-way]", "no message passes between A and B, or none from A to B; 1, 2, 3, zk"),
+        ("link restore A B", "restores the link in both directions"),
+        ("link latency A B TIME [--one-way]", "delays each message by TIME; 0 removes the delay"),
+        ("link loss A B PERCENT [--one-way]", "percentage of messages that are lost: the sender's request times out"),
+        ("link reorder A B PERCENT [--one-way]", "percentage of messages that are reordered"),
     ),
     _link,
     complete=_complete,

@@ -106,7 +106,7 @@ COMMANDS = (
             ),
             (
                 "log clean T-P [N]",
-                "compacts its closed segments now, on broker N or on all that are up, however little is dirty",
+                "compacts its closed segments now, on broker N or on all that are up, whatever the dirty ratio",
             ),
         ),
         _log,
@@ -115,7 +115,7 @@ COMMANDS = (
     Command(
         "hw",
         "High watermarks.",
-        (("hw T-P", "the high watermark that each replica holds"),),
+        (("hw T-P", "the high watermark of each replica"),),
         _hw,
         complete=_complete_partition,
     ),
@@ -126,5 +126,5 @@ COMMANDS = (
         _segments,
         complete=_complete_partition,
     ),
-    Command("file", "A file for other tools.", (("file NAME", "holds the lines of input below the command"),), _file),
+    Command("file", "A file for other tools.", (("file NAME", "stores the command's input in a file"),), _file),
 )

@@ -10,7 +10,7 @@ from broker_core.sim.faults import MessageError
 
 FORMS = (
     ("message drop RPC", "it never arrives; its sender's request times out. RPC: r1187, as the page shows it"),
-    ("message delay RPC TIME", "it takes so much longer; those behind it do not wait"),
+    ("message delay RPC TIME", "it arrives TIME later; later messages do not wait"),
     ("message duplicate RPC", "it arrives twice"),
     ("message deliver RPC", "it arrives now, even through a link that is cut"),
 )
@@ -48,4 +48,4 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return ["200ms", "2s"] if len(words) == 3 and words[0] == "delay" else []
 
 
-COMMAND = Command("message", "One message under way.", FORMS, _message, complete=_complete)
+COMMAND = Command("message", "One message in flight.", FORMS, _message, complete=_complete)

@@ -33,12 +33,12 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "session",
-    "Sessions of brokers at ZooKeeper.",
+    "ZooKeeper sessions of brokers.",
     (
         (
             "session expire N",
-            "ZooKeeper gives up the session of broker N: its registration is gone; a process that runs comes back "
-            "with a new one",
+            "ZooKeeper expires the session of broker N and deletes its registration; a running broker registers "
+            "again in a new session",
         ),
     ),
     _session,

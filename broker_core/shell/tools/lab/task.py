@@ -8,12 +8,12 @@ from broker_core.shell.grammar.registry import Command, broker_of, not_understoo
 from broker_core.texts import text
 
 TASKS = {
-    "retention": "deletes the segments that retention.ms, retention.bytes or the log start offset let go",
-    "flush": "flushes the logs whose flush.ms is over",
+    "retention": "deletes the segments that retention.ms, retention.bytes or the log start offset allow to delete",
+    "flush": "flushes the logs whose flush.ms has passed",
     "recovery-points": "writes recovery-point-offset-checkpoint",
     "log-starts": "writes log-start-offset-checkpoint",
-    "producer-expiration": "forgets producers that have not written for long",
-    "deleted-logs": "removes the folders of deleted replicas whose time has come",
+    "producer-expiration": "expires the state of idle producers",
+    "deleted-logs": "removes the folders of deleted replicas after file.delete.delay.ms",
     "cleaner": "cleans the compacted logs that are dirty enough",
 }
 """What `LogManager` calls its tasks, and what they do."""
@@ -46,7 +46,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "task",
-    "Background work of brokers, at once.",
+    "Background tasks of brokers, run at once.",
     tuple((f"task {name} [N]", f"{what}: on broker N, or on all that are up") for name, what in TASKS.items()),
     _task,
     complete=_complete,

@@ -39,9 +39,9 @@ def _pass(time_us: int) -> Running:
 COMMANDS = (
     Command(
         "wait",
-        "Wait until something holds.",
-        tuple((f'wait "{form}" TIME', "prints [timeout] when it does not come about") for form in FORMS),
+        "Wait for a condition.",
+        tuple((f'wait "{form}" TIME', "prints [timeout] if it does not hold in time") for form in FORMS),
         _wait,
     ),
-    Command("sleep", "Let time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep),
+    Command("sleep", "Let simulated time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep),
 )

@@ -119,15 +119,15 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "zk",
-    "Znodes, as from outside.",
+    "Znodes, as an external client sees them.",
     (
-        ("zk ls [-R] PATH", "names the children, -R with all below"),
-        ("zk tree PATH", "shows all below with its data"),
+        ("zk ls [-R] PATH", "lists the children; -R: all descendants"),
+        ("zk tree PATH", "shows all descendants with their data"),
         ("zk get PATH", "shows the data"),
         ("zk stat PATH", "shows versions, and whether it is ephemeral"),
         ("zk set PATH DATA", "replaces the data"),
-        ("zk create PATH [DATA]", "makes a znode"),
-        ("zk delete PATH", "deletes one without children"),
+        ("zk create PATH [DATA]", "creates a znode"),
+        ("zk delete PATH", "deletes a znode without children"),
     ),
     _zk,
     complete=_complete,
