@@ -15,8 +15,7 @@ from broker_core.wire.framing import encode_request
 from broker_core.wire.schemas import BY_NAME
 from lab.testing import Highwater
 from tests.fuzz.test_tcp_fuzz import SLOW, request
-from tests.fuzz.test_wire_fuzz import spoil
-from tests.support.wire_messages import kinds
+from tests.support.wire_messages import kinds, spoil
 
 FRAMES = 100_000
 AT_ONCE = 40

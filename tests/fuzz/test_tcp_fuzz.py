@@ -7,8 +7,7 @@ import pytest
 from broker_core.broker.translation import TRANSLATIONS
 from broker_core.wire.framing import encode_request
 from tests.core.broker.test_tcp import SECOND_US, ask, create, started
-from tests.fuzz.test_wire_fuzz import spoil
-from tests.support.wire_messages import Kind, kinds, random_message
+from tests.support.wire_messages import Kind, kinds, random_message, spoil
 
 REQUESTS = 10_000
 #: They may ask for thousands of partitions and get them, which takes its time.

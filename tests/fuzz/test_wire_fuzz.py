@@ -12,38 +12,15 @@ from broker_core.wire.codec import Schema
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import FrameSplitter, decode_request, decode_response, encode_request, encode_response
 from broker_core.wire.schemas import SCHEMAS
-from tests.support.wire_messages import Kind, kinds, random_message
+from tests.support.wire_messages import ABSURD_NUMBERS, Kind, kinds, random_message, spoil
 
 MUTATIONS = 100_000
 ROUNDS_A_SEED = 20
-TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
-ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
 #: An object of an array may be told in two bytes; ours takes a list entry, a struct and what stands in it.
 MAX_MEMORY_PER_BYTE = 400
 #: Key, version, correlation id and no client id.
 HEADER_BYTES = 10
 MAX_MEMORY_PER_FRAME = 100_000
-
-
-def spoil(rng: random.Random, frame: bytes) -> bytes:
-    data = bytearray(frame)
-    for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        at = rng.randrange(len(data) + 1)
-        match rng.randrange(6):
-            case 0:
-                data[at : at + 1] = bytes([rng.choice(TELLING_BYTES)])
-            case 1:
-                data[at : at + 1] = rng.randbytes(1)
-            case 2:
-                number = rng.choice(ABSURD_NUMBERS)
-                data[at : at + len(number)] = number
-            case 3:
-                del data[at:]
-            case 4:
-                data[at:at] = rng.randbytes(rng.choice((1, 2, 4)))
-            case 5:
-                del data[at : at + rng.choice((1, 2, 4))]
-    return bytes(data)
 
 
 def read(kind: Kind, frame: bytes) -> tuple[Schema, int, Any]:

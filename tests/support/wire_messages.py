@@ -15,6 +15,8 @@ LENGTHS = (0, 1, 5, 125, 126, 127, 128, 300)
 #: What kio takes for an error code, a duration or a time is no number whatever.
 ERROR_CODES = (-1, 0, 1, 35, 79)
 MAX_MS = 1 << 30
+TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
+ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
 
 
 class Kind(NamedTuple):
@@ -81,3 +83,25 @@ def _one(rng: random.Random, kind: Kind, field: Field) -> Any:
         return rng.randrange(MAX_MS)
     least = -1 << BITS[field.type] - 1
     return rng.choice((0, 1, -1, least, -least - 1, rng.randrange(least, -least)))
+
+
+def spoil(rng: random.Random, frame: bytes) -> bytes:
+    """A frame of which some bytes were changed, added or taken away."""
+    data = bytearray(frame)
+    for _ in range(rng.choice((1, 1, 1, 2, 5))):
+        at = rng.randrange(len(data) + 1)
+        match rng.randrange(6):
+            case 0:
+                data[at : at + 1] = bytes([rng.choice(TELLING_BYTES)])
+            case 1:
+                data[at : at + 1] = rng.randbytes(1)
+            case 2:
+                number = rng.choice(ABSURD_NUMBERS)
+                data[at : at + len(number)] = number
+            case 3:
+                del data[at:]
+            case 4:
+                data[at:at] = rng.randbytes(rng.choice((1, 2, 4)))
+            case 5:
+                del data[at : at + rng.choice((1, 2, 4))]
+    return bytes(data)

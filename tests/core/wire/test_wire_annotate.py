@@ -5,8 +5,7 @@ import random
 from broker_core.wire.annotate import annotate_request, annotate_response
 from broker_core.wire.framing import encode_request, encode_response
 from broker_core.wire.schemas import BY_NAME
-from tests.fuzz.test_wire_fuzz import spoil
-from tests.support.wire_messages import kinds, random_message
+from tests.support.wire_messages import kinds, random_message, spoil
 
 
 def test_no_byte_of_any_version_is_left_out_and_spoilt_ones_are_told_as_far_as_they_go() -> None:
