@@ -186,7 +186,7 @@ def number_text(offset: Offset, number: int) -> Text:
     """How a learner reads the number that an offset stood for: a leader is a broker or nobody, all else a number."""
     if not str(offset).startswith("leader("):
         return Text(str(number), str(number))
-    return Text(f"broker {number}", f"代理 {number}") if number >= 0 else Text("nobody", "没有")
+    return Text(f"broker {number}", f"代理 {number}") if number >= 0 else Text("none", "没有")
 
 
 def value_of(view: View, what: str, replica: str) -> int:

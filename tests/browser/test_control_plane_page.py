@@ -161,6 +161,6 @@ def test_a_message_can_be_dropped_and_a_link_cut_one_way_by_menu(
     card.get_by_role("button", name="Restore").click()
     press(page, ".")
     expect(page.locator(".hw-badge")).to_have_count(0)
-    card.get_by_role("button", name="200ms more").click()
+    card.get_by_role("button", name="Add 200ms latency").click()
     press(page, ".")
     expect(page.locator(".hw-badge.weak")).to_contain_text("+200 ms")

@@ -41,8 +41,8 @@ def test_a_question_for_a_broker_is_answered_by_names() -> None:
     rehearsal.play()
     english = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
     chinese = {step["id"]: step for step in rehearsal.session.frame("zh")["steps"]}
-    assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "nobody"]
-    assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: nobody"
+    assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "none"]
+    assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: none"
     assert list(chinese["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
     assert english["written"]["said"] == {}
 
