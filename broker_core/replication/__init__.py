@@ -1,1 +1,1 @@
-"""Replication: what a leader does, what a follower does, and how the high watermark and the ISR come about."""
+"""Replication: leaders, followers, the high watermark and the ISR."""

@@ -1,4 +1,4 @@
-"""Cleaning the log of a replica, and telling of it (`LogCleaner.CleanerThread.cleanLog`)."""
+"""Cleans the log of a replica, and emits its events (`LogCleaner.CleanerThread.cleanLog`)."""
 
 from broker_core.events.log import LogCleaned
 from broker_core.log.cleaner import CleaningFacts, Fate, LogToClean, OffsetMap, clean, cleanable_offsets, log_to_clean
@@ -6,17 +6,17 @@ from broker_core.replication.partition import Partition, cut_rows
 
 
 def measure(partition: Partition, checkpoint: int | None, now_ms: int) -> tuple[LogToClean, bool]:
-    """What there is to clean in a replica's log, and whether its checkpoint points outside of it."""
+    """The dirty section of a replica's log, and whether its checkpoint is outside of the log."""
     log = partition.log
     offsets = cleanable_offsets(log, checkpoint, log.last_stable_offset(partition.high_watermark), now_ms)
     return log_to_clean(log, offsets, now_ms), offsets.is_reset
 
 
 def clean_replica(partition: Partition, cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> CleaningFacts:
-    """One pass. Raises Uncleanable."""
+    """Cleans a replica's log in one pass. Raises Uncleanable."""
     facts = clean(cleanable, now_ms, offset_map)
-    # First the old files' new names: who looks at an instant finds each name with what it held then.
-    partition.state_deleted_files()
+    # The renames of the old files come first, so that at each instant every name has the contents of that time.
+    partition.emit_deleted_files()
     segments, tail = partition.facts()
     partition.kernel.emit(
         LogCleaned(

@@ -1,8 +1,7 @@
 """The in-sync replicas of a partition as its leader knows them (`kafka.cluster.PartitionState`, KIP-497).
 
-States that carry different data are different types: a change that was asked for and has no answer yet counts in the
-safe direction only. While a replica is being added it already holds the high watermark back; while one is being removed
-it still does.
+States that carry different data are different types: a proposed change without a response is applied in the safe
+direction only. A replica being added already holds the high watermark back; one being removed still does.
 """
 
 from collections.abc import Iterable
@@ -24,7 +23,7 @@ class CommittedIsr(msgspec.Struct, frozen=True, gc=False):
 
 
 class PendingExpand(msgspec.Struct, frozen=True, gc=False):
-    """The leader asked to add `new_replica` to `isr`."""
+    """The leader has proposed to add `new_replica` to `isr`."""
 
     isr: tuple[int, ...]
     new_replica: int
@@ -39,7 +38,7 @@ class PendingExpand(msgspec.Struct, frozen=True, gc=False):
 
 
 class PendingShrink(msgspec.Struct, frozen=True, gc=False):
-    """The leader asked to remove `removed` from `isr`."""
+    """The leader has proposed to remove `removed` from `isr`."""
 
     isr: tuple[int, ...]
     removed: tuple[int, ...]
@@ -57,9 +56,9 @@ IsrState = CommittedIsr | PendingExpand | PendingShrink
 
 
 class RemoteReplica(msgspec.Struct):
-    """What a leader knows of a follower, all of it from the follower's fetches (`kafka.cluster.Replica`).
+    """A leader's view of a follower, based on the follower's fetches (`kafka.cluster.Replica`).
 
-    `log_end_offset` -1 = nothing known. Times are simulated microseconds, 0 = never: a run is young for a while.
+    `log_end_offset` -1 = unknown. Times are simulated microseconds, 0 = never.
     """
 
     log_end_offset: int = -1
@@ -88,8 +87,8 @@ class RemoteReplica(msgspec.Struct):
 
 
 class Lag(NamedTuple):
-    """How far behind a member of the ISR may be: the era's rule, `replica.lag.time.max.ms` in microseconds, and
-    `replica.lag.max.messages`, which counts by the oldest rule only.
+    """The allowed lag of a member of the ISR: the era's rule, `replica.lag.time.max.ms` in microseconds, and
+    `replica.lag.max.messages`, which only the oldest rule uses.
     """
 
     rule: IsrLag
@@ -114,8 +113,9 @@ def out_of_sync(
     now_us: int,
     lag: Lag,
 ) -> tuple[int, ...]:
-    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`). One that is assigned no more, as at
-    the end of a move, is not heard of again.
+    """The members that have to leave the ISR (`Partition.getOutOfSyncReplicas`).
+
+    Members that are no longer assigned, as at the end of a reassignment, are skipped.
     """
     return tuple(
         broker_id

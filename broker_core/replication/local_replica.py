@@ -1,4 +1,4 @@
-"""What a replica is, what its leader believes of others, and the only code that changes either."""
+"""The state of a replica, a leader's view of its followers, and the only code that changes either."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -37,10 +37,10 @@ from broker_core.sim.kernel import Kernel, Subjects, applies
 
 
 class Role(StrEnum):
-    """What a replica is at this broker.
+    """The role of a replica at this broker.
 
-    OFFLINE: the log is there, nobody has said yet what to be. -> LEADER, FOLLOWER by LeaderAndIsr.
-    LEADER: appends what producers send, answers fetches. -> FOLLOWER by LeaderAndIsr, OFFLINE by StopReplica.
+    OFFLINE: the log is loaded, and no LeaderAndIsr has arrived yet. -> LEADER, FOLLOWER by LeaderAndIsr.
+    LEADER: appends batches of producers, serves fetches. -> FOLLOWER by LeaderAndIsr, OFFLINE by StopReplica.
     FOLLOWER: fetches from the leader. -> LEADER by LeaderAndIsr, OFFLINE by StopReplica.
     """
 
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 class LocalReplica:
     """One replica of one partition on one broker. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated
-    microseconds. Whatever it is beyond its log changes in the `apply` functions below.
+    microseconds. All of its state except the log changes only in the `apply` functions below.
     """
 
     def __init__(
@@ -95,20 +95,20 @@ class LocalReplica:
         self.first_unstable_offset = -1
 
     def become(self, role: Role, leader_id: int) -> None:
-        """Takes another role, under this leader."""
+        """Changes the role and the leader."""
         self.role = role
         self.is_leader = role is Role.LEADER
-        """Whether this broker takes itself for the leader."""
+        """Whether this broker acts as the leader."""
         self.leader_id = leader_id
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The committed ISR as a leader knows it; empty on a follower."""
+        """The committed ISR in the leader's view; empty on a follower."""
         return self.isr_state.isr
 
     @property
     def effective_min_isr(self) -> int:
-        """`min.insync.replicas`, at most the number of replicas where the era sees to that."""
+        """`min.insync.replicas`, limited to the number of replicas if the era does so."""
         if not self.era.high_watermark_needs_min_isr:
             return self.min_insync_replicas
         return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
@@ -122,11 +122,11 @@ class LocalReplica:
         return segments, self.log.tail_batches(TAIL_BATCHES)
 
     def synced(self) -> tuple[SegmentRow, ...]:
-        """How much of each segment's files a power loss would leave."""
+        """The part of each segment's files that survives a power loss."""
         return tuple((segment.base_offset, *segment.flushed) for segment in self.log.segments)
 
     def description(self) -> dict[str, object]:
-        """This replica as the view shows it; what folding its events must give."""
+        """This replica as shown in the view; equals the result of folding its events."""
         isr_state = self.isr_state
         segments, tail = self.facts()
         log = self.log

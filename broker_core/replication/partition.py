@@ -1,7 +1,7 @@
 """One replica of one partition on one broker (`kafka.cluster.Partition`).
 
-It decides and states events; `replica_state` applies them. Bytes go to the log at the moment of the decision; offsets,
-roles, the ISR and what a leader believes of others change only in `apply`.
+It makes decisions and emits events; `replica_state` applies them. Bytes are written to the log at the time of the
+decision; offsets, roles, the ISR and a leader's view of followers change only in `apply`.
 """
 
 from broker_core.errors import Errors, KafkaException, UnexpectedAppendOffsetException
@@ -35,16 +35,17 @@ from broker_core.replication.replica_log import cut_rows as cut_rows
 from broker_core.wire.messages import LeaderAndIsrPartition
 
 READ_COMMITTED = 1
-"""The isolation level of consumers that see no open or aborted transaction."""
+"""The isolation level of consumers that do not read open or aborted transactions."""
 
 
 class Partition(ReplicaLog):
-    """What a replica decides: what it becomes, whom it follows, what is committed, who is in the ISR."""
+    """The decisions of a replica: its role, its leader, the high watermark and the ISR."""
 
     def make_leader(self, state: LeaderAndIsrPartition) -> None:
-        """Leads from now on (`Partition.makeLeader`). The new epoch begins at this log's end, written down before
-        anything else; or with its first record, as the era has it. A high watermark beyond the log, which older eras
-        leave behind, says nothing any more.
+        """Becomes leader (`Partition.makeLeader`).
+
+        The new epoch starts at the log's end and is written first; in older eras it starts with its first record. A
+        high watermark past the log's end, which older eras allow, is reset.
         """
         log = self.log
         keeps_followers = self.is_leader and self.era.reelection_keeps_followers
@@ -79,7 +80,7 @@ class Partition(ReplicaLog):
         self.maybe_increment_high_watermark()
 
     def make_follower(self, state: LeaderAndIsrPartition) -> None:
-        """Follows from now on (`Partition.makeFollower`)."""
+        """Becomes follower (`Partition.makeFollower`)."""
         self.replicas = state.replicas
         self.kernel.emit(
             ReplicaBecameFollower(
@@ -93,14 +94,14 @@ class Partition(ReplicaLog):
         )
 
     def go_offline(self) -> None:
-        """Neither leads nor follows any more (StopReplica)."""
+        """Goes offline: neither leads nor follows any more (StopReplica)."""
         self.kernel.emit(ReplicaWentOffline(replica=self.key), self.node)
 
     def append_as_leader(self, data: bytes, required_acks: int, now_ms: int, *, is_client: bool = True) -> AppendInfo:
         """Appends one produced batch; `is_client` False for one of the broker's own coordinators.
 
-        Raises KafkaException: NOT_ENOUGH_REPLICAS when acks=all and the committed ISR is too small; what the log
-        refuses.
+        Raises KafkaException: NOT_ENOUGH_REPLICAS if acks=all and the committed ISR is too small; and the errors of the
+        log.
         """
         isr = self.isr_state.isr
         if required_acks == -1 and self._has_too_few(isr):
@@ -113,16 +114,16 @@ class Partition(ReplicaLog):
         try:
             info = self.log.append_as_leader(data, self.leader_epoch, now_ms, is_client)
         except KafkaException:
-            self._state_refused(changes)
+            self._emit_refused(changes)
             raise
         self._emit_append(info)
         return info
 
     def append_as_follower(self, data: bytes, now_ms: int) -> None:
-        """Appends what was fetched, as it is.
+        """Appends fetched batches unchanged.
 
-        A log that is empty begins with the first batch, even if that reaches back below its start: the leader's log
-        may start within a batch since DeleteRecords (`Partition.appendRecordsToFollowerOrFutureReplica`).
+        An empty log starts with the first batch, even if that begins below its start: after DeleteRecords the leader's
+        log may start within a batch (`Partition.appendRecordsToFollowerOrFutureReplica`).
         """
         log = self.log
         changes = log.leader_epoch_cache.changes
@@ -135,17 +136,17 @@ class Partition(ReplicaLog):
             self.truncate_fully_and_start_at(first.base_offset, refused.message)
             info = log.append_as_follower(data, now_ms)
         except KafkaException:
-            self._state_refused(changes)
+            self._emit_refused(changes)
             raise
         self._emit_append(info)
 
     def _has_too_few(self, isr: tuple[int, ...]) -> bool:
-        """Whether an ISR is smaller than `effective_min_isr`, which is never above the setting itself."""
+        """Whether an ISR is smaller than `effective_min_isr`, which is at most the setting itself."""
         count = len(isr)
         return count < self.min_insync_replicas and count < self.effective_min_isr
 
     def maybe_increment_high_watermark(self) -> bool:
-        """The leader's rule; True when it moved."""
+        """Applies the leader's rule; returns whether the high watermark advanced."""
         isr_state = self.isr_state
         era = self.era
         if era.high_watermark_needs_min_isr and self._has_too_few(isr_state.isr):
@@ -165,11 +166,11 @@ class Partition(ReplicaLog):
         )
         if self.first_unstable_offset >= 0:
             # What is stable stays so.
-            self._state_unstable()
+            self._emit_unstable()
         return True
 
     def update_follower(self, broker_id: int, fetch_offset: int, log_start_offset: int, broker_epoch: int) -> bool:
-        """Takes note of a follower's fetch; True when its log end offset is news."""
+        """Records a follower's fetch; returns whether its log end offset changed."""
         remote = self.remotes.get(broker_id)
         if remote is None:
             return False
@@ -210,7 +211,7 @@ class Partition(ReplicaLog):
         )
 
     def replicas_to_remove(self) -> tuple[int, ...]:
-        """The members that lag too long (`Partition.needsShrinkIsr`); none while a change is under way."""
+        """The members that lag too long (`Partition.needsShrinkIsr`); none while a change is in flight."""
         if not self.is_leader or not isinstance(self.isr_state, CommittedIsr):
             return ()
         now_us, end_offset = self.kernel.now_us, self.log.log_end_offset
@@ -218,11 +219,11 @@ class Partition(ReplicaLog):
         return out_of_sync(self.isr_state.isr, self.broker_id, self.remotes, end_offset, now_us, lag)
 
     def propose_isr(self, isr_state: PendingExpand | PendingShrink) -> None:
-        """The leader asks for another ISR; until the answer both count as each is safer."""
+        """Proposes another ISR; until the response each of both is used where it is safer."""
         self.kernel.emit(IsrChangeProposed(replica=self.key, isr=isr_state.proposed_isr), self.node)
 
     def commit_isr(self, isr: tuple[int, ...], partition_epoch: int) -> bool:
-        """The change is in ZooKeeper. True when the high watermark moved because of it."""
+        """Commits a change that is in ZooKeeper; returns whether the high watermark advanced."""
         before = self.isr_state.isr
         kind = IsrExpanded if len(isr) > len(before) else IsrShrunk
         self.kernel.emit(
@@ -232,7 +233,7 @@ class Partition(ReplicaLog):
         return self.maybe_increment_high_watermark()
 
     def refuse_isr(self, error: str) -> None:
-        """The change was refused and did not happen."""
+        """Reverts a change that was rejected."""
         self.kernel.emit(IsrChangeRefused(replica=self.key, isr=self.isr_state.isr, error=error), self.node)
 
 

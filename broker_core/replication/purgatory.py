@@ -1,14 +1,14 @@
 """The purgatory: requests that wait for a condition, watched under the partitions that can fulfil it.
 
-`kafka.server.DelayedOperationPurgatory`. Completion happens once, by whoever comes first: a check after a change, or
-the deadline.
+`kafka.server.DelayedOperationPurgatory`. An operation completes once: by a check after a change or by the deadline,
+whichever is first.
 """
 
 from typing import Generic, Protocol, TypeVar
 
 
 class DelayedOperation(Protocol):
-    """A request that waits. `request` is the rpc id by which it is known; `partitions` are its keys."""
+    """A delayed request. `request` is its rpc id; `partitions` are its keys."""
 
     request: str
     partitions: tuple[str, ...]
@@ -18,7 +18,7 @@ Waiting = TypeVar("Waiting", bound=DelayedOperation)
 
 
 class Purgatory(Generic[Waiting]):
-    """Operations by request and by partition, in the order in which they came."""
+    """Operations by request and by partition, in the order of their arrival."""
 
     def __init__(self) -> None:
         self._operations: dict[str, Waiting] = {}
@@ -35,7 +35,7 @@ class Purgatory(Generic[Waiting]):
             watchers[request] = operation
 
     def remove(self, request: str) -> Waiting | None:
-        """Takes an operation out. None when it has completed already: then there is nothing left to do for it."""
+        """Removes an operation; returns None if it has completed already."""
         operation = self._operations.pop(request, None)
         if operation is not None:
             for partition in operation.partitions:
@@ -43,16 +43,16 @@ class Purgatory(Generic[Waiting]):
         return operation
 
     def get(self, request: str) -> Waiting | None:
-        """The operation of a request, if it still waits."""
+        """The operation of a request, if it is still delayed."""
         return self._operations.get(request)
 
     def watching(self, partition: str) -> list[Waiting]:
-        """The operations to check after something changed on this partition."""
+        """The operations to check after a change of this partition."""
         watchers = self._watchers.get(partition)
         return list(watchers.values()) if watchers else []
 
     def requests(self) -> list[str]:
-        """The rpc ids of everything that waits."""
+        """The rpc ids of all delayed operations."""
         return list(self._operations)
 
     def __len__(self) -> int:

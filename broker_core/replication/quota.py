@@ -1,7 +1,7 @@
-"""How fast replicas that are throttled may be copied (KIP-73; `ReplicationQuotaManager`).
+"""Replication throttling (KIP-73; `ReplicationQuotaManager`).
 
-Only replicas that a topic's configuration lists are throttled, and only while they are not in sync. Leader and
-follower each keep count of the bytes and stop when the rate of the last seconds is above the bound.
+Only replicas that a topic's configuration lists are throttled, and only while they are not in sync. Leader and follower
+each count the bytes and stop if the rate of the last seconds is above the bound.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ WINDOWS = 11
 LONG_MAX = 2**63 - 1
 RESPONSE_BYTES = 16
 PARTITION_BYTES = 55
-"""A fetch response of version 17 without partitions, and what each of them adds to its records."""
+"""The size of a fetch response of version 17 without partitions, and the overhead of each partition."""
 ALL_PARTITIONS = -1
 
 
 class ReplicationQuota:
-    """One side of it. `bytes_per_second` is the bound; `throttled`: topic -> its throttled partitions here."""
+    """The quota of one side. `bytes_per_second` is the bound; `throttled`: topic -> its throttled partitions here."""
 
     def __init__(self) -> None:
         self.bytes_per_second = LONG_MAX
         self.throttled: dict[str, frozenset[int]] = {}
-        # (start, bytes) of the windows that are over; of the one that counts now, its end and bytes
+        # (start, bytes) of the past windows; the end and the bytes of the current one
         self._closed: list[tuple[int, int]] = []
         self._window_end_us = -WINDOWS * WINDOW_US
         self._window_bytes = 0
@@ -49,13 +49,14 @@ class ReplicationQuota:
         return partitions is not None and (ALL_PARTITIONS in partitions or number in partitions)
 
     def holds_back(self, partition: str, now_us: int) -> bool:
-        """Whether nothing more of a partition may be copied now, unless the replica is in sync."""
+        """Whether a partition's replica is throttled now, unless it is in sync."""
         return bool(self.throttled) and self.is_throttled(partition) and self.rate(now_us) > self.bytes_per_second
 
     def record_response(self, answers: Sequence[FetchPartitionResponse], now_us: int) -> None:
-        """A leader has answered a follower's fetch. As in Kafka the response counts with its envelope, even one that
-        holds no throttled partition (`KafkaApis.sizeOfThrottledPartitions`): a bound of a few bytes a second lets
-        nothing through.
+        """Records a leader's response to a follower's fetch.
+
+        As in Kafka the size includes the envelope, even without throttled partitions
+        (`KafkaApis.sizeOfThrottledPartitions`): a bound of a few bytes per second blocks everything.
         """
         byte_count = RESPONSE_BYTES
         if self.throttled:
@@ -68,14 +69,14 @@ class ReplicationQuota:
             self._open_window(byte_count, now_us)
 
     def record(self, byte_count: int, now_us: int) -> None:
-        """Bytes of throttled replicas were copied."""
+        """Records copied bytes of throttled replicas."""
         if now_us < self._window_end_us:
             self._window_bytes += byte_count
         else:
             self._open_window(byte_count, now_us)
 
     def rate(self, now_us: int) -> float:
-        """Bytes a second since the oldest window that counts, at least over one window (`SimpleRate`)."""
+        """Bytes per second since the oldest window in use, at least over one window (`SimpleRate`)."""
         counting = [window for window in (*self._closed, self._window) if now_us - window[0] < WINDOWS * WINDOW_US]
         if not counting:
             return 0.0
@@ -94,7 +95,7 @@ class ReplicationQuota:
 
 
 class ReplicationQuotas:
-    """Both sides of a broker: what it sends as a leader, and what it fetches as a follower."""
+    """The quotas of a broker: for sending as a leader, and for fetching as a follower."""
 
     def __init__(self) -> None:
         self.leader = ReplicationQuota()

@@ -1,4 +1,4 @@
-"""The follower's loop: fetch, append, take over the high watermark, truncate where histories part.
+"""The follower's loop: fetch, append, update the high watermark, truncate where histories diverge.
 
 `AbstractFetcherThread` and `ReplicaFetcherThread` as one state machine: one for each leader broker, one request in
 flight.
@@ -46,7 +46,7 @@ FETCH, EPOCHS, OFFSETS = "fetcher", "fetcher_epochs", "fetcher_offsets"
 
 
 class FetcherHost(Protocol):
-    """What the fetcher needs of its broker."""
+    """The broker interface that the fetcher needs."""
 
     kernel: Kernel
     name: str
@@ -66,11 +66,12 @@ class FetcherHost(Protocol):
     quotas: ReplicationQuotas
 
     def log_appended_by_follower(self, partition: Partition) -> None:
-        """The replica grew or its high watermark moved: whoever reads from this follower may go on."""
+        """Called after the replica grew or its high watermark changed, so that delayed fetches can complete."""
 
     def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
-        """A log reaches beyond its leader's: whether the broker rather ends than cuts it. Then it has ended. None =
-        that is not known now.
+        """Whether the broker halts instead of truncating a log that is longer than its leader's. If so, it has halted.
+
+        None = not known now.
         """
 
 
@@ -86,9 +87,9 @@ class FetcherSettings(msgspec.Struct, frozen=True):
 
 
 class FetchState(msgspec.Struct):
-    """Where a partition's fetching stands. `leader_epoch` is that of the LeaderAndIsr that started it;
-    `delayed_until_us` 0 = at once; `asking_offsets` while the leader is asked where its log begins and ends;
-    `in_sync` when the last answer left nothing to fetch.
+    """The fetch state of a partition. `leader_epoch` is that of the LeaderAndIsr that started it; `delayed_until_us` 0
+    = not delayed; `asking_offsets` while a ListOffsets for the leader's log start and end is in flight; `in_sync` if
+    the last response left nothing to fetch.
     """
 
     leader_epoch: int
@@ -107,7 +108,7 @@ class ReplicaFetcher:
         self._context = (FETCH, leader_id)
         self.states: dict[str, FetchState] = {}
         self.truncating: dict[str, None] = {}
-        """The partitions that must not fetch before the leader has said where their last epoch ends."""
+        """The partitions that must not fetch before the leader has returned the end offset of their last epoch."""
         self._carries_epoch = host.era.fetch_carries_epoch
         self._says_last_epoch = host.era.truncation == "FETCH"
         self._asks_first = host.era.truncation in ("KIP101", "KIP279")
@@ -117,7 +118,7 @@ class ReplicaFetcher:
         self._wake_us = -1
 
     def add(self, name: str, leader_epoch: int) -> None:
-        """Begins to follow a partition, or begins anew in a new leader epoch."""
+        """Starts fetching a partition, or restarts it in a new leader epoch."""
         self.states[name] = FetchState(leader_epoch)
         if self._asks_first and self.host.partitions[name].log.leader_epoch_cache.entries:
             self.truncating[name] = None
@@ -129,8 +130,9 @@ class ReplicaFetcher:
         self.truncating.pop(name, None)
 
     def send(self, *, has_asked: bool = False) -> None:
-        """One round: asks for everything that is ready, unless a request is under way. `has_asked`: this round has
-        asked where epochs end, and goes on to fetch (`AbstractFetcherThread.doWork`).
+        """Sends a fetch for all ready partitions, unless a request is in flight (`AbstractFetcherThread.doWork`).
+
+        `has_asked`: this round has already requested the end offsets of epochs.
         """
         if self.in_flight or not self.states:
             return
@@ -211,7 +213,7 @@ class ReplicaFetcher:
             self.host.kernel.timer(self.host.name, due_us, WAKE_TIMER, self.leader_id)
 
     def _ask_epochs(self, now_us: int) -> bool:
-        """Asks where the last epochs of the logs end that may have to be cut; False when none is ready to ask."""
+        """Requests the end offsets of the last epochs of logs that may have to be truncated; False if none is ready."""
         host = self.host
         asked: dict[str, tuple[int, int]] = {}
         partitions = []
@@ -239,7 +241,7 @@ class ReplicaFetcher:
         return True
 
     def on_epochs(self, response: OffsetForLeaderEpochResponse) -> None:
-        """The leader said where epochs end: cuts, and fetches from there or asks again (`maybeTruncate`)."""
+        """Handles the end offsets of epochs: truncates, then fetches or asks again (`maybeTruncate`)."""
         self.in_flight = 0
         for result in response.partitions:
             name = result.partition
@@ -255,7 +257,7 @@ class ReplicaFetcher:
             elif result.error is not Errors.NONE:
                 self._delay(name)
             else:
-                # before KIP-279 an answer was an offset alone
+                # before KIP-279 a response had an offset only
                 epoch = result.leader_epoch if self.host.era.truncation == "KIP279" else -1
                 end_offset = result.end_offset
                 decision = decide(
@@ -269,12 +271,12 @@ class ReplicaFetcher:
         self.send(has_asked=True)
 
     def on_wake(self) -> None:
-        """A back-off ran out."""
+        """Resumes after a back-off."""
         self._wake_us = -1
         self.send()
 
     def on_disconnect(self) -> None:
-        """No answer came: every partition backs off (`replica.fetch.backoff.ms`)."""
+        """Delays every partition after a lost response (`replica.fetch.backoff.ms`)."""
         self.in_flight = 0
         self._session_id += 1
         for name in self.states:
@@ -282,7 +284,7 @@ class ReplicaFetcher:
         self.send()
 
     def on_response(self, response: FetchResponse) -> None:
-        """Takes in an answer, then asks again."""
+        """Handles a fetch response, then sends the next fetch."""
         self.in_flight = 0
         host = self.host
         for answer in response.partitions:
@@ -348,7 +350,7 @@ class ReplicaFetcher:
         )
 
     def on_offsets(self, context: tuple[int, str, int, int], response: ListOffsetsResponse | None) -> None:
-        """The leader said where its log ends (then: begins); None = it did not (`fetchOffsetAndTruncate`)."""
+        """Handles the leader's log end (then start) offset; None = no response (`fetchOffsetAndTruncate`)."""
         _, name, leader_epoch, timestamp = context
         state = self.states.get(name)
         partition = self.host.partitions.get(name)
@@ -377,7 +379,7 @@ class ReplicaFetcher:
         self.send()
 
     def _refusal(self, partition: Partition, leader_end_offset: int) -> str:
-        """What the broker log says, in the words of the time."""
+        """The broker's log message for a rejected fetch, as in the era."""
         own, end_offset, leader = self.host.broker_id, partition.log.log_end_offset, self.leader_id
         beyond = self.host.era.beyond_leader_end
         topic = f"topic {topic_of(partition.name)}" if beyond == "halt" else f"partition {partition.name}"
@@ -397,6 +399,6 @@ class ReplicaFetcher:
         self.states[name].delayed_until_us = self.host.kernel.now_us + self.host.settings.backoff_us
 
     def _fail(self, partition: Partition, why: str) -> None:
-        """Fetching this partition stops until the controller speaks again."""
+        """Stops fetching this partition until the next LeaderAndIsr."""
         self.remove(partition.name)
         self.host.kernel.emit(FetcherFailed(replica=partition.key, leader=self.leader_id, why=why), self.host.name)

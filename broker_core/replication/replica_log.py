@@ -1,6 +1,6 @@
-"""What a replica does to its log, each step with the events that say so.
+"""The operations of a replica on its log, with their events.
 
-Bytes go to the log at the moment of the decision.
+Bytes are written to the log at the time of the decision.
 """
 
 from broker_core.errors import Errors, KafkaException
@@ -43,14 +43,14 @@ from broker_core.texts import code_of
 
 HIGH_WATERMARK = -1
 UNLINK_TIMER = "unlink_files"
-"""A broker's timer whose data are the folder and the paths of files that are to leave the disk."""
+"""A broker's timer whose data are the folder and the paths of files to unlink."""
 
 
 class ReplicaLog(LocalReplica):
-    """A replica and its files: appended to, truncated, flushed, shortened from the front, closed."""
+    """A replica and its files: append, truncate, flush, delete old segments, close."""
 
     def emit_log_opened(self) -> None:
-        """Emits that the log is open, with what it holds."""
+        """Emits that the log is open, with its contents."""
         segments, tail = self.facts()
         log = self.log
         self.kernel.emit(
@@ -68,12 +68,12 @@ class ReplicaLog(LocalReplica):
             ),
             self.node,
         )
-        self._state_repairs()
-        self.state_deleted_files()
-        self._state_unstable()
+        self._emit_repairs()
+        self.emit_deleted_files()
+        self._emit_unstable()
 
-    def _state_unstable(self) -> None:
-        """States that readers with isolation.level=read_committed stop somewhere else from now on."""
+    def _emit_unstable(self) -> None:
+        """Emits a change of the first unstable offset."""
         first = self.log.first_unstable_offset
         offset = -1 if first is None else first
         if offset != self.first_unstable_offset:
@@ -82,7 +82,7 @@ class ReplicaLog(LocalReplica):
                 self.node,
             )
 
-    def _state_producers(self, producers: tuple[ProducerFact, ...]) -> None:
+    def _emit_producers(self, producers: tuple[ProducerFact, ...]) -> None:
         for fact in producers:
             if fact.marker is None:
                 event: Event = ProducerBatchAppended(
@@ -107,16 +107,16 @@ class ReplicaLog(LocalReplica):
                     first_offset=-1 if fact.transaction_first_offset is None else fact.transaction_first_offset,
                 )
             self.kernel.emit(event, self.node)
-        self._state_unstable()
+        self._emit_unstable()
 
     def expire_producers(self, now_ms: int) -> None:
-        """Forgets producers that have not written for producer.id.expiration.ms."""
+        """Removes producers that have not written for producer.id.expiration.ms."""
         expired = self.log.producer_state.remove_expired(now_ms)
         if expired:
             self.kernel.emit(ProducersExpired(replica=self.key, producer_ids=expired), self.node)
 
-    def _state_repairs(self) -> None:
-        """States what loading the log checked and repaired."""
+    def _emit_repairs(self) -> None:
+        """Emits the checks and repairs of loading the log."""
         log, emit = self.log, self.kernel.emit
         sizes = {segment.base_offset: segment.size for segment in log.segments}
         for base_offset in log.checked_segments:
@@ -139,10 +139,10 @@ class ReplicaLog(LocalReplica):
     def _emit_append(self, info: AppendInfo) -> None:
         emit, key, node = self.kernel.emit, self.key, self.node
         if info.epoch_entries:
-            # The cache is told before anything is written.
+            # The epoch cache is updated before anything is written.
             emit(LeaderEpochsChanged(replica=key, entries=tuple(self.log.leader_epoch_cache.entries)), node)
         for roll in info.rolled:
-            self._state_roll(roll)
+            self._emit_roll(roll)
         for batch in info.batches:
             emit(
                 BatchAppended(
@@ -159,7 +159,7 @@ class ReplicaLog(LocalReplica):
                 node,
             )
         if info.producers:
-            self._state_producers(info.producers)
+            self._emit_producers(info.producers)
         for offset, position in info.index_entries:
             emit(OffsetIndexEntryAdded(replica=key, segment=info.segment_base, offset=offset, position=position), node)
         for timestamp, offset in info.time_index_entries:
@@ -167,7 +167,7 @@ class ReplicaLog(LocalReplica):
         if self.log.is_flush_due:
             self.flush()
 
-    def _state_roll(self, roll: RollFact) -> None:
+    def _emit_roll(self, roll: RollFact) -> None:
         self.kernel.emit(
             SegmentRolled(
                 replica=self.key,
@@ -182,20 +182,22 @@ class ReplicaLog(LocalReplica):
                 TimeIndexEntryAdded(replica=self.key, segment=roll.old_base_offset, timestamp=timestamp, offset=offset),
                 self.node,
             )
-        self.state_deleted_files()
-        # Kafka hands this to a background thread at once (`UnifiedLog.roll`).
+        self.emit_deleted_files()
+        # Kafka schedules this on a background thread at once (`UnifiedLog.roll`).
         self.flush(roll.new_base_offset, always_emit=True)
 
-    def _state_refused(self, changes: int) -> None:
-        """What a refused append has changed (`UnifiedLog.append`): the epoch cache, which had changed so often before,
-        was told of the epochs of batches that no segment can hold, the producer of a batch is looked at when a segment
-        was rolled for it, and a damaged index refuses what the file holds already.
+    def _emit_refused(self, changes: int) -> None:
+        """Emits what a rejected append has changed (`UnifiedLog.append`).
+
+        The epoch cache, which had `changes` changes before the append, is updated before a batch proves too large for a
+        segment, producer state is checked after a roll, and a damaged index rejects batches that are in the file
+        already.
         """
         cache = self.log.leader_epoch_cache
         if cache.changes != changes:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=cache.entries), self.node)
         for roll in self.log.take_rolls_of_refused():
-            self._state_roll(roll)
+            self._emit_roll(roll)
         segment = self.log.take_written_by_refused()
         if segment is not None:
             self.kernel.emit(
@@ -242,11 +244,11 @@ class ReplicaLog(LocalReplica):
             )
             if self.era.truncation_lowers_high_watermark:
                 self._lower_high_watermark(log.log_end_offset)
-            self._state_truncated()
-        self._state_epochs(entries)
+            self._emit_truncated()
+        self._emit_epochs(entries)
 
     def truncate_fully_and_start_at(self, offset: int, why: str) -> None:
-        """Drops everything and goes on at `offset`, which lies outside the own log."""
+        """Drops everything and continues at `offset`, which is outside of the own log."""
         log = self.log
         from_offset = log.log_end_offset
         entries = list(log.leader_epoch_cache.entries)
@@ -266,13 +268,13 @@ class ReplicaLog(LocalReplica):
             self.node,
         )
         self._lower_high_watermark(log.log_end_offset)
-        self._state_truncated()
-        self._state_epochs(entries)
+        self._emit_truncated()
+        self._emit_epochs(entries)
         self.update_follower_high_watermark(max(offset, self.high_watermark))
 
-    def _state_epochs(self, before: list[tuple[int, int]]) -> None:
-        """What follows from a truncation, beside the bytes: the epochs, and which transactions are open."""
-        self._state_unstable()
+    def _emit_epochs(self, before: list[tuple[int, int]]) -> None:
+        """Emits the effects of a truncation on the epochs and the open transactions."""
+        self._emit_unstable()
         entries = self.log.leader_epoch_cache.entries
         if list(entries) != before:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=tuple(entries)), self.node)
@@ -284,7 +286,7 @@ class ReplicaLog(LocalReplica):
             )
 
     def update_follower_high_watermark(self, leader_high_watermark: int) -> None:
-        """The follower's rule: the leader's, as far as the own log reaches. It may go down."""
+        """Applies the follower's rule: the leader's high watermark, at most the own log end. It may decrease."""
         log = self.log
         before = self.high_watermark
         end = log.log_end_offset
@@ -294,45 +296,45 @@ class ReplicaLog(LocalReplica):
         else:
             self._lower_high_watermark(reached)
         if self.first_unstable_offset >= 0:
-            self._state_unstable()
+            self._emit_unstable()
 
-    def _state_truncated(self) -> None:
-        self.state_deleted_files()
+    def _emit_truncated(self) -> None:
+        self.emit_deleted_files()
         if self.on_truncated is not None:
             self.on_truncated(self)
 
     def flush(self, up_to: int | None = None, *, always_emit: bool = False) -> None:
-        """Makes everything below `up_to`, or all, survive a power loss; the recovery point follows.
+        """Fsyncs everything below `up_to`, or all, and advances the recovery point.
 
-        `always_emit`: also where no batch had to be flushed, but the end of an index.
+        `always_emit`: even if no batch had to be flushed, only the end of an index.
         """
         before = self.log.recovery_point
         self.log.flush(up_to)
         if always_emit or self.log.recovery_point != before:
-            self._state_flush(before)
+            self._emit_flush(before)
 
     def flush_if_old(self, now_ms: int) -> None:
-        """Flushes what flush.ms says has waited long enough."""
+        """Flushes if flush.ms has passed since the last flush."""
         before = self.log.recovery_point
         if self.log.flush_if_old(now_ms):
-            self._state_flush(before)
+            self._emit_flush(before)
 
-    def _state_flush(self, before: int) -> None:
+    def _emit_flush(self, before: int) -> None:
         segments = tuple(segment.base_offset for segment in self.log.segments_flushed_since(before))
         offset = self.log.recovery_point
         self.kernel.emit(LogFlushed(replica=self.key, offset=offset, segments=segments), self.node)
 
     @property
     def low_watermark(self) -> int:
-        """The leader's: the first offset that some living replica may still have (`lowWatermarkIfLeader`)."""
+        """The leader's low watermark: the lowest log start offset of the live replicas (`lowWatermarkIfLeader`)."""
         starts = [remote.log_start_offset for broker_id, remote in self.remotes.items() if self.is_alive(broker_id)]
         return min([self.log.log_start_offset, *starts])
 
     def delete_records(self, offset: int) -> int:
-        """Forgets the records below `offset`, or below the high watermark (-1); returns the offset that this means.
+        """Deletes the records below `offset`, or below the high watermark (-1); returns the effective offset.
 
-        Raises KafkaException: POLICY_VIOLATION where nothing may be deleted, OFFSET_OUT_OF_RANGE beyond the high
-        watermark (`Partition.deleteRecordsOnLeader`, KIP-107).
+        Raises KafkaException: POLICY_VIOLATION if deletion is not allowed, OFFSET_OUT_OF_RANGE above the high watermark
+        (`Partition.deleteRecordsOnLeader`, KIP-107).
         """
         if "delete" not in self.log.config.cleanup_policy:
             raise KafkaException(
@@ -348,7 +350,7 @@ class ReplicaLog(LocalReplica):
         return target
 
     def increment_log_start_offset(self, offset: int, why: str) -> None:
-        """Lets the log begin at `offset`, if it begins below. Raises OFFSET_OUT_OF_RANGE beyond the high watermark."""
+        """Raises the log start offset to `offset`. Raises OFFSET_OUT_OF_RANGE above the high watermark."""
         if offset > self.high_watermark:
             raise KafkaException(
                 Errors.OFFSET_OUT_OF_RANGE,
@@ -360,14 +362,14 @@ class ReplicaLog(LocalReplica):
         self._state_log_start(before, epochs, why)
 
     def delete_old_segments(self, now_ms: int) -> None:
-        """Deletes the segments that the topic's retention lets go, and those below the log's start."""
+        """Deletes segments by the topic's retention, and those below the log start offset."""
         before, epochs = self._log_start()
         for deletion in delete_old_segments(self.log, self.high_watermark, now_ms):
             if deletion.rolled is not None:
-                self._state_roll(deletion.rolled)
+                self._emit_roll(deletion.rolled)
             self._state_log_start(before, epochs, "reason.segment_deletion")
             self.kernel.emit(SegmentsDeleted(replica=self.key, segments=deletion.segments, why=deletion.why), self.node)
-            self.state_deleted_files()
+            self.emit_deleted_files()
             before, epochs = self._log_start()
 
     def _log_start(self) -> tuple[int, tuple[tuple[int, int], ...]]:
@@ -379,12 +381,12 @@ class ReplicaLog(LocalReplica):
             self.kernel.emit(
                 LogStartOffsetIncremented(replica=self.key, from_offset=before, to_offset=start, why=why), self.node
             )
-            self._state_unstable()
+            self._emit_unstable()
         if entries != epochs:
             self.kernel.emit(LeaderEpochsChanged(replica=self.key, entries=entries), self.node)
 
-    def state_deleted_files(self) -> None:
-        """States which files were renamed to `.deleted`; a timer unlinks them after file.delete.delay.ms."""
+    def emit_deleted_files(self) -> None:
+        """Emits the files renamed to `.deleted`; a timer unlinks them after file.delete.delay.ms."""
         files = self.log.take_deleted_files()
         if not files:
             return
@@ -403,7 +405,7 @@ class ReplicaLog(LocalReplica):
         self.kernel.timer(self.node, due_us, UNLINK_TIMER, (self.log.directory, paths))
 
     def close(self, clean: bool) -> None:
-        """The process ends; `clean` trims and flushes, as an orderly shutdown does."""
+        """Closes the log; `clean` trims and flushes, as in a clean shutdown."""
         if clean:
             self.flush()
             self.log.close(clean=True)

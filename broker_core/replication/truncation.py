@@ -1,6 +1,6 @@
-"""Where a follower cuts its log when the leader's history differs (KIP-101, KIP-279, KIP-595).
+"""Where a follower truncates its log if the leader's history differs (KIP-101, KIP-279, KIP-595).
 
-Mode FETCH: the follower fetches at once and says the epoch of its last record; the leader answers with a diverging
+Mode FETCH: the follower fetches at once and sends the epoch of its last record; the leader answers with a diverging
 epoch if its own history of that epoch ends earlier.
 """
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class EpochHistory(Protocol):
-    """What a decision needs of a leader-epoch cache: `end_offset_for(epoch, log_end_offset)` as `(epoch, end
+    """The leader-epoch cache interface of a decision: `end_offset_for(epoch, log_end_offset)` as `(epoch, end
     offset)`, -1 for unknown (`LeaderEpochFileCache.endOffsetFor`).
     """
 
@@ -27,16 +27,16 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 def may_diverge(history: EpochHistory, log_end_offset: int, last_fetched_epoch: int, fetch_offset: int) -> bool:
-    """Whether `diverging_epoch` could find anything. Mostly not: the follower is in the leader's latest epoch."""
+    """Whether `diverging_epoch` may return a result. Mostly not: the follower is in the leader's latest epoch."""
     return last_fetched_epoch >= 0 and (last_fetched_epoch != history.latest_epoch or fetch_offset > log_end_offset)
 
 
 def diverging_epoch(
     history: EpochHistory, log_end_offset: int, last_fetched_epoch: int, fetch_offset: int
 ) -> tuple[int, int] | None:
-    """The leader's side (`Partition.readRecords`): where the follower's last epoch ends here, if that is before
-    `fetch_offset`; None when the fetch may go on. `(-1, -1)` = the leader knows nothing of it: the offset is out of
-    range.
+    """The end of the follower's last epoch at the leader (`Partition.readRecords`), if it is before `fetch_offset`.
+
+    None if the fetch may continue. `(-1, -1)` = unknown to the leader: the offset is out of range.
     """
     epoch, end_offset = history.end_offset_for(last_fetched_epoch, log_end_offset)
     if epoch == -1 or end_offset == -1:
@@ -49,9 +49,7 @@ def diverging_epoch(
 def decide(
     history: EpochHistory, log_end_offset: int, high_watermark: int, leader_epoch: int, leader_end_offset: int
 ) -> Decision:
-    """The follower's side (`AbstractFetcherThread.getOffsetTruncationState`): what remains is the longest prefix that
-    both histories agree on.
-    """
+    """The follower's decision (`AbstractFetcherThread.getOffsetTruncationState`): keeps the longest common prefix."""
     if leader_end_offset == -1:
         return Decision(high_watermark, True)
     if leader_epoch == -1:
