@@ -1,1 +1,1 @@
-"""Transactions of producers: who has which producer id, what belongs together, and how each ends (KIP-98)."""
+"""Transactions: producer ids, the partitions of each transaction, and its outcome (KIP-98)."""

@@ -1,8 +1,8 @@
 """The transaction coordinator of a broker (`kafka.coordinator.transaction.TransactionCoordinator`).
 
-It keeps the transactional ids whose partition of `__transaction_state` this broker leads. Each step is written there
-first; it counts, and its request is answered, once the record is committed. Becoming leader replays the log and carries
-out what was decided; resigning forgets.
+It manages the transactional ids whose partition of `__transaction_state` this broker leads. Each transition is written
+there first; it takes effect, and its request is answered, once the record is committed. On election the log is replayed
+and decided transactions are completed; on resignation the state is dropped.
 """
 
 from typing import Any
@@ -67,16 +67,16 @@ class TransactionCoordinator:
         self.partitions = Partitions(host, self._take_in)
         self._is_watching = False
 
-    # partitions come and go
+    # elections and resignations
 
     def on_election(self, partition: str, leader_epoch: int) -> None:
-        """Leads a partition of `__transaction_state` from now on: replays its log."""
+        """Starts coordinating a partition of `__transaction_state`: replays its log."""
         if not self.partitions.knows(partition, leader_epoch):
             self.on_resignation(partition)
             self.partitions.begin(partition, leader_epoch)
 
     def _take_in(self, loaded: dict[str, Transit], leader_epoch: int) -> None:
-        """A partition has been read: goes on with what is decided."""
+        """Adds the ids of a loaded partition, and completes decided transactions."""
         for transactional_id, transit in loaded.items():
             metadata = self._create(transactional_id, transit.timeout_ms)
             metadata.current = msgspec.structs.replace(transit, state=_State.EMPTY)
@@ -92,7 +92,7 @@ class TransactionCoordinator:
             self._watch_expiry()
 
     def on_resignation(self, partition: str) -> None:
-        """Leads it no longer: forgets its transactional ids."""
+        """Stops coordinating a partition: drops its transactional ids."""
         if self.partitions.status(partition) is Errors.NOT_COORDINATOR:
             return
         gone = tuple(each.transactional_id for each in self.transactions.values() if each.log_partition == partition)
@@ -100,11 +100,11 @@ class TransactionCoordinator:
         self._emit(TransactionsUnloaded(broker=self.host.name, partition=partition, transactional_ids=gone))
 
     def partition_of(self, transactional_id: str) -> str:
-        """The partition that keeps a transactional id, whether it exists or not."""
+        """The partition of a transactional id, whether it exists or not."""
         return partition_name(TRANSACTION_TOPIC, partition_for(transactional_id, self.host.transaction_partition_count))
 
     def status(self, transactional_id: str) -> Errors:
-        """Why a request for a transactional id is refused whatever it asks; NONE when it is not."""
+        """The error for any request for a transactional id; NONE if it is coordinated here."""
         if not transactional_id:
             return Errors.INVALID_REQUEST
         return self.partitions.status(self.partition_of(transactional_id))
@@ -112,7 +112,7 @@ class TransactionCoordinator:
     # InitProducerId
 
     def init_producer_id(self, message: Message, request: InitProducerIdRequest) -> None:
-        """A producer wants an id and an epoch; with a transactional id whoever had it before is fenced."""
+        """Allocates an id and an epoch to a producer; with a transactional id, fences the earlier producer."""
         if request.transactional_id is None:
             producer_id = self.host.producer_ids.generate()
             if producer_id is None:
@@ -125,7 +125,7 @@ class TransactionCoordinator:
             self._respond_init(message, InitProducerIdResponse(error))
 
     def _init_transactional(self, message: Message, transactional_id: str, request: InitProducerIdRequest) -> Errors:
-        """NONE when the answer follows."""
+        """Handles InitProducerId with a transactional id; NONE if the response follows later."""
         timeout_ms = request.transaction_timeout_ms
         if not transactional_id:
             return Errors.INVALID_REQUEST
@@ -157,7 +157,7 @@ class TransactionCoordinator:
         if metadata.pending is not None:
             return Errors.CONCURRENT_TRANSACTIONS
         if expected is not None and now.producer_epoch != NO_PRODUCER_EPOCH:
-            # a retry of the request that has used up the epochs of the id before names that id
+            # a retry of the request that exhausted the epochs of the previous id carries that id
             is_retry = expected[0] == now.previous_producer_id and expected[1] >= LAST_EPOCH
             if expected[0] != now.producer_id and not is_retry:
                 return Errors.PRODUCER_FENCED
@@ -173,10 +173,10 @@ class TransactionCoordinator:
             return metadata.rotate_producer_id(producer_id, timeout_ms, expected is not None, self.host.wall_ms)
         return metadata.increment_epoch(timeout_ms, expected_epoch, self.host.wall_ms)
 
-    # what belongs to a transaction
+    # partitions of a transaction
 
     def _known(self, transactional_id: str, producer_id: int, producer_epoch: int) -> TransactionMetadata | Errors:
-        """The transactional id, if the producer is the one that has it now."""
+        """The transactional id, if the producer is its current owner."""
         error = self.status(transactional_id)
         if error is not Errors.NONE:
             return error
@@ -190,7 +190,7 @@ class TransactionCoordinator:
     def add_partitions(
         self, transaction: AddPartitionsToTxnTransaction, waiting: Message | AddRequest, then: Then
     ) -> Errors | None:
-        """AddPartitionsToTxn and AddOffsetsToTxn: None when the answer follows once that is committed."""
+        """AddPartitionsToTxn and AddOffsetsToTxn: None if the response follows after the commit."""
         metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
         if isinstance(metadata, Errors):
             return metadata
@@ -205,7 +205,7 @@ class TransactionCoordinator:
         return None
 
     def verify_partitions(self, transaction: AddPartitionsToTxnTransaction) -> PartitionErrors:
-        """Says which partitions belong to the transaction (KIP-890)."""
+        """Returns which partitions belong to the transaction (KIP-890)."""
         metadata = self._known(transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
         if isinstance(metadata, TransactionMetadata) and metadata.state in PREPARED:
             metadata = Errors.CONCURRENT_TRANSACTIONS
@@ -216,12 +216,12 @@ class TransactionCoordinator:
             (name, Errors.NONE if name in added else Errors.TRANSACTION_ABORTABLE) for name in transaction.partitions
         )
 
-    # the end
+    # EndTxn
 
     def end_transaction(
         self, message: Message, transactional_id: str, producer_id: int, producer_epoch: int, committed: bool
     ) -> Errors | None:
-        """EndTxn: None when the answer follows once the decision is committed."""
+        """EndTxn: None if the response follows after the decision is committed."""
         metadata = self._known(transactional_id, producer_id, producer_epoch)
         if isinstance(metadata, Errors):
             return metadata
@@ -237,7 +237,7 @@ class TransactionCoordinator:
         then: Then,
         why: str,
     ) -> Errors | None:
-        """Writes the decision: None. NONE where there is nothing to decide any more, in the same way."""
+        """Writes the decision and returns None; NONE if the same decision was made already."""
         pending = metadata.pending
         if pending is not None and pending.state is not _State.PREPARE_EPOCH_FENCE:
             return Errors.CONCURRENT_TRANSACTIONS
@@ -253,7 +253,7 @@ class TransactionCoordinator:
         return Errors.NONE if metadata.state is PREPARED[decision] else Errors.INVALID_TXN_STATE
 
     def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None:
-        """All partitions of a decision have their markers: it is carried out."""
+        """Completes a transaction after all its partitions have their markers."""
         metadata = self.transactions.get(transactional_id)
         if metadata is None or metadata.pending is None:
             return
@@ -281,7 +281,7 @@ class TransactionCoordinator:
             self.stored(store, error)
 
     def stored(self, store: TransactionStore, error: Errors) -> None:
-        """A write is committed, or will not be: goes on with what waited for it."""
+        """Continues after a write is committed or has failed."""
         error = _TRANSLATED.get(error, error)
         metadata = self.transactions.get(store.transactional_id)
         if metadata is None or self.partitions.owned.get(store.log_partition) != store.coordinator_epoch:
@@ -293,7 +293,7 @@ class TransactionCoordinator:
                 metadata.complete(self.host.wall_ms)
                 self.host.send_markers(metadata, store.coordinator_epoch)
         elif store.then == "complete":
-            # what is decided is carried out, however long it takes
+            # decided transactions are completed, even after retries
             if error is Errors.COORDINATOR_NOT_AVAILABLE:
                 self._timer(100, COMPLETE_AGAIN_TIMER, (store.transactional_id, store.coordinator_epoch))
             else:
@@ -321,8 +321,9 @@ class TransactionCoordinator:
             self.host.kernel.respond(waiting, response, label=_label(error, "label.done"))
 
     def added(self, request: AddRequest, transactional_id: str, outcome: Errors | PartitionErrors) -> None:
-        """One transaction of an AddPartitionsToTxn is decided, with one error for all its partitions or one for each.
-        The last one answers the request.
+        """Records the result of one transaction of an AddPartitionsToTxn; the last one sends the response.
+
+        The result is one error for all its partitions or one for each.
         """
         body = request.message.body
         asked = next(each for each in body.transactions if each.transactional_id == transactional_id)
@@ -348,13 +349,13 @@ class TransactionCoordinator:
         fields = (("producer_id", response.producer_id), ("producer_epoch", response.producer_epoch))
         self.host.kernel.respond(message, response, label=_label(error, label), fields=fields)
 
-    # facts
+    # events
 
     def _emit(self, event: Event) -> None:
         self.host.kernel.emit(event, self.host.name)
 
     def _create(self, transactional_id: str, timeout_ms: int, producer_id: int = NO_PRODUCER_ID) -> TransactionMetadata:
-        """A transactional id that nothing is written of yet."""
+        """A transactional id without a record yet."""
         current = Transit(
             _State.EMPTY, producer_id, NO_PRODUCER_EPOCH, NO_PRODUCER_EPOCH, timeout_ms, (), -1, self.host.wall_ms
         )
@@ -380,7 +381,7 @@ class TransactionCoordinator:
                 previous_producer_id=transit.previous_producer_id,
                 timeout_ms=transit.timeout_ms,
                 partitions=transit.partitions,
-                # an id that is taken anew still shows when its last transaction began (`completeTransitionTo`)
+                # a reinitialised id keeps the start time of its last transaction (`completeTransitionTo`)
                 start_ms=metadata.current.start_ms if transit.state is _State.EMPTY else transit.start_ms,
                 update_ms=transit.update_ms,
                 why=why,
@@ -388,7 +389,7 @@ class TransactionCoordinator:
         )
 
     def description(self) -> dict[str, dict[str, Any]]:
-        """All transactional ids as the view shows them; what folding the events must give."""
+        """All transactional ids as shown in the view; equals the result of folding the events."""
         return {
             f"{each.transactional_id}@{self.host.name}": {
                 "state": each.state.value,
@@ -404,7 +405,7 @@ class TransactionCoordinator:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {
             **self.partitions.timers,
             ABORT_TIMED_OUT_TIMER: self._look_for_timeouts,
@@ -441,7 +442,7 @@ class TransactionCoordinator:
                 self._end(metadata, transit.producer_epoch, False, None, "timeout", why)
 
     def _remove_expired(self) -> None:
-        """Writes tombstones for transactional ids that nobody has used for long."""
+        """Writes tombstones for transactional ids that have not been used for transactional.id.expiration.ms."""
         now_ms = self.host.wall_ms
         expiration_ms = self.host.transaction_settings.transactional_id_expiration_ms
         for metadata in list(self.transactions.values()):
@@ -456,7 +457,7 @@ class TransactionCoordinator:
 
 
 def for_client(error: Errors, version: int, knows_fenced_from: int) -> Errors:
-    """What a client of this version is told: older ones do not know PRODUCER_FENCED."""
+    """The error for a client of this version: older ones do not know PRODUCER_FENCED."""
     is_unknown = error is Errors.PRODUCER_FENCED and version < knows_fenced_from
     return Errors.INVALID_PRODUCER_EPOCH if is_unknown else error
 

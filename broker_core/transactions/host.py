@@ -1,4 +1,4 @@
-"""What a transaction coordinator and its broker tell each other: settings, requests that wait, steps to be written."""
+"""The interface of a transaction coordinator and its broker: settings, pending requests, pending writes."""
 
 from typing import Literal, Protocol
 
@@ -13,7 +13,7 @@ from broker_core.wire.messages import PartitionErrors
 
 
 class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's settings that act here; Kafka's names with `_` for `.`."""
+    """The broker's settings that apply here; Kafka's names with `_` for `.`."""
 
     transaction_max_timeout_ms: int = 900_000
     transactional_id_expiration_ms: int = 604_800_000
@@ -27,7 +27,7 @@ class TransactionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddRequest(msgspec.Struct):
-    """An AddPartitionsToTxn whose transactions are decided one by one: `left` of them are not yet."""
+    """An AddPartitionsToTxn whose transactions are handled one by one; `left` of them are pending."""
 
     message: Message
     left: int
@@ -36,11 +36,11 @@ class AddRequest(msgspec.Struct):
 
 
 Then = Literal["init", "fence", "add", "offsets", "end", "complete", "timeout"]
-"""What follows once a step is written. fence: the producer is told to try again; timeout: nobody waits."""
+"""The action after a write. fence: the producer gets a retriable error; timeout: there is no request."""
 
 
 class TransactionStore(msgspec.Struct, frozen=True):
-    """A write of a step. `waiting`: the request that waits for it."""
+    """A pending write. `waiting`: the request to answer after it."""
 
     transactional_id: str
     log_partition: str
@@ -52,7 +52,7 @@ class TransactionStore(msgspec.Struct, frozen=True):
 
 
 class TransactionHost(LoadingHost, Protocol):
-    """What the coordinator needs of its broker."""
+    """The broker interface that the coordinator needs."""
 
     producer_ids: ProducerIds
 
@@ -65,16 +65,17 @@ class TransactionHost(LoadingHost, Protocol):
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
     ) -> Errors:
-        """Appends a batch as leader. When it is committed (or can no longer be) `stored(store, error)` is called,
-        unless the append fails at once: then this returns why.
+        """Appends a batch as leader; `stored(store, error)` is called when it is committed or cannot be any more.
+
+        If the append fails at once, this returns the error instead.
         """
 
     @property
     def transaction_partition_count(self) -> int:
-        """How many partitions `__transaction_state` has, or would have."""
+        """The number of partitions that `__transaction_state` has, or would have."""
 
     def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Writes the markers of a decision; `markers_written` is called when all partitions have theirs."""
+        """Sends the markers of a decision; `markers_written` is called when all partitions have theirs."""
 
     def forget_markers(self, log_partition: str) -> None:
-        """Somebody else coordinates that partition, and writes its markers."""
+        """Drops the markers of a partition that another broker coordinates now."""

@@ -1,6 +1,8 @@
-"""Becoming the coordinator of a partition of `__transaction_state`: its log is read from the beginning, which takes as
-long as the disk does (`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Until then its transactional ids
-answer COORDINATOR_LOAD_IN_PROGRESS.
+"""Loading of a partition of `__transaction_state` by its new coordinator.
+
+Its log is read from the beginning, which takes disk time
+(`TransactionStateManager.loadTransactionsForTxnTopicPartition`). Until then requests for its transactional ids get
+COORDINATOR_LOAD_IN_PROGRESS.
 """
 
 from collections.abc import Callable
@@ -20,7 +22,7 @@ LOAD_TIMER = TIMER_PREFIX + "load"
 
 
 class LoadingHost(Protocol):
-    """What loading needs of its broker."""
+    """The broker interface that loading needs."""
 
     kernel: Kernel
     name: str
@@ -32,8 +34,8 @@ class LoadingHost(Protocol):
 
 
 class Partitions:
-    """The partitions that a broker coordinates, with the leader epochs in which it read them, which are the epochs of
-    the coordinator: `owned`; and those that it is still reading: `loading`. `take_in` gets what was read.
+    """The partitions of a coordinator. `owned`: the loaded ones, with their leader epochs, which are the coordinator
+    epochs. `loading`: those being read. `take_in` is called with the result.
     """
 
     def __init__(self, host: LoadingHost, take_in: Callable[[dict[str, Transit], int], None]) -> None:
@@ -48,17 +50,17 @@ class Partitions:
         return {LOAD_TIMER: Unpacked(self._finish)}
 
     def status(self, partition: str) -> Errors:
-        """Why nobody is answered for a partition; NONE when it has been read."""
+        """The error for requests for a partition; NONE if it is loaded."""
         if partition in self.loading:
             return Errors.COORDINATOR_LOAD_IN_PROGRESS
         return Errors.NONE if partition in self.owned else Errors.NOT_COORDINATOR
 
     def knows(self, partition: str, leader_epoch: int) -> bool:
-        """Whether it is read, or being read, in this very epoch."""
+        """Whether it is loaded, or loading, in this epoch."""
         return leader_epoch in (self.owned.get(partition), self.loading.get(partition))
 
     def begin(self, partition: str, leader_epoch: int) -> None:
-        """Reads a partition that the broker leads from now on."""
+        """Starts loading a partition that the broker leads now."""
         read_us = self._host.kernel.slow_disks.get(self._host.name, 0)
         if not read_us:
             self._load(partition, leader_epoch)
@@ -69,7 +71,7 @@ class Partitions:
         self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, LOAD_TIMER, (partition, leader_epoch))
 
     def _finish(self, partition: str, leader_epoch: int) -> None:
-        """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
+        """Completes loading, unless the broker no longer leads the partition in this epoch."""
         if self.loading.get(partition) == leader_epoch:
             self._load(partition, leader_epoch)
 

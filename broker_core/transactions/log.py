@@ -1,6 +1,6 @@
 """The records of `__transaction_state` (`TransactionLog`, `TransactionLogKey`, `TransactionLogValue`).
 
-One record a transactional id, so that compaction keeps the last. A null value is a tombstone.
+The key is the transactional id, so that compaction keeps its last record. A null value is a tombstone.
 """
 
 from broker_core.groups.consumer_protocol import ProtocolError, Reader, int16, int32, int64, string
@@ -20,7 +20,7 @@ def encode_key(transactional_id: str) -> bytes:
 
 
 def encode_value(transit: Transit) -> bytes:
-    """Partitions stand by topic; a transactional id without a transaction has null."""
+    """The bytes of a value. Partitions are grouped by topic; null without a transaction."""
     topics: dict[str, list[int]] = {}
     for name in transit.partitions:
         topic, number = TopicPartition.parse(name)
@@ -39,13 +39,13 @@ def encode_value(transit: Transit) -> bytes:
 
 
 def decode_key(data: bytes) -> str | None:
-    """The transactional id; None for a key that this version does not know. Raises ProtocolError."""
+    """The transactional id; None for a key of an unknown version. Raises ProtocolError."""
     reader = Reader(data)
     return reader.string() if reader.int16() == VERSION else None
 
 
 def decode_value(data: bytes) -> Transit:
-    """Raises ProtocolError."""
+    """The metadata in a value. Raises ProtocolError."""
     reader = Reader(data)
     version = reader.int16()
     if version != VERSION:
@@ -65,7 +65,7 @@ def decode_value(data: bytes) -> Transit:
 
 
 def replay(log: UnifiedLog) -> dict[str, Transit]:
-    """What a log adds up to. A record that cannot be read is passed over."""
+    """The transactional ids after replaying a log. Skips records that cannot be parsed."""
     loaded: dict[str, Transit] = {}
     offset = log.log_start_offset
     while offset < log.log_end_offset:

@@ -1,7 +1,7 @@
-"""How a decision reaches the partitions of a transaction (`TransactionMarkerChannelManager`, WriteTxnMarkers).
+"""Sends transaction markers to the partitions of a transaction (`TransactionMarkerChannelManager`, WriteTxnMarkers).
 
-Each leader is asked until it has written the marker: a decision in the log is carried out, however long it takes. A
-partition that was deleted meanwhile needs none.
+Requests are retried until each leader has written the marker, because a decision in the log is final. A partition that
+was deleted since needs no marker.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ _DONE = frozenset({Errors.NONE, Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT})
 _FENCED = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
 
 Context = tuple[str, int, tuple[str, ...]]
-"""Of a request: the transactional id, the epoch of its coordinator, the partitions."""
+"""The context of a request: the transactional id, the coordinator epoch, the partitions."""
 
 
 class Markers(msgspec.Struct):
-    """The markers of one transaction that are not written yet. `asked`: partitions whose leader has not answered."""
+    """The markers of one transaction that are not written yet. `asked`: partitions with a request in flight."""
 
     log_partition: str
     coordinator_epoch: int
@@ -42,10 +42,10 @@ class MarkerHost(Protocol):
     """The broker of the coordinator."""
 
     def leader_of(self, partition: str) -> int | None:
-        """As this broker's metadata say; -1 = there is none at the moment, None = there is no such partition."""
+        """The leader in this broker's metadata; -1 = none now, None = no such partition."""
 
     def request_markers(self, broker_id: int, request: WriteTxnMarkersRequest, label: str, context: Context) -> None:
-        """Sends a request; the answer, or None, comes to `on_response`."""
+        """Sends a request; the response, or None, is passed to `on_response`."""
 
     def markers_written(self, transactional_id: str, coordinator_epoch: int) -> None: ...
 
@@ -53,7 +53,7 @@ class MarkerHost(Protocol):
 
 
 class TransactionMarkers:
-    """Those of all transactions that a broker coordinates, by transactional id."""
+    """The pending markers of all transactions that a broker coordinates, by transactional id."""
 
     def __init__(self, host: MarkerHost) -> None:
         self._host = host
@@ -65,7 +65,7 @@ class TransactionMarkers:
         return {RETRY_TIMER: Unpacked(self._retry)}
 
     def send(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Begins to write the markers of a transaction that is decided."""
+        """Starts writing the markers of a decided transaction."""
         now = metadata.current
         is_commit = now.state is TransactionState.PREPARE_COMMIT
         markers = self._under_way[metadata.transactional_id] = Markers(
@@ -82,12 +82,12 @@ class TransactionMarkers:
             self._later(metadata.transactional_id, markers, 0)
 
     def forget(self, log_partition: str) -> None:
-        """Another broker coordinates these transactions, and writes their markers."""
+        """Drops the markers of transactions that another broker coordinates now."""
         for transactional_id in [each for each, row in self._under_way.items() if row.log_partition == log_partition]:
             del self._under_way[transactional_id]
 
     def _go_on(self, transactional_id: str) -> None:
-        """Asks the leaders of what is left; says so when nothing is."""
+        """Sends requests to the leaders of the remaining partitions; completes the transaction if there are none."""
         markers = self._under_way[transactional_id]
         by_leader: dict[int, list[str]] = {}
         for name in [name for name in markers.left if name not in markers.asked]:
@@ -120,15 +120,16 @@ class TransactionMarkers:
         return markers if markers is not None and markers.coordinator_epoch == coordinator_epoch else None
 
     def _retry(self, transactional_id: str, coordinator_epoch: int) -> None:
-        """Tries again what a leader could not write."""
+        """Retries markers that a leader could not write."""
         markers = self._find(transactional_id, coordinator_epoch)
         if markers is not None and markers.is_waiting:
             markers.is_waiting = False
             self._go_on(transactional_id)
 
     def told_of(self, partitions: Sequence[str]) -> None:
-        """There is news of partitions: what waits for them is tried again at once. Kafka makes no pause at all, so
-        that a marker is there as soon as enough replicas are.
+        """Retries the markers of partitions with changed metadata at once.
+
+        Kafka retries without a back-off, so a marker is written as soon as there are enough replicas.
         """
         for transactional_id, markers in list(self._under_way.items()):
             if markers.is_waiting and any(name in markers.left for name in partitions):
@@ -136,7 +137,7 @@ class TransactionMarkers:
                 self._go_on(transactional_id)
 
     def on_response(self, context: Context, response: WriteTxnMarkersResponse | None) -> None:
-        """A leader has answered, or is gone."""
+        """Handles a leader's response, or None for a lost one."""
         transactional_id, coordinator_epoch, names = context
         markers = self._find(transactional_id, coordinator_epoch)
         if markers is None:
@@ -146,7 +147,7 @@ class TransactionMarkers:
             markers.asked.pop(name, None)
             error = errors.get(name)
             if error in _FENCED:
-                # a newer coordinator, or a newer producer, has had the last word
+                # fenced by a newer coordinator or a newer producer
                 del self._under_way[transactional_id]
                 return
             if error in _DONE:

@@ -1,7 +1,7 @@
-"""What a coordinator knows of a transactional id, and the steps that it may take next (`TransactionMetadata`).
+"""A coordinator's state of a transactional id, and its transitions (`TransactionMetadata`).
 
-A step is prepared, written to the log, and counts once it is committed there: until then it is `pending`, and others
-have to wait.
+A transition is prepared, written to the log, and takes effect once it is committed: until then it is `pending`, and
+other transitions have to wait.
 """
 
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ from broker_core.transactions.states import PREPARED, VALID_PREVIOUS_STATES, Tra
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 LAST_EPOCH = 32_766
-"""From here on a producer gets a new id instead of the next epoch: 32767 is kept for fencing."""
+"""The epoch from which a producer gets a new id instead of the next epoch: 32767 is reserved for fencing."""
 
 
 class Transit(msgspec.Struct, frozen=True):
-    """What a transactional id shall become (`TxnTransitMetadata`). Times are calendar ms, -1 = none."""
+    """The target of a transition (`TxnTransitMetadata`). Times are calendar ms, -1 = none."""
 
     state: TransactionState
     producer_id: int
@@ -32,9 +32,9 @@ class Transit(msgspec.Struct, frozen=True):
 
 
 class TransactionMetadata:
-    """One transactional id. `current` changes by events alone; `log_partition` is where it is kept.
+    """One transactional id. `current` changes by events only; `log_partition` is the partition that stores it.
 
-    `has_failed_epoch_fence`: an epoch was raised to fence a producer, and could not be written: it is not raised again.
+    `has_failed_epoch_fence`: writing an epoch raised to fence a producer failed: it is not raised again.
     """
 
     def __init__(self, transactional_id: str, log_partition: str, current: Transit) -> None:
@@ -46,16 +46,16 @@ class TransactionMetadata:
 
     @property
     def state(self) -> TransactionState:
-        """The state that is committed."""
+        """The committed state."""
         return self.current.state
 
     @property
     def is_epoch_exhausted(self) -> bool:
-        """Whether the epoch cannot be raised any more."""
+        """Whether the epoch cannot be raised further."""
         return self.current.producer_epoch >= LAST_EPOCH
 
     def prepare(self, transit: Transit) -> Transit:
-        """Makes a step pending. Raises ValueError for one that may not follow."""
+        """Makes a transition pending. Raises ValueError for an invalid one."""
         if self.pending is not None:
             raise ValueError(f"{self.transactional_id} is on its way to {self.pending.state} already")
         if self.state not in VALID_PREVIOUS_STATES[transit.state]:
@@ -64,7 +64,9 @@ class TransactionMetadata:
         return transit
 
     def increment_epoch(self, timeout_ms: int, expected_epoch: int | None, now_ms: int) -> Transit | Errors:
-        """A producer begins, or goes on after an error: it gets the next epoch (`prepareIncrementProducerEpoch`)."""
+        """Prepares the next epoch for a producer that starts, or continues after an error
+        (`prepareIncrementProducerEpoch`).
+        """
         now = self.current
         bumped = now.producer_epoch + (0 if self.has_failed_epoch_fence else 1)
         if expected_epoch is None:
@@ -72,7 +74,7 @@ class TransactionMetadata:
         elif now.producer_epoch in (NO_PRODUCER_EPOCH, expected_epoch):
             epoch, last_epoch = bumped, now.producer_epoch
         elif expected_epoch == now.last_producer_epoch:
-            # the answer to a first attempt was lost
+            # the response to a first attempt was lost
             epoch, last_epoch = now.producer_epoch, now.last_producer_epoch
         else:
             return Errors.PRODUCER_FENCED
@@ -90,7 +92,7 @@ class TransactionMetadata:
         )
 
     def rotate_producer_id(self, producer_id: int, timeout_ms: int, keeps_epoch: bool, now_ms: int) -> Transit:
-        """The epochs of a producer id are used up: the next one begins (`prepareProducerIdRotation`)."""
+        """Prepares a new producer id after the current one's epochs are exhausted (`prepareProducerIdRotation`)."""
         now = self.current
         last_epoch = now.producer_epoch if keeps_epoch else NO_PRODUCER_EPOCH
         return self.prepare(
@@ -98,7 +100,7 @@ class TransactionMetadata:
         )
 
     def fence_epoch(self) -> Transit:
-        """Raises the epoch, so that whoever has the old one can write no more (`prepareFenceProducerEpoch`)."""
+        """Prepares a higher epoch, which fences producers with the old one (`prepareFenceProducerEpoch`)."""
         now = self.current
         return self.prepare(
             msgspec.structs.replace(
@@ -110,7 +112,7 @@ class TransactionMetadata:
         )
 
     def add_partitions(self, partitions: Iterable[str], now_ms: int) -> Transit:
-        """More partitions belong to the transaction; the first ones begin it (`prepareAddPartitions`)."""
+        """Prepares adding partitions to the transaction; the first ones start it (`prepareAddPartitions`)."""
         now = self.current
         is_ongoing = now.state is TransactionState.ONGOING
         return self.prepare(
@@ -124,7 +126,7 @@ class TransactionMetadata:
         )
 
     def end(self, state: TransactionState, epoch: int, last_epoch: int, now_ms: int) -> Transit:
-        """The decision (`prepareAbortOrCommit`)."""
+        """Prepares the decision (`prepareAbortOrCommit`)."""
         return self.prepare(
             msgspec.structs.replace(
                 self.current, state=state, producer_epoch=epoch, last_producer_epoch=last_epoch, update_ms=now_ms
@@ -132,7 +134,7 @@ class TransactionMetadata:
         )
 
     def complete(self, now_ms: int) -> Transit:
-        """The decision is carried out, as soon as all partitions have their markers (`prepareComplete`)."""
+        """Prepares the completion, after all partitions have their markers (`prepareComplete`)."""
         self.has_failed_epoch_fence = False
         return self.prepare(
             msgspec.structs.replace(self.current, state=PREPARED[self.state], partitions=(), update_ms=now_ms)

@@ -1,7 +1,7 @@
-"""Where a broker's producer ids come from (`ProducerIdManager`, `RPCProducerIdManager`).
+"""Allocation of producer ids by a broker (`ProducerIdManager`, `RPCProducerIdManager`).
 
-Ids are given out of a block of 1000, and each block only once: the znode `/latest_producer_id_block` says which was the
-last. Since 3.0 a broker asks the controller for its next block, in good time; before, it wrote the znode itself.
+Ids are allocated from blocks of 1000, and each block only once: the znode `/latest_producer_id_block` has the last one.
+Since 3.0 a broker requests its next block from the controller ahead of time; before, it wrote the znode itself.
 """
 
 from typing import Protocol
@@ -17,7 +17,7 @@ RETRY_BACKOFF_US = 50_000
 
 
 class ProducerIdHost(Protocol):
-    """The broker."""
+    """The broker interface that the allocation needs."""
 
     name: str
 
@@ -27,7 +27,7 @@ class ProducerIdHost(Protocol):
     def emit(self, event: Event) -> int: ...
 
     def request_producer_ids(self) -> bool:
-        """Asks for the next block; the answer comes to `on_response`. False where nobody can be asked."""
+        """Requests the next block; the response is passed to `on_response`. False if there is no controller."""
 
 
 class ProducerIds:
@@ -42,7 +42,7 @@ class ProducerIds:
         self._not_before_us = 0
 
     def take(self, first: int, count: int = BLOCK) -> None:
-        """A block of ids is this broker's."""
+        """Sets the current block of ids."""
         self._host.emit(ProducerIdsAllocated(broker=self._host.name, first=first, last=first + count - 1))
         if self._next_id < self._end:
             self._next_block = first
@@ -50,7 +50,7 @@ class ProducerIds:
             self._next_id, self._end = first, first + count
 
     def generate(self) -> int | None:
-        """The next id; None while the next block has not come."""
+        """The next id; None until the next block has arrived."""
         if self._next_id == self._end:
             if self._next_block is None:
                 self._ask()
@@ -68,7 +68,7 @@ class ProducerIds:
             self._is_asking = self._host.request_producer_ids()
 
     def on_response(self, response: AllocateProducerIdsResponse | None) -> None:
-        """The controller has answered, or nobody (None). Who needs an id asks again."""
+        """Handles the controller's response, None for a lost one. Requests that need an id are retried."""
         self._is_asking = False
         if response is not None and response.error is Errors.NONE:
             self.take(response.producer_id_start, response.producer_id_len)

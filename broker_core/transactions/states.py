@@ -76,10 +76,10 @@ VALID_PREVIOUS_STATES: dict[TransactionState, frozenset[TransactionState]] = {
 }
 
 STATE_IDS: dict[TransactionState, int] = {state: number for number, state in enumerate(TransactionState)}
-"""How a state stands in the log."""
+"""The number of each state in the log."""
 
 PREPARED: dict[TransactionState, TransactionState] = {
     _S.PREPARE_COMMIT: _S.COMPLETE_COMMIT,
     _S.PREPARE_ABORT: _S.COMPLETE_ABORT,
 }
-"""A decision, and the state once it is carried out."""
+"""The completed state of each decision."""
