@@ -1,7 +1,7 @@
-"""What administrators ask of the controller's broker: topics created, grown and deleted (`ZkAdminManager`).
+"""Creation, extension and deletion of topics, at the controller's broker (`ZkAdminManager`).
 
-Requests are checked here, in Kafka's order and with Kafka's texts, and become znodes; the controller hears of those
-by its watches, as of anybody else's. The broker answers when the metadata have come round.
+Requests are validated here, in Kafka's order and with Kafka's messages, and written as znodes; watches notify the
+controller, as for any other client. The broker responds when its metadata is updated.
 """
 
 import re
@@ -23,18 +23,19 @@ from broker_core.zk.znodes import ConfigZnode, ControllerZnode, DeleteTopicZnode
 MAX_NAME_LENGTH = 249
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 MAX_PARTITIONS = 10_000
-"""Of one request. A broker in ZooKeeper mode tries any number until its memory ends; this is where Kafka's newer
-controllers draw the line (`ReplicationControlManager`)."""
+"""The limit for one request. A broker in ZooKeeper mode accepts any number until its memory is full; this is the limit
+of Kafka's newer controllers (`ReplicationControlManager`).
+"""
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def can_be_znode(name: str) -> bool:
-    """Whether a path of ZooKeeper can end in the name of a topic."""
+    """Whether a topic's name is valid in a ZooKeeper path."""
     return path_fault(TopicZnode.path(name)) is None
 
 
 def why_no_topic_name(name: str) -> str | None:
-    """What is wrong with a name, in Kafka's words (`Topic.validate`); None for a good one."""
+    """Kafka's message for an invalid topic name (`Topic.validate`); None for a valid one."""
     if not name:
         return "the empty string is not allowed"
     if name in (".", ".."):
@@ -47,14 +48,14 @@ def why_no_topic_name(name: str) -> str | None:
 
 
 def validate_topic_name(name: str) -> None:
-    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) for what is no name."""
+    """Raises KafkaException(INVALID_TOPIC_EXCEPTION) for an invalid name."""
     why = why_no_topic_name(name)
     if why is not None:
         raise KafkaException(Errors.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {why}")
 
 
 def collides(name: str, other: str) -> bool:
-    """Whether the names of two topics' metrics would be the same: '.' and '_' become one there."""
+    """Whether two topics' metric names collide: '.' and '_' are equal there."""
     return name.replace(".", "_") == other.replace(".", "_")
 
 
@@ -90,7 +91,7 @@ class ZkAdminManager:
         return TopicResult(spec.name, topic_id=topic_id)
 
     def create_partitions(self, spec: CreatePartitionsSpec, *, validate_only: bool) -> TopicResult:
-        """Gives a topic more partitions, by hand or by the formula that assigned the first ones."""
+        """Adds partitions to a topic, with a given assignment or by the formula of the first ones."""
         try:
             znode = self._growing(spec.name)
             added = self._added_partitions(spec, znode.partitions)
@@ -102,7 +103,7 @@ class ZkAdminManager:
         return TopicResult(spec.name)
 
     def _growing(self, name: str) -> TopicZnode:
-        """The assignment of a topic that may get more partitions."""
+        """The assignment of a topic, if partitions may be added to it."""
         path = TopicZnode.path(name)
         if "/" in name or self.host.zk.exists(path) is None:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
@@ -173,7 +174,7 @@ class ZkAdminManager:
             )
 
     def delete_topic(self, name: str) -> TopicResult:
-        """Asks for a topic to be deleted; once more does no harm."""
+        """Requests the deletion of a topic; repeating it is harmless."""
         zk = self.host.zk
         could_exist = _LEGAL_NAME.fullmatch(name) is not None and name not in (".", "..")
         if not could_exist or zk.exists(TopicZnode.path(name)) is None:
@@ -209,7 +210,9 @@ class ZkAdminManager:
         )
 
     def _racks(self) -> dict[int, str | None]:
-        """The registered brokers with their racks. Read anew, since any broker may create a topic for a client."""
+        """The registered brokers with their racks. Read from ZooKeeper, because any broker may create a topic for a
+        client.
+        """
         return {broker_id: broker.rack for broker_id, broker in self.kafka_zk.brokers(watch=False).items()}
 
     def _validate(self, spec: CreateTopicSpec, assignment: dict[int, tuple[int, ...]]) -> None:
@@ -233,7 +236,7 @@ class ZkAdminManager:
             raise KafkaException(
                 Errors.INVALID_REPLICA_ASSIGNMENT, f"Duplicate replica assignment found: HashMap({shown})"
             )
-        # Kafka adds up the numbers from 0 on; what comes through with one below 0 fails later on
+        # Kafka compares the sum of the numbers; a list with a negative one that passes fails later
         if sum(number for number in assignment if number >= 0) != len(assignment) * (len(assignment) - 1) // 2:
             raise KafkaException(
                 Errors.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
@@ -244,7 +247,7 @@ class ZkAdminManager:
         zk = self.host.zk
         config_path = ConfigZnode.path("topics", spec.name)
         config = ConfigZnode(config=_configs(spec)).encode()
-        # the configuration first: whoever sees the topic finds it; it needs a controller, whichever it is
+        # the configuration first, so that it exists when the topic appears; needs an active controller
         controller = zk.exists(ControllerZnode.PATH)
         if controller is None:
             raise KafkaException(

@@ -10,9 +10,7 @@ INELIGIBLE_VERSION = 2
 
 
 def request_error(context: ControllerContext, request: AlterPartitionRequest) -> Errors:
-    """Why the whole request is refused: its sender is not the broker that is registered under this id now, or it
-    names a recovery state that is none.
-    """
+    """The error for the whole request: an outdated broker epoch, or an invalid recovery state."""
     broker = context.live_brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Errors.STALE_BROKER_EPOCH
@@ -24,17 +22,17 @@ def request_error(context: ControllerContext, request: AlterPartitionRequest) ->
 def check(
     context: ControllerContext, request: AlterPartitionRequest, item: AlterPartitionItem
 ) -> Errors | LeaderAndIsr:
-    """What is to be written for a proposal, or why nothing is. NONE: it has been written already, by an earlier try."""
+    """The state to write for a proposal, or an error. NONE: it was written already, by an earlier attempt."""
     leader = request.broker_id
     if item.topic_id and item.topic_id != context.topic_ids.get(topic_of(item.partition)):
-        # of a topic of this name that was deleted, of which the leader has not heard
+        # of a deleted topic of this name; the leader has not been notified yet
         return Errors.UNKNOWN_TOPIC_ID
     current = context.leadership.get(item.partition)
     if current is None:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
     isr = tuple(broker_id for broker_id, _ in item.new_isr)
     if item.partition_epoch > current.partition_epoch or item.leader_epoch > current.leader_epoch:
-        # the leader has heard of a later decision than this controller has made
+        # the leader knows a later decision than this controller
         return Errors.NOT_CONTROLLER
     if item.leader_epoch < current.leader_epoch:
         return Errors.FENCED_LEADER_EPOCH
@@ -54,7 +52,7 @@ def check(
 def alter_partitions(
     context: ControllerContext, zk: KafkaZkClient, request: AlterPartitionRequest
 ) -> tuple[AlterPartitionResult, ...]:
-    """Checks the proposals one by one and writes the good ones. The leader epoch stays as it is."""
+    """Checks the proposals one by one and writes the valid ones. The leader epoch is not changed."""
     errors: dict[str, Errors] = {}
     wanted: dict[str, LeaderAndIsr] = {}
     for item in request.partitions:

@@ -1,7 +1,7 @@
-"""Which brokers get the replicas of new partitions (`org.apache.kafka.admin.AdminUtils`).
+"""Assignment of the replicas of new partitions to brokers (`org.apache.kafka.admin.AdminUtils`).
 
-The first replicas go round the brokers, the others follow at a distance that grows with each round, so that the load
-of a broker that dies spreads over all others.
+The first replicas are assigned round-robin, the others at a distance that grows with each round, so that the load of a
+failed broker is spread over all others.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ def assign_replicas(
     """Assigns brokers to `partitions` new partitions, numbered from `first_partition`.
 
     Args:
-        racks: broker id -> rack. If no broker has a rack, racks play no part.
+        racks: broker id -> rack. If no broker has a rack, racks are ignored.
         stream: draws the broker of partition 0 and the first distance.
-        fixed_start: takes the place of both draws.
+        fixed_start: replaces both draws.
 
     Raises KafkaException: INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR if only some brokers
     have a rack.

@@ -1,7 +1,7 @@
 """The controller's connections to the brokers (`ControllerChannelManager`).
 
-Each broker has a queue, and one request of it is under way: what the controller decided first arrives first. A
-request that meets a closed connection is sent again until the broker answers or is no longer registered.
+Each broker has a queue with one request in flight, so requests arrive in the order of the decisions. A request on a
+closed connection is sent again until the broker responds or is no longer registered.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ class ControlRequest(NamedTuple):
 
 
 class Channel(msgspec.Struct):
-    """The queue of a broker, from its registration on. The first request is the one under way."""
+    """The queue of a registered broker. The first request is the one in flight."""
 
     number: int
     queue: deque[ControlRequest] = msgspec.field(default_factory=deque)
@@ -49,11 +49,11 @@ class ControllerChannelManager:
         self.channels[broker_id] = Channel(self._channels_opened)
 
     def remove_broker(self, broker_id: int) -> None:
-        """The broker is gone: what waits for it is void."""
+        """Closes the channel of a failed broker, and drops its queue."""
         self.channels.pop(broker_id, None)
 
     def shut_down(self) -> None:
-        """The controller resigns."""
+        """Closes all channels when the controller resigns."""
         self.channels.clear()
 
     def send(self, broker_id: int, api: str, body: object) -> None:
@@ -65,7 +65,7 @@ class ControllerChannelManager:
                 self._send_first(broker_id, channel)
 
     def on_response(self, broker_id: int, number: int) -> ControlRequest | None:
-        """The broker has answered; sends the next request. Returns the one answered, None if nobody cares any more."""
+        """Handles a response and sends the next request. Returns the answered one, None for a closed channel."""
         channel = self._channel(broker_id, number)
         if channel is None:
             return None
@@ -75,21 +75,20 @@ class ControllerChannelManager:
         return answered
 
     def on_disconnect(self, broker_id: int, number: int) -> None:
-        """The connection closed before an answer: the same request again, after a while."""
+        """Schedules the request again after the connection closed before a response."""
         if self._channel(broker_id, number) is not None:
             self.host.timer(RESEND_BACKOFF_US, RESEND_TIMER, (broker_id, number))
 
     def _resend(self, broker_id: int, number: int) -> None:
-        """The while is over."""
+        """Sends the request again after the back-off."""
         channel = self._channel(broker_id, number)
         if channel is not None:
             self._send_first(broker_id, channel)
 
     def _channel(self, broker_id: int, number: int) -> Channel | None:
-        """The channel of that number, None when it was closed.
+        """The channel of that number, None if it was closed.
 
-        What a closed one had sent has its end at any time: a lost request's is its timeout, when the next channel has
-        had answers long since.
+        Requests of a closed channel may end at any time: a lost one times out when the next channel is long in use.
         """
         channel = self.channels.get(broker_id)
         return channel if channel is not None and channel.number == number else None

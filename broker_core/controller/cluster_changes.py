@@ -1,6 +1,6 @@
-"""What the controller does when the cluster changes: brokers, topics, partitions, notifications (`KafkaController`).
+"""The controller's handling of cluster changes: brokers, topics, partitions, notifications (`KafkaController`).
 
-Each method says what has happened; what is to be done follows from reading ZooKeeper and comparing with what was known.
+Each method handles one kind of change; it reads ZooKeeper and compares that with the controller's context.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _NUMBER_AT = len("isr_change_")
 
 
 class ClusterChanges:
-    """See the module. Part of a controller, whose knowledge and state machines it uses."""
+    """See the module. Part of a controller, whose context and state machines it uses."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ClusterChanges:
     # Brokers
 
     def brokers_changed(self) -> None:
-        """Brokers registered, died, or did both since the last look (`processBrokerChange`)."""
+        """Handles brokers that registered, failed, or did both since the last read (`processBrokerChange`)."""
         context = self.context
         registered = self.zk.brokers()
         known = context.live_brokers
@@ -79,8 +79,9 @@ class ClusterChanges:
             self._brokers_failed(sorted(dead))
 
     def _brokers_started(self, brokers: list[int]) -> None:
-        """Everybody learns of the new brokers, and they of everything. Their replicas join no ISR yet, and lead nothing
-        unless nobody else did.
+        """Sends the new brokers to all brokers, and the metadata to the new ones.
+
+        Their replicas join no ISR yet, and become leaders only of partitions without one.
         """
         context = self.context
         for broker_id in brokers:
@@ -103,7 +104,7 @@ class ClusterChanges:
         self._replicas_became_offline([r for broker_id in brokers for r in context.replicas_on(broker_id)])
 
     def _replicas_became_offline(self, replicas: list[ReplicaId]) -> None:
-        """Partitions that they led get new leaders; then they leave the ISRs of all their partitions."""
+        """Elects new leaders for their partitions, then removes the replicas from the ISRs."""
         context = self.context
         to_delete = [r for r in replicas if context.is_queued_for_deletion(topic_of(r.partition))]
         to_keep = [r for r in replicas if not context.is_queued_for_deletion(topic_of(r.partition))]
@@ -115,7 +116,7 @@ class ClusterChanges:
             self.send_update_metadata(context.live_brokers, ())
 
     def broker_modified(self, broker_id: int) -> None:
-        """A registration has other data now, its endpoints for example."""
+        """Handles changed data of a registration, its endpoints for example."""
         context = self.context
         self.zk.watch_broker(broker_id)
         before, now = context.live_brokers.get(broker_id), self.zk.brokers().get(broker_id)
@@ -136,7 +137,7 @@ class ClusterChanges:
         led = [partition for partition in partitions if context.leadership[partition].leader == broker_id]
         followed = [partition for partition in partitions if context.leadership[partition].leader != broker_id]
         self.partition_states.handle_state_changes(led, PartitionState.ONLINE, ElectionStrategy.CONTROLLED_SHUTDOWN)
-        # once before and once with the change of state, so that the followers fetch no more when the ISR shrinks
+        # once before and once with the change of state, so that the followers stop fetching before the ISR shrinks
         batch = self._batch()
         for partition in followed:
             batch.add_stop_replica(broker_id, partition, delete=False)
@@ -149,7 +150,7 @@ class ClusterChanges:
     # Topics
 
     def topics_changed(self) -> None:
-        """Topics have appeared or gone (`processTopicChange`)."""
+        """Handles new and deleted topics (`processTopicChange`)."""
         found = self.zk.topics()
         new = [topic for topic in found if topic not in self.context.assignments]
         for topic in self.context.topics:
@@ -185,7 +186,7 @@ class ClusterChanges:
                     )
 
     def partitions_modified(self, topic: str) -> None:
-        """A topic's znode has changed: partitions may have been added."""
+        """Handles a changed topic znode: partitions may have been added."""
         znode = self.zk.topic(topic)
         known = self.context.assignments.get(topic)
         if znode is None or known is None:
@@ -207,9 +208,9 @@ class ClusterChanges:
     # Notifications
 
     def isr_changed(self) -> None:
-        """Leaders have written ISRs themselves: takes them over, passes them on, and removes the notifications.
+        """Handles ISRs written by leaders: updates the context, propagates them, removes the notifications.
 
-        Kafka cuts the numbers out of their names: one too short for that ends it, and all of them stay
+        Kafka extracts the numbers from their names: one that is too short aborts this, and all of them stay
         (`IsrChangeNotificationSequenceZNode.sequenceNumber`).
         """
         paths = self.zk.isr_change_notifications()
@@ -222,7 +223,7 @@ class ClusterChanges:
         self.zk.delete_all(paths)
 
     def log_dir_failed(self) -> None:
-        """Brokers have lost a disk: their answers to LeaderAndIsr will tell which replicas were on it."""
+        """Handles failed log directories: the responses to LeaderAndIsr report the replicas on them."""
         paths = self.zk.log_dir_events()
         for broker_id in self.zk.brokers_of_log_dir_events(paths):
             self.replica_states.handle_state_changes(self.context.replicas_on(broker_id), ReplicaState.ONLINE)
@@ -255,7 +256,7 @@ class ClusterChanges:
     # Answers
 
     def leader_and_isr_answered(self, broker_id: int, response: LeaderAndIsrResponse) -> None:
-        """Replicas on a failed disk are offline although their broker lives."""
+        """Marks replicas on a failed disk offline although their broker is live."""
         if response.error is not Errors.NONE:
             return
         before = self.context.replicas_on_offline_dirs.get(broker_id, set())
@@ -267,7 +268,7 @@ class ClusterChanges:
             self._replicas_became_offline(new)
 
     def stop_replica_answered(self, broker_id: int, request: StopReplicaRequest, response: StopReplicaResponse) -> None:
-        """Counts only for topics that are being deleted."""
+        """Handles a StopReplica response, for topics that are being deleted only."""
         asked = {state.partition for state in request.partitions if state.delete_partition}
         answered = [
             (ReplicaId(partition, broker_id), response.error is Errors.NONE and error is Errors.NONE)

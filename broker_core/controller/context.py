@@ -1,6 +1,6 @@
-"""What the controller knows: the live brokers, the topics with their assignments, and who leads what with which ISR.
+"""The controller's context: live brokers, topics with their assignments, leaders and ISRs.
 
-All of it stands in ZooKeeper; this is the copy that the controller decides on (`kafka.controller.ControllerContext`).
+All of it is in ZooKeeper; this is the copy that the controller's decisions use (`kafka.controller.ControllerContext`).
 Partitions are named as everywhere in the lab: "orders-0".
 """
 
@@ -30,7 +30,7 @@ class LiveBroker(NamedTuple):
 class LeaderAndIsr(msgspec.Struct, frozen=True, gc=False):
     """The state of a partition as its znode has it (`LeaderIsrAndControllerEpoch`).
 
-    `partition_epoch` is the znode's version, `controller_epoch` that of the controller whose decision it is.
+    `partition_epoch` is the znode's version, `controller_epoch` that of the controller that made the decision.
     """
 
     leader: int
@@ -41,7 +41,7 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, gc=False):
     controller_epoch: int = 0
 
     def next(self, leader: int, isr: tuple[int, ...], *, recovering: bool = False) -> "LeaderAndIsr":
-        """The state after a decision of a controller: one leader epoch further."""
+        """The state after a decision of a controller, with the next leader epoch."""
         return msgspec.structs.replace(
             self,
             leader=leader,
@@ -83,14 +83,14 @@ class ControllerContext:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets everything: this broker is not the controller."""
+        """Drops all state: this broker is not the controller."""
         self.epoch = 0
         self.epoch_zk_version = 0
         self.live_brokers: dict[int, LiveBroker] = {}
         self.shutting_down: set[int] = set()
         self.topic_ids: dict[str, str] = {}
         self.assignments: dict[str, dict[int, tuple[int, ...]]] = {}
-        # partition -> its assignment, for those that move
+        # partition -> its assignment, for those being reassigned
         self.reassignments: dict[str, ReplicaAssignment] = {}
         self.leadership: dict[str, LeaderAndIsr] = {}
         self.replicas_on_offline_dirs: dict[int, set[str]] = {}
@@ -109,11 +109,11 @@ class ControllerContext:
         self.live_brokers = {each: broker for each, broker in self.live_brokers.items() if each not in broker_ids}
 
     def is_live(self, broker_id: int) -> bool:
-        """Registered and not about to stop."""
+        """Whether a broker is registered and not shutting down."""
         return broker_id in self.live_brokers and broker_id not in self.shutting_down
 
     def is_replica_online(self, partition: str, broker_id: int, *, or_shutting_down: bool = False) -> bool:
-        """Whether a replica can serve: its broker lives and has not reported its disk as failed."""
+        """Whether a replica is online: its broker is live and has not reported its disk as failed."""
         live = broker_id in self.live_brokers if or_shutting_down else self.is_live(broker_id)
         return live and partition not in self.replicas_on_offline_dirs.get(broker_id, ())
 
@@ -125,12 +125,12 @@ class ControllerContext:
         return sorted(self.assignments)
 
     def add_topic(self, topic: str, topic_id: str, assignment: dict[int, tuple[int, ...]]) -> None:
-        """A topic as its znode has it."""
+        """Adds a topic from its znode."""
         self.topic_ids[topic] = topic_id
         self.assignments[topic] = dict(sorted(assignment.items()))
 
     def remove_topic(self, topic: str) -> None:
-        """The topic is gone."""
+        """Removes a deleted topic."""
         for partition in self.partitions_of(topic):
             self.leadership.pop(partition, None)
             self.reassignments.pop(partition, None)
@@ -149,16 +149,16 @@ class ControllerContext:
         return [partition for topic in self.topics for partition in self.partitions_of(topic)]
 
     def replicas(self, partition: str) -> tuple[int, ...]:
-        """The assignment of a partition; () if it is not known."""
+        """The replicas of a partition; () if it is not known."""
         topic, number = TopicPartition.parse(partition)
         return self.assignments.get(topic, {}).get(number, ())
 
     def assignment(self, partition: str) -> ReplicaAssignment:
-        """The replicas of a partition with those that come and go."""
+        """The assignment of a partition, with its adding and removing replicas."""
         return self.reassignments.get(partition) or ReplicaAssignment(self.replicas(partition))
 
     def set_assignment(self, partition: str, assignment: ReplicaAssignment) -> None:
-        """A known partition has other replicas now. It counts as moving until `reassignment_done`."""
+        """Sets the assignment of a known partition. It counts as being reassigned until `reassignment_done`."""
         topic, number = TopicPartition.parse(partition)
         self.assignments[topic][number] = assignment.replicas
         if partition in self.reassignments or assignment.is_being_reassigned:
@@ -179,7 +179,7 @@ class ControllerContext:
         )
 
     def online_replicas(self, partition: str, *, or_shutting_down: bool = False) -> list[int]:
-        """The replicas of a partition that can serve, in the order of the assignment."""
+        """The online replicas of a partition, in the order of the assignment."""
         return [
             broker_id
             for broker_id in self.replicas(partition)
@@ -205,7 +205,7 @@ class ControllerContext:
         return [partition for partition in self.leadership if not self.is_queued_for_deletion(topic_of(partition))]
 
     def partitions_with_offline_leader(self) -> list[str]:
-        """Partitions whose leader is none or cannot serve."""
+        """Partitions without a leader or with an offline one."""
         return [
             partition
             for partition in self.partitions_with_leaders()
@@ -221,7 +221,7 @@ class ControllerContext:
         ]
 
     def leader_epoch(self, partition: str) -> int:
-        """The leader epoch for a StopReplica: -2 during deletion overrides any, -1 is none."""
+        """The leader epoch for a StopReplica: -2 during deletion overrides any, -1 means none."""
         if self.is_queued_for_deletion(topic_of(partition)):
             return EPOCH_DURING_DELETE
         state = self.leadership.get(partition)
@@ -230,5 +230,5 @@ class ControllerContext:
     # Deletion
 
     def is_queued_for_deletion(self, topic: str) -> bool:
-        """Whether somebody wants the topic gone."""
+        """Whether the topic's deletion is requested."""
         return topic in self.topics_to_delete

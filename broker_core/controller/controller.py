@@ -1,8 +1,7 @@
-"""The controller of a broker: candidate, and while it holds /controller the one who decides (`KafkaController`).
+"""The controller of a broker: a candidate, and active while it holds /controller (`KafkaController`).
 
-What it hears (watches, answers, requests) it handles one after the other, as Kafka's single event thread does.
-Watches only say that something has changed: what it is is always read anew, which also arms the watch for the next
-change.
+Watches, responses and requests are handled one after the other, as in Kafka's single event thread. Watches only report
+that something has changed: the data is always read again, which also sets the watch for the next change.
 """
 
 from collections.abc import Callable
@@ -63,7 +62,7 @@ from broker_core.zk.znodes import (
 )
 
 NO_BROKER_EPOCH = -1
-"""Of a broker that does not tell, as before KIP-380."""
+"""The epoch of a broker that does not send one, as before KIP-380."""
 REBALANCE_TIMER = "controller.auto-leader-rebalance"
 FIRST_REBALANCE_US = 5_000_000
 
@@ -106,7 +105,7 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker believes to be the controller."""
+        """Whether this broker acts as the controller."""
         return self.active_controller_id == self.host.broker_id
 
     @property
@@ -115,7 +114,7 @@ class Controller:
         return self.context.epoch
 
     def describe(self) -> dict[str, dict[str, str]]:
-        """The states of partitions and replicas, as events have told them."""
+        """The states of partitions and replicas, according to events."""
         return {
             "partitions": {partition: state.value for partition, state in sorted(self.partition_states.states.items())},
             "replicas": {str(replica): state.value for replica, state in sorted(self.replica_states.states.items())},
@@ -128,12 +127,12 @@ class Controller:
         self._process("Startup", self._reelect)
 
     def session_expired(self) -> None:
-        """ZooKeeper has dropped the broker: whatever it held is gone."""
+        """Resigns and joins the election again after the broker's session has expired."""
         self._resign("reason.zookeeper_session_expired")
         self._set_active(NO_CONTROLLER)
 
     def shut_down(self) -> None:
-        """The broker stops."""
+        """Resigns when the broker shuts down."""
         self._resign("reason.broker_stopping")
 
     def _reelect(self) -> None:
@@ -151,7 +150,7 @@ class Controller:
         self._take_over()
 
     def _look_who_is_controller(self) -> None:
-        """Reads /controller, has its next change reported, and resigns if it is another's now."""
+        """Reads and watches /controller, and resigns if another broker holds it now."""
         self.zk.watch_controller()
         controller_id = self.zk.controller_id()
         if self.is_active and controller_id != self.host.broker_id:
@@ -172,7 +171,7 @@ class Controller:
             self.host.controller_changed(NO_CONTROLLER, 0)
 
     def _take_over(self) -> None:
-        """Loads what ZooKeeper says and puts right what is not as it should be (`onControllerFailover`)."""
+        """Loads the state from ZooKeeper and completes what is pending (`onControllerFailover`)."""
         context = self.context
         if self.host.era.feature_znode:
             enable_feature_versioning(self.host.zk)
@@ -196,9 +195,9 @@ class Controller:
             self.host.timer(FIRST_REBALANCE_US, REBALANCE_TIMER, context.epoch)
 
     def _process(self, name: str, action: Callable[[], object], about: str = "") -> None:
-        """Handles one thing: `name` is the class of Kafka's `ControllerEvent`, `about` what it concerns.
+        """Handles one event: `name` is the class of Kafka's `ControllerEvent`, `about` its subject.
 
-        In the course of it this controller may find out that it is none any more.
+        While handling it this controller may find that it is no longer active.
         """
         self.host.emit(ControllerEventProcessed(broker=self.host.broker_id, name=name, about=about))
         try:
@@ -209,13 +208,13 @@ class Controller:
         except SessionExpired:
             self.session_expired()
         except (ZnodeDataError, ZkError):
-            # somebody did in ZooKeeper what Kafka does not do; Kafka logs the error and takes the next event
+            # an external client made an unexpected change in ZooKeeper; Kafka logs the error and handles the next event
             return
 
-    # What it hears
+    # Notifications
 
     def on_watch(self, kind: str, path: str) -> None:
-        """A watch fired: `kind` is created, changed, deleted or children."""
+        """Handles a fired watch: `kind` is created, changed, deleted or children."""
         if path == ControllerZnode.PATH:
             if kind == "deleted":
                 self._process("Reelect", self._reelect)
@@ -258,7 +257,7 @@ class Controller:
         return {**self.channels.timers, REBALANCE_TIMER: self._rebalance_leaders}
 
     def _rebalance_leaders(self, epoch: int) -> None:
-        """Unless another controller was elected meanwhile, this one too."""
+        """Rebalances leaders, unless this controller has resigned since."""
         if self.is_active and epoch == self.context.epoch:
             self._process("AutoPreferredReplicaLeaderElection", self.changes.rebalance_leaders)
             self.host.timer(
@@ -266,7 +265,7 @@ class Controller:
             )
 
     def on_response(self, broker_id: int, channel: int, body: object) -> None:
-        """A broker has answered a request."""
+        """Handles a broker's response."""
         request = self.channels.on_response(broker_id, channel)
         if request is None or not self.is_active:
             return
@@ -285,13 +284,13 @@ class Controller:
             )
 
     def on_disconnect(self, broker_id: int, channel: int) -> None:
-        """The connection to a broker closed before it had answered."""
+        """Handles a connection to a broker that closed before a response."""
         self.channels.on_disconnect(broker_id, channel)
 
     # Requests of brokers and administrators
 
     def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """A leader proposes ISRs."""
+        """Handles a leader's ISR proposals."""
         response = AlterPartitionResponse(Errors.NOT_CONTROLLER)
 
         def process() -> None:
@@ -311,13 +310,13 @@ class Controller:
         return response
 
     def partitions_altered(self, response: AlterPartitionResponse) -> None:
-        """A leader has its answer; moves that waited for the change of the ISR go on."""
+        """Continues reassignments that waited for an ISR change, after the leader's response."""
         for result in response.partitions:
             if self.is_active and result.error is Errors.NONE and result.partition in self.context.reassignments:
                 self._isr_of_reassigned_changed(result.partition)
 
     def elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """Elects leaders as an administrator wants; that brokers know of them shows later, in the metadata."""
+        """Elects leaders for an administrator; brokers get them later, by UpdateMetadata."""
         partitions = self.context.all_partitions() if request.partitions is None else request.partitions
 
         def process() -> ElectLeadersResponse:
@@ -331,7 +330,7 @@ class Controller:
     def alter_partition_reassignments(
         self, request: AlterPartitionReassignmentsRequest
     ) -> AlterPartitionReassignmentsResponse:
-        """Begins to move partitions, or takes moves back."""
+        """Starts or cancels reassignments."""
         return self._answer(
             "ApiPartitionReassignment",
             lambda: AlterPartitionReassignmentsResponse(
@@ -343,7 +342,7 @@ class Controller:
     def list_partition_reassignments(
         self, request: ListPartitionReassignmentsRequest
     ) -> ListPartitionReassignmentsResponse:
-        """The moves that are under way."""
+        """The reassignments in progress."""
         return self._answer(
             "ListPartitionReassignments",
             lambda: ListPartitionReassignmentsResponse(
@@ -357,14 +356,14 @@ class Controller:
         )
 
     def unclean_election_enabled(self, topic: str | None = None) -> None:
-        """Losing records is allowed now, for a topic or for all (`TopicUncleanLeaderElectionEnable`)."""
+        """Handles unclean election enabled for a topic or for all (`TopicUncleanLeaderElectionEnable`)."""
         if self.is_active:
             self._process(
                 "TopicUncleanLeaderElectionEnable", lambda: self.partition_states.trigger_online(topic), topic or ""
             )
 
     def _answer(self, name: str, action: Callable[[], Response], refuse: Callable[[Errors], Response]) -> Response:
-        """What an action answers; NOT_CONTROLLER from a broker that is none, or finds out that it is none."""
+        """The result of an action; NOT_CONTROLLER if this broker is not, or no longer, the controller."""
         answers: list[Response] = []
         if self.is_active:
             self._process(name, lambda: answers.append(action()))
@@ -373,7 +372,7 @@ class Controller:
         return refuse(Errors.UNKNOWN_SERVER_ERROR if self.is_active else Errors.NOT_CONTROLLER)
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
-        """A broker wants to stop: others take over what it leads, and it leaves the ISRs of what it follows."""
+        """Handles a controlled shutdown: moves the broker's leaderships, removes its replicas from ISRs."""
         response = ControlledShutdownResponse(Errors.STALE_CONTROLLER_EPOCH)
 
         def process() -> None:
@@ -381,7 +380,7 @@ class Controller:
             broker = self.context.live_brokers.get(request.broker_id)
             tells_epoch = self.host.era.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
             if broker is None:
-                # who tells an epoch is looked up by it first, and nobody has counted on not finding him
+                # a broker that sends an epoch is looked up first; Kafka fails if it is not registered
                 error = Errors.UNKNOWN_SERVER_ERROR if tells_epoch else Errors.BROKER_NOT_AVAILABLE
                 response = ControlledShutdownResponse(error)
             elif tells_epoch and request.broker_epoch < broker.epoch:
@@ -395,7 +394,7 @@ class Controller:
         return response
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """Creates topics in ZooKeeper; that their partitions have leaders shows later, in the metadata."""
+        """Creates topics in ZooKeeper; their leaders are elected later."""
         names = [spec.name for spec in request.topics]
         results: list[TopicResult] = []
         for spec in request.topics:
@@ -411,7 +410,7 @@ class Controller:
         return CreateTopicsResponse(tuple(results))
 
     def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-        """Adds partitions to topics in ZooKeeper; that they have leaders shows later, in the metadata."""
+        """Adds partitions to topics in ZooKeeper; their leaders are elected later."""
         names = [spec.name for spec in request.topics]
         results: list[TopicResult] = []
         for spec in request.topics:
@@ -420,7 +419,7 @@ class Controller:
             elif names.count(spec.name) > 1:
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request."))
             elif not can_be_znode(spec.name):
-                # to look for what no path can name ends the whole request; what came before it is done
+                # a lookup of a name that is not valid in a path aborts the request; earlier topics are done
                 return CreatePartitionsResponse(tuple(TopicResult(name, Errors.UNKNOWN_SERVER_ERROR) for name in names))
             elif self.context.is_queued_for_deletion(spec.name):
                 why = "The topic is queued for deletion."
@@ -430,7 +429,7 @@ class Controller:
         return CreatePartitionsResponse(tuple(results))
 
     def delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-        """Marks topics for deletion; that they are gone shows later, in the metadata."""
+        """Marks topics for deletion; they are deleted later."""
         if not self.is_active:
             return DeleteTopicsResponse(tuple(TopicResult(name, Errors.NOT_CONTROLLER) for name in request.names))
         if not self.host.config.delete_topic_enable:
@@ -442,7 +441,7 @@ class Controller:
 
 @applies(ControllerElected)
 def apply_elected(subjects: Subjects, event: ControllerElected, at_us: int) -> None:
-    """A broker holds /controller."""
+    """Applies that a broker holds /controller."""
     controller: Controller = subjects[f"controller@b{event.broker}"]
     controller.active_controller_id = event.broker
     controller.context.epoch = event.controller_epoch
@@ -450,7 +449,7 @@ def apply_elected(subjects: Subjects, event: ControllerElected, at_us: int) -> N
 
 @applies(ControllerResigned)
 def apply_resigned(subjects: Subjects, event: ControllerResigned, at_us: int) -> None:
-    """A controller is none any more and forgets what it knew."""
+    """Applies a resignation: drops the controller's state."""
     controller: Controller = subjects[f"controller@b{event.broker}"]
     controller.active_controller_id = NO_CONTROLLER
     controller.context.reset()

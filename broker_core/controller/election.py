@@ -1,6 +1,6 @@
-"""Who shall lead a partition: Kafka's four strategies (`Election`, `PartitionLeaderElectionAlgorithms`).
+"""Leader election for a partition: Kafka's four strategies (`Election`, `PartitionLeaderElectionAlgorithms`).
 
-Pure functions. Candidates are asked in the order of the assignment, never in that of the ISR.
+Pure functions. Candidates are tried in the order of the assignment, never in that of the ISR.
 """
 
 from collections.abc import Collection
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 
 class ElectionStrategy(StrEnum):
-    """Why a leader is chosen. `NEW` is none of Kafka's strategies: a new partition's first live replica leads it.
-    `UNCLEAN` is `OFFLINE` by an administrator's wish, who accepts that records may be lost.
+    """The strategy of an election. `NEW` is not one of Kafka's: a new partition's first live replica becomes leader.
+    `UNCLEAN` is `OFFLINE` at an administrator's request that accepts a loss of records.
     """
 
     NEW = "NewPartition"
@@ -32,9 +32,9 @@ class ElectionResult(NamedTuple):
 def offline(
     assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int], unclean_allowed: bool
 ) -> ElectionResult | None:
-    """The leader is gone: the first live replica of the ISR, which keeps its live members.
+    """For an offline leader: elects the first live replica of the ISR, which keeps its live members.
 
-    If there is none and losing records is allowed: the first live replica, alone in its ISR.
+    If there is none and unclean election is enabled: the first live replica, alone in its ISR.
     """
     for replica in assignment:
         if replica in live and replica in isr:
@@ -47,7 +47,7 @@ def offline(
 
 
 def preferred(assignment: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> ElectionResult | None:
-    """Leadership goes back to the first replica of the assignment, if it is live and in the ISR."""
+    """Elects the first replica of the assignment, if it is live and in the ISR."""
     if assignment and assignment[0] in live and assignment[0] in isr:
         return ElectionResult(assignment[0], isr)
     return None
@@ -59,7 +59,7 @@ def controlled_shutdown(
     live_or_shutting_down: Collection[int],
     shutting_down: Collection[int],
 ) -> ElectionResult | None:
-    """The leader is about to stop: the first replica in the ISR that is not. Brokers that stop leave the ISR."""
+    """For a leader that is shutting down: elects the first replica in the ISR that is not. They leave the ISR."""
     for replica in assignment:
         if replica in live_or_shutting_down and replica in isr and replica not in shutting_down:
             return ElectionResult(replica, tuple(member for member in isr if member not in shutting_down))
@@ -67,7 +67,7 @@ def controlled_shutdown(
 
 
 def reassign(target: tuple[int, ...], isr: tuple[int, ...], live: Collection[int]) -> ElectionResult | None:
-    """The partition moves: the first of its target replicas that is live and in the ISR."""
+    """For a reassignment: elects the first of the target replicas that is live and in the ISR."""
     for replica in target:
         if replica in live and replica in isr:
             return ElectionResult(replica, isr)

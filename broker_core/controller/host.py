@@ -1,4 +1,4 @@
-"""What a controller needs of the broker that it runs in."""
+"""The broker interface that a controller needs."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,7 +10,7 @@ from broker_core.sim.zookeeper import ZkClient
 
 
 class ControllerConfig(Protocol):
-    """The broker's settings that its controller acts on, with `_` for `.`."""
+    """The broker's settings that its controller uses, with `_` for `.`."""
 
     @property
     def num_partitions(self) -> int: ...
@@ -32,12 +32,12 @@ class ControllerConfig(Protocol):
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What was set, by Kafka's names: topics take from it what they have no value of their own for."""
+        """The configured values, by Kafka's names: the defaults of topics."""
         ...
 
 
 class ControllerHost(Protocol):
-    """The broker, as its controller sees it."""
+    """The broker, as used by its controller."""
 
     @property
     def broker_id(self) -> int: ...
@@ -74,7 +74,7 @@ class ControllerHost(Protocol):
     def emit(self, event: Event) -> int: ...
 
     def knows_topic(self, topic: str) -> bool:
-        """Whether the broker has been told of a topic, as clients have."""
+        """Whether the broker's metadata contains a topic."""
         ...
 
     def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
@@ -88,5 +88,5 @@ class ControllerHost(Protocol):
         ...
 
     def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
-        """Who the controller is now, -1 for nobody. The epoch is 0 when it is another broker's and not known here."""
+        """Reports the current controller, -1 for none. The epoch is 0 if it is another broker's and not known here."""
         ...

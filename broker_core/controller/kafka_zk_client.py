@@ -1,6 +1,6 @@
 """The controller's reads of ZooKeeper, and its writes, fenced by the version of /controller_epoch (`KafkaZkClient`).
 
-A controller that has been replaced without knowing it can thus not spoil what its successor has written.
+A controller that was replaced without being notified can thus not overwrite its successor's state.
 """
 
 from contextlib import suppress
@@ -46,14 +46,12 @@ NO_CONTROLLER = -1
 
 
 class ControllerMoved(Exception):
-    """Another controller has been elected since, or may be: this one's writes count no more
-    (`ControllerMovedException`).
-    """
+    """Another controller was, or may have been, elected: writes are rejected (`ControllerMovedException`)."""
 
 
 class StateUpdates(NamedTuple):
-    """What became of conditional writes of partition states: the new states, and the partitions whose znode had changed
-    meanwhile, which are worth another try. A partition in neither has no znode any more.
+    """The results of conditional writes of partition states: the new states, and the partitions whose znode had
+    changed, which can be retried. A partition in neither no longer has a znode.
     """
 
     done: dict[str, LeaderAndIsr]
@@ -61,14 +59,14 @@ class StateUpdates(NamedTuple):
 
 
 class KafkaZkClient:
-    """See the module. Methods that write raise ControllerMoved, and ZkError for what ZooKeeper refuses otherwise."""
+    """See the module. Methods that write raise ControllerMoved, and ZkError for other errors of ZooKeeper."""
 
     def __init__(self, host: ControllerHost, context: ControllerContext) -> None:
         self.host = host
         self.context = context
 
     def fenced(self, op: Op) -> OpResult:
-        """Writes if no later controller has been elected. Before brokers had epochs nobody asked for that."""
+        """Writes if no later controller has been elected. Before broker epochs writes were not fenced."""
         if not self.host.era.broker_epochs:
             return self.host.zk.multi([op])[0]
         check = Check(ControllerEpochZnode.PATH, self.context.epoch_zk_version)
@@ -84,7 +82,7 @@ class KafkaZkClient:
     # The election
 
     def controller_id(self) -> int:
-        """Who holds /controller, -1 if nobody does. Raises ZnodeDataError."""
+        """The broker that holds /controller, -1 for none. Raises ZnodeDataError."""
         try:
             data, _ = self.host.zk.get(ControllerZnode.PATH)
         except NoNode:
@@ -92,13 +90,13 @@ class KafkaZkClient:
         return ControllerZnode.decode(data).broker_id
 
     def watch_controller(self) -> None:
-        """Has the next change of /controller reported, its creation and deletion included."""
+        """Watches /controller, its creation and deletion included."""
         self.host.zk.exists(ControllerZnode.PATH, watch=True)
 
     def register_controller(self, broker_id: int) -> tuple[int, int]:
-        """Takes /controller and counts /controller_epoch on, both or neither. Returns epoch and znode version.
+        """Creates /controller and increments /controller_epoch atomically. Returns epoch and znode version.
 
-        Raises ControllerMoved if somebody else was first, ZnodeDataError for an unreadable epoch.
+        Raises ControllerMoved if another broker was first, ZnodeDataError for an unreadable epoch.
         """
         zk = self.host.zk
         if not self.host.era.broker_epochs:
@@ -148,7 +146,7 @@ class KafkaZkClient:
     # Brokers and topics
 
     def brokers(self, *, watch: bool = True) -> dict[int, LiveBroker]:
-        """The registered brokers; has the next change of their list reported, unless told otherwise."""
+        """The registered brokers; watches their list by default."""
         zk = self.host.zk
         brokers = {}
         for name in self._children(BrokerIdZnode.PARENT, watch=watch):
@@ -163,15 +161,15 @@ class KafkaZkClient:
         return brokers
 
     def watch_broker(self, broker_id: int) -> None:
-        """Has the next change of a registration reported."""
+        """Watches a registration."""
         self.host.zk.exists(BrokerIdZnode.path(broker_id), watch=True)
 
     def topics(self, *, watch: bool = True) -> list[str]:
-        """The topics by name; has the next change of their list reported, unless told otherwise."""
+        """The topics by name; watches their list by default."""
         return self._children(TopicZnode.PARENT, watch=watch)
 
     def topic(self, topic: str) -> TopicZnode | None:
-        """A topic's assignment; has its next change reported. None for what cannot be read, as Kafka takes it."""
+        """A topic's assignment, with a watch. None for malformed data, as in Kafka."""
         try:
             data, _ = self.host.zk.get(TopicZnode.path(topic), watch=True)
             return TopicZnode.decode(topic, data)
@@ -183,7 +181,7 @@ class KafkaZkClient:
         self.fenced(SetData(TopicZnode.path(topic), znode.encode()))
 
     def topic_configs(self, topic: str) -> dict[str, str]:
-        """A topic's own configuration; none if it has none or cannot be read."""
+        """A topic's own configuration; empty if there is none or it is malformed."""
         try:
             data, _ = self.host.zk.get(ConfigZnode.path("topics", topic))
             return ConfigZnode.decode("topics", topic, data).config
@@ -191,8 +189,8 @@ class KafkaZkClient:
             return {}
 
     def partition_reassignments(self) -> dict[str, tuple[int, ...]] | None:
-        """What somebody has asked for by /admin/reassign_partitions. None if there is no such znode: then its creation
-        is reported. What cannot be read is nothing asked for.
+        """The requests in /admin/reassign_partitions; empty if malformed. None if there is no such znode: then its
+        creation is watched.
         """
         try:
             data, _ = self.host.zk.get(ReassignPartitionsZnode.PATH)
@@ -206,7 +204,7 @@ class KafkaZkClient:
         return {partition_name(each.topic, each.partition): each.replicas for each in wanted}
 
     def set_partition_reassignments(self, wanted: dict[str, tuple[int, ...]]) -> None:
-        """Leaves these wishes in /admin/reassign_partitions; without any the znode goes."""
+        """Writes the remaining requests to /admin/reassign_partitions; deletes the znode if there are none."""
         if not wanted:
             self._delete(ReassignPartitionsZnode.PATH)
             return
@@ -218,8 +216,8 @@ class KafkaZkClient:
         self.fenced(SetData(ReassignPartitionsZnode.PATH, znode.encode()))
 
     def preferred_replica_elections(self) -> list[str] | None:
-        """The partitions in /admin/preferred_replica_election. None if there is no such znode: then its creation is
-        reported. What cannot be read is nothing asked for.
+        """The partitions in /admin/preferred_replica_election; empty if malformed. None if there is no such znode: then
+        its creation is watched.
         """
         try:
             data, _ = self.host.zk.get(PreferredReplicaElectionZnode.PATH)
@@ -235,7 +233,7 @@ class KafkaZkClient:
     # Partition states
 
     def watch_partition_state(self, partition: str) -> None:
-        """Has the next change of a partition's state reported."""
+        """Watches a partition's state."""
         self.host.zk.exists(PartitionStateZnode.path(*TopicPartition.parse(partition)), watch=True)
 
     def partition_states(self, partitions: list[str]) -> dict[str, LeaderAndIsr]:
@@ -250,7 +248,7 @@ class KafkaZkClient:
         return states
 
     def create_partition_states(self, states: dict[str, LeaderAndIsr]) -> dict[str, LeaderAndIsr]:
-        """Writes the first states of new partitions, parents first. Returns those that there is a place for."""
+        """Writes the first states of new partitions, parents first. Returns those that were created."""
         created = {}
         for topic in dict.fromkeys(map(topic_of, states)):
             self._create_parent(TopicZnode.partitions_path(topic))
@@ -265,7 +263,7 @@ class KafkaZkClient:
         return created
 
     def update_partition_states(self, states: dict[str, LeaderAndIsr]) -> StateUpdates:
-        """Writes states where the znode still has the version that they were made from."""
+        """Writes states if the znode still has the version that they are based on."""
         updates = StateUpdates({}, [])
         for partition, state in states.items():
             state = msgspec.structs.replace(state, controller_epoch=self.context.epoch)
@@ -315,7 +313,7 @@ class KafkaZkClient:
         return [f"{parent}/{name}" for name in self._children(parent)]
 
     def brokers_of_log_dir_events(self, paths: list[str]) -> list[int]:
-        """The brokers that say so, each once."""
+        """The brokers that reported a failure, each once."""
         brokers: dict[int, None] = {}
         for path in paths:
             try:
@@ -326,7 +324,7 @@ class KafkaZkClient:
         return list(brokers)
 
     def topic_deletions(self) -> list[str]:
-        """Topics that shall go; has the next wish reported."""
+        """The topics to delete; watches for the next request."""
         return self._children(DeleteTopicZnode.PARENT)
 
     def delete_all(self, paths: list[str]) -> None:
@@ -341,7 +339,7 @@ class KafkaZkClient:
         self._delete(path)
 
     def _children(self, path: str, *, watch: bool = True) -> list[str]:
-        """Names of the children; none if somebody has removed their parent."""
+        """Names of the children; empty if their parent was removed externally."""
         try:
             return self.host.zk.children(path, watch=watch)
         except NoNode:

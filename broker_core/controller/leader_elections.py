@@ -1,4 +1,4 @@
-"""Elections that an administrator asks for (`KafkaController.processReplicaLeaderElection`, KIP-183, KIP-460)."""
+"""Elections requested by an administrator (`KafkaController.processReplicaLeaderElection`, KIP-183, KIP-460)."""
 
 from collections.abc import Iterable
 
@@ -34,7 +34,7 @@ class LeaderElections:
         self.partition_states = partition_states
 
     def elect(self, partitions: Iterable[str], kind: ElectionType) -> tuple[PartitionResult, ...]:
-        """Elects leaders where there is a reason to. Each partition's outcome, the elected ones without error."""
+        """Elects leaders where needed. Returns each partition's result, elected ones without error."""
         strategy, error, name = _STRATEGIES[kind]
         results: dict[str, PartitionResult] = {}
         electable = []
@@ -65,7 +65,7 @@ class LeaderElections:
         return leader in self.context.live_brokers
 
     def process_znode(self) -> None:
-        """Somebody has written /admin/preferred_replica_election; it goes when all has been tried."""
+        """Handles /admin/preferred_replica_election, and deletes it after all elections were tried."""
         wanted = self.zk.preferred_replica_elections()
         if wanted is not None:
             self.elect(wanted, "PREFERRED")

@@ -1,4 +1,4 @@
-"""What the controller makes of each partition (`PartitionStateMachine`)."""
+"""The controller's state machine of partitions (`PartitionStateMachine`)."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -58,7 +58,7 @@ VALID_PREVIOUS_STATES: Mapping[PartitionState, tuple[PartitionState, ...]] = {
     PartitionState.ONLINE: (PartitionState.NEW, PartitionState.ONLINE, PartitionState.OFFLINE),
     PartitionState.OFFLINE: (PartitionState.NEW, PartitionState.ONLINE, PartitionState.OFFLINE),
 }
-"""From which states a partition may come into each. A controller that starts sets what it finds, without transition."""
+"""The valid previous states of each state. A new controller sets initial states without a transition."""
 
 
 class PartitionStateMachine:
@@ -78,7 +78,7 @@ class PartitionStateMachine:
         return self.states.get(partition, PartitionState.NON_EXISTENT)
 
     def start_up(self) -> None:
-        """A new controller takes stock, and elects leaders where there is none."""
+        """Initialises the states in a new controller, and elects missing leaders."""
         for partition in self.context.all_partitions():
             state = self.context.leadership.get(partition)
             if state is None:
@@ -108,9 +108,9 @@ class PartitionStateMachine:
         target: PartitionState,
         strategy: ElectionStrategy = ElectionStrategy.OFFLINE,
     ) -> list[str]:
-        """Moves partitions to a state and tells the brokers; those that may not go there stay.
+        """Moves partitions to a state and notifies the brokers; skips invalid transitions.
 
-        `strategy` counts for OnlinePartition only. Returns the partitions where a leader was elected by it.
+        `strategy` applies to OnlinePartition only. Returns the partitions where a leader was elected by it.
         """
         valid = [partition for partition in partitions if self.state(partition) in VALID_PREVIOUS_STATES[target]]
         if target is not PartitionState.ONLINE:
@@ -146,7 +146,7 @@ class PartitionStateMachine:
             unclean: set[str] = set()
             for partition, state in self.zk.partition_states(remaining).items():
                 if state.controller_epoch > self.context.epoch:
-                    # a later controller has decided already, and this one has yet to hear that it is none
+                    # a later controller has decided already, and this one has not been notified yet
                     continue
                 choice = self._choose(partition, state.isr, strategy)
                 if choice is None:
@@ -225,7 +225,7 @@ class PartitionStateMachine:
 
 @applies(PartitionStateChanged)
 def apply_partition_state(subjects: Subjects, event: PartitionStateChanged, at_us: int) -> None:
-    """The controller's partition is in another state."""
+    """Applies a changed state of a partition."""
     states = subjects[f"controller@{event.controller}"].partition_states.states
     if event.state == PartitionState.NON_EXISTENT:
         states.pop(event.partition, None)

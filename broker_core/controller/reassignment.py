@@ -1,8 +1,8 @@
-"""Partitions that move to other brokers (KIP-455; `KafkaController.onPartitionReassignment`).
+"""Reassignment of partitions to other brokers (KIP-455; `KafkaController.onPartitionReassignment`).
 
-While a partition moves it has its old and its new replicas. The new ones fetch until they are in the ISR; then the
-partition's leader is one of them, and the old ones go. All of this stands in the topic's znode, so that any later
-controller can carry on. The letters below are those of Kafka's own description.
+During a reassignment a partition has its old and its new replicas. The new ones fetch until they are in the ISR; then
+one of them becomes leader, and the old ones are removed. All of this is in the topic's znode, so that any later
+controller can continue. The letters below are those of Kafka's own description.
 """
 
 from collections.abc import Callable, Collection
@@ -25,7 +25,7 @@ _UNKNOWN = (Errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 
 
 class PartitionReassignments:
-    """See the module. Part of a controller, whose knowledge and state machines it uses."""
+    """See the module. Part of a controller, whose context and state machines it uses."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class PartitionReassignments:
         self.replica_states = replica_states
         self.deletions = deletions
 
-    # what starts one
+    # triggers
 
     def reassign(self, wanted: dict[str, tuple[int, ...] | None]) -> tuple[PartitionResult, ...]:
-        """An administrator's wish: replicas for each partition, None to cancel what is under way."""
+        """Starts reassignments at an administrator's request: replicas for each partition, None to cancel one."""
         results: dict[str, PartitionResult] = {}
         accepted: dict[str, ReplicaAssignment] = {}
         for partition, target in wanted.items():
@@ -85,7 +85,7 @@ class PartitionReassignments:
         return None
 
     def process_znode(self) -> set[str]:
-        """Somebody has written /admin/reassign_partitions. Returns the partitions that began to move."""
+        """Handles /admin/reassign_partitions. Returns the partitions whose reassignment started."""
         wanted = self.zk.partition_reassignments()
         if wanted is None:
             return set()
@@ -99,12 +99,12 @@ class PartitionReassignments:
         return set(results) - failed
 
     def take_over(self) -> None:
-        """A new controller: what was asked for meanwhile, then what its predecessor has not finished."""
+        """In a new controller: starts pending requests, then resumes reassignments of its predecessor."""
         begun = self.process_znode()
         self._resume(lambda partition, _: partition not in begun)
 
     def brokers_started(self, brokers: Collection[int]) -> None:
-        """Moves to these brokers go on."""
+        """Resumes reassignments to started brokers."""
         self._resume(lambda _, assignment: any(each in brokers for each in assignment.target))
 
     def _resume(self, wanted: Callable[[str, ReplicaAssignment], bool]) -> None:
@@ -114,7 +114,7 @@ class PartitionReassignments:
                 self._reassign(partition, assignment)
 
     def isr_changed(self, partition: str) -> None:
-        """The new replicas may all be in the ISR now."""
+        """Completes a reassignment if all new replicas are in the ISR."""
         assignment = self.context.reassignments.get(partition)
         if assignment is None:
             return
@@ -124,11 +124,11 @@ class PartitionReassignments:
             self.zk.watch_partition_state(partition)
 
     def under_way(self, partitions: Collection[str] | None) -> dict[str, ReplicaAssignment]:
-        """The moves of these partitions, or of all."""
+        """The reassignments in progress of these partitions, or of all."""
         moving = {name: each for name, each in self.context.reassignments.items() if each.is_being_reassigned}
         return {name: each for name, each in moving.items() if partitions is None or name in partitions}
 
-    # the move
+    # phases
 
     def _begin(self, partition: str, assignment: ReplicaAssignment) -> PartitionResult:
         if self.context.is_queued_for_deletion(topic_of(partition)) or not self.context.replicas(partition):
@@ -142,17 +142,15 @@ class PartitionReassignments:
         if self._is_complete(partition, assignment):
             self._complete(partition, assignment)
             return
-        # A1, A2: all replicas hear of each other, and the new ones begin to fetch
+        # A1, A2: all replicas are notified of each other, and the new ones start to fetch
         self._raise_leader_epoch(partition, assignment.replicas)
         self.replica_states.handle_state_changes(_replicas(partition, assignment.adding), ReplicaState.NEW)
 
     def _set_current(self, partition: str, assignment: ReplicaAssignment) -> None:
-        """U1, U2: the assignment in ZooKeeper and here. New replicas of an earlier move that are not wanted any more
-        stop.
-        """
+        """U1, U2: updates the assignment in ZooKeeper and here; stops new replicas of an overridden reassignment."""
         current = self.context.assignment(partition)
         if current != assignment:
-            # before KIP-455 what is complete already is written once, when it is done
+            # before KIP-455 an already complete reassignment is written once, when it is done
             if self.host.era.topic_znode > 1 or not self._is_complete(partition, assignment):
                 self._write(partition, assignment)
             self.context.set_assignment(partition, assignment)
@@ -184,7 +182,7 @@ class PartitionReassignments:
         self.deletions.resume_topics([topic_of(partition)])
 
     def _move_leader(self, partition: str, done: ReplicaAssignment) -> None:
-        """B3: another leader if this one goes or is dead; else the brokers hear of the fewer replicas."""
+        """B3: elects another leader if this one is removed or offline; else sends the reduced replicas."""
         leader = self.context.leadership[partition].leader
         if leader in done.replicas and self.context.is_replica_online(partition, leader):
             self._raise_leader_epoch(partition, done.replicas)
@@ -192,7 +190,7 @@ class PartitionReassignments:
             self.partition_states.handle_state_changes([partition], PartitionState.ONLINE, ElectionStrategy.REASSIGN)
 
     def _remove(self, partition: str, brokers: tuple[int, ...]) -> None:
-        """B4, B5: replicas leave the ISR, and their files go. Whether a broker has done it is not waited for."""
+        """B4, B5: removes replicas from the ISR and deletes their files, without waiting for the brokers."""
         replicas = _replicas(partition, brokers)
         for state in (
             ReplicaState.OFFLINE,
@@ -224,7 +222,7 @@ class PartitionReassignments:
         self.zk.set_topic(topic, self.context.topic_znode(topic, {partition: assignment}))
 
     def _forget_wishes(self, done: Callable[[str, tuple[int, ...]], bool]) -> None:
-        """Takes what is done out of /admin/reassign_partitions."""
+        """Removes completed requests from /admin/reassign_partitions."""
         wanted = self.zk.partition_reassignments()
         if wanted is not None:
             self.zk.set_partition_reassignments(

@@ -1,4 +1,4 @@
-"""What a broker does in ZooKeeper when it starts (`KafkaServer.startup`, `KafkaZkClient.registerBroker`)."""
+"""A broker's registration in ZooKeeper when it starts (`KafkaServer.startup`, `KafkaZkClient.registerBroker`)."""
 
 from msgspec import UNSET
 
@@ -13,20 +13,18 @@ PRODUCER_ID_BLOCK = 1_000
 
 
 class Unreadable(Exception):
-    """A znode that a broker cannot do without does not hold what Kafka writes there. The message is Kafka's."""
+    """A znode that a broker requires is malformed. The message is Kafka's."""
 
 
 def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
-    """Creates the empty parents that Kafka wants to find (`ZkData.PersistentZkPaths`); the first broker of a cluster
-    finds none.
-    """
+    """Creates the missing parent znodes that Kafka requires (`ZkData.PersistentZkPaths`)."""
     for path in era.paths:
         if zk.exists(path) is None:
             zk.create(path, b"", makepath=True)
 
 
 def cluster_id(zk: ZkClient, stream: Stream) -> str:
-    """The cluster's id; the first broker makes it up and writes it. Raises Unreadable."""
+    """The cluster's id; the first broker generates and writes it. Raises Unreadable."""
     if zk.exists(ClusterIdZnode.PATH) is None:
         zk.create(ClusterIdZnode.PATH, ClusterIdZnode(id=random_uuid(stream)).encode(), makepath=True)
     data, _ = zk.get(ClusterIdZnode.PATH)
@@ -70,11 +68,11 @@ def register_broker(
     rack: str | None = None,
     era: Era = ERAS[DEFAULT_ERA],
 ) -> int:
-    """Registers a broker for as long as its session lives, and returns its broker epoch: the czxid of the znode.
+    """Registers a broker for its session's lifetime, and returns its broker epoch: the czxid of the znode.
 
-    Kafka creates the znode empty and sets its data in the same transaction, to learn the stat from the answer: that is
-    why the data of a fresh registration has version 1 (`KafkaZkClient.CheckedEphemeral`). Before brokers had epochs the
-    stat was of no interest.
+    Kafka creates the znode empty and sets its data in the same transaction, to get the stat from the response: so the
+    data of a new registration has version 1 (`KafkaZkClient.CheckedEphemeral`). Before broker epochs the stat was not
+    needed.
 
     Raises NodeExists while an earlier registration of this id is alive in another session.
     """
@@ -98,7 +96,7 @@ def register_broker(
 
 
 def enable_feature_versioning(zk: ZkClient) -> None:
-    """Writes /feature if it is not there, not enabled or unreadable; the first controller does it (KIP-584)."""
+    """Writes /feature if it is missing, not enabled or malformed; the first controller does it (KIP-584)."""
     if zk.exists(FeatureZnode.PATH) is None:
         zk.create(FeatureZnode.PATH, FeatureZnode().encode())
         return

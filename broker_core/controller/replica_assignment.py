@@ -1,11 +1,11 @@
-"""The replicas of a partition, and which of them come and go while it moves (`ReplicaAssignment`, KIP-455)."""
+"""The replicas of a partition, with the adding and removing ones (`ReplicaAssignment`, KIP-455)."""
 
 from typing import NamedTuple
 
 
 class ReplicaAssignment(NamedTuple):
-    """`replicas` are all that there are at the moment; `adding` and `removing` are those of them that are new and those
-    that shall go. Both are empty unless the partition moves.
+    """`replicas` are all current ones; `adding` and `removing` are those of them that are new and those to be removed.
+    Both are empty unless the partition is being reassigned.
     """
 
     replicas: tuple[int, ...] = ()
@@ -14,27 +14,27 @@ class ReplicaAssignment(NamedTuple):
 
     @property
     def is_being_reassigned(self) -> bool:
-        """Whether the partition moves."""
+        """Whether the partition is being reassigned."""
         return bool(self.adding or self.removing)
 
     @property
     def origin(self) -> tuple[int, ...]:
-        """Where the partition comes from: what cancelling goes back to."""
+        """The original replicas, to which a cancellation returns."""
         return _without(self.replicas, self.adding)
 
     @property
     def target(self) -> tuple[int, ...]:
-        """Where the partition goes to."""
+        """The target replicas."""
         return _without(self.replicas, self.removing)
 
     def reassign_to(self, target: tuple[int, ...]) -> "ReplicaAssignment":
-        """The assignment while the partition moves to `target`, those first. An earlier target is forgotten."""
+        """The assignment during a reassignment to `target`, those first. Replaces an earlier target."""
         origin = self.origin
         replicas = tuple(dict.fromkeys(target + origin))
         return ReplicaAssignment(replicas, _without(replicas, origin), _without(replicas, target))
 
     def without(self, broker_id: int) -> "ReplicaAssignment":
-        """The assignment when a replica is gone."""
+        """The assignment without a replica."""
         gone = (broker_id,)
         return ReplicaAssignment(
             _without(self.replicas, gone), _without(self.adding, gone), _without(self.removing, gone)

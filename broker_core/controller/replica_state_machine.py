@@ -1,4 +1,4 @@
-"""What the controller makes of each replica (`ReplicaStateMachine`)."""
+"""The controller's state machine of replicas (`ReplicaStateMachine`)."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -80,7 +80,7 @@ VALID_PREVIOUS_STATES: Mapping[ReplicaState, tuple[ReplicaState, ...]] = {
     ReplicaState.DELETION_SUCCESSFUL: (ReplicaState.DELETION_STARTED,),
     ReplicaState.DELETION_INELIGIBLE: (ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED),
 }
-"""From which states a replica may come into each. A controller that starts sets what it finds without a transition."""
+"""The valid previous states of each state. A new controller sets initial states without a transition."""
 
 
 class ReplicaStateMachine:
@@ -100,7 +100,7 @@ class ReplicaStateMachine:
         return self.states.get(replica, ReplicaState.NON_EXISTENT)
 
     def in_state(self, topic: str, state: ReplicaState) -> list[ReplicaId]:
-        """A topic's replicas that are in a state."""
+        """A topic's replicas in a state."""
         return [r for r in self.context.replicas_of(self.context.partitions_of(topic)) if self.state(r) is state]
 
     def all_in_state(self, topic: str, state: ReplicaState) -> bool:
@@ -108,8 +108,9 @@ class ReplicaStateMachine:
         return all(self.state(r) is state for r in self.context.replicas_of(self.context.partitions_of(topic)))
 
     def start_up(self) -> None:
-        """A new controller takes stock and tells live brokers what they host; replicas on dead ones leave their ISR,
-        unless the era leaves them where they are.
+        """Initialises the states in a new controller and notifies live brokers of their replicas.
+
+        Replicas on dead brokers leave their ISR, unless the era keeps them in it.
         """
         replicas = list(self.context.replicas_of(self.context.all_partitions()))
         online = [r for r in replicas if self.context.is_replica_online(*r)]
@@ -117,14 +118,14 @@ class ReplicaStateMachine:
         for replica in online:
             self._enter(replica, ReplicaState.ONLINE)
         for replica in offline:
-            # what is on a dead broker cannot be deleted; Kafka starts from there to be on the safe side
+            # replicas on a dead broker cannot be deleted; Kafka starts from this state to be safe
             self._enter(replica, ReplicaState.DELETION_INELIGIBLE)
         self.handle_state_changes(online, ReplicaState.ONLINE)
         if self.host.era.takeover_shrinks_isr:
             self.handle_state_changes(offline, ReplicaState.OFFLINE)
 
     def handle_state_changes(self, replicas: Iterable[ReplicaId], target: ReplicaState) -> None:
-        """Moves replicas to a state and tells the brokers; those that may not go there stay."""
+        """Moves replicas to a state and notifies the brokers; skips invalid transitions."""
         by_broker: dict[int, list[ReplicaId]] = {}
         for replica in replicas:
             by_broker.setdefault(replica.broker_id, []).append(replica)
@@ -180,9 +181,7 @@ class ReplicaStateMachine:
                 self._enter(replica, ReplicaState.OFFLINE)
 
     def _remove_from_isr(self, broker_id: int, partitions: list[str]) -> dict[str, LeaderAndIsr]:
-        """Takes a broker out of the ISRs in ZooKeeper, and out of the lead. Returns the states after it, those included
-        that it had left before.
-        """
+        """Removes a broker from ISRs and leaderships in ZooKeeper. Returns all new states, unchanged ones included."""
         results: dict[str, LeaderAndIsr] = {}
         remaining = partitions
         while remaining:
@@ -215,7 +214,7 @@ class ReplicaStateMachine:
 
 @applies(ReplicaStateChanged)
 def apply_replica_state(subjects: Subjects, event: ReplicaStateChanged, at_us: int) -> None:
-    """The controller's replica is in another state."""
+    """Applies a changed state of a replica."""
     states = subjects[f"controller@{event.controller}"].replica_states.states
     replica = ReplicaId.parse(event.replica)
     if event.state == ReplicaState.NON_EXISTENT:

@@ -1,7 +1,7 @@
-"""What the brokers are told of one decision, gathered and sent at once (`ControllerBrokerRequestBatch`).
+"""The requests to brokers for one decision, collected and sent at once (`ControllerBrokerRequestBatch`).
 
 To each broker: LeaderAndIsr with the partitions that it hosts and that have changed, then UpdateMetadata for its
-answers to clients, then StopReplica. Each carries the epoch of the broker that it is meant for.
+responses to clients, then StopReplica. Each carries the epoch of its destination broker.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class ControllerBrokerRequestBatch:
         self._update_metadata_brokers: set[int] = set()
 
     def add_leader_and_isr(self, brokers: Iterable[int], partition: str, state: LeaderAndIsr, *, is_new: bool) -> None:
-        """Tells brokers of a partition's leader and ISR, and all live brokers of its metadata."""
+        """Adds a partition's leader and ISR for brokers, and its metadata for all live brokers."""
         for broker_id in brokers:
             partitions = self._leader_and_isr.setdefault(broker_id, {})
             earlier = partitions.get(partition)
@@ -51,7 +51,7 @@ class ControllerBrokerRequestBatch:
         self.add_update_metadata(self.context.live_brokers, [partition])
 
     def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[str]) -> None:
-        """Tells brokers of the live brokers, and of those of the partitions that have a state."""
+        """Adds the live brokers and the states of the partitions, for brokers."""
         self._update_metadata_brokers.update(brokers)
         for partition in partitions:
             state = self.context.leadership.get(partition)
@@ -75,7 +75,7 @@ class ControllerBrokerRequestBatch:
             )
 
     def add_stop_replica(self, broker_id: int, partition: str, *, delete: bool) -> None:
-        """Tells a broker to stop a replica and, with `delete`, to remove its files."""
+        """Adds a request to stop a replica and, with `delete`, to delete its files."""
         partitions = self._stop_replica.setdefault(broker_id, {})
         earlier = partitions.get(partition)
         partitions[partition] = StopReplicaPartition(

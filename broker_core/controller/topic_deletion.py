@@ -1,7 +1,7 @@
 """Deletes topics (`TopicDeletionManager`).
 
-An administrator creates /admin/delete_topics/T. The replicas on live brokers go at once; the znodes go when all
-replicas are gone, so a dead broker keeps a topic waiting until it is back.
+An administrator creates /admin/delete_topics/T. The replicas on live brokers are deleted at once; the znodes when all
+replicas are deleted, so a dead broker delays the deletion until it is back.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from broker_core.zk.znodes import ConfigZnode, DeleteTopicZnode, TopicZnode
 
 
 class TopicDeletionManager:
-    """See the module. With delete.topic.enable=false wishes are removed unfulfilled."""
+    """See the module. With delete.topic.enable=false requests are removed without a deletion."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class TopicDeletionManager:
         self.replicas = replicas
 
     def start_up(self) -> None:
-        """A new controller takes over the deletions that it finds."""
+        """Resumes pending deletions in a new controller."""
         wanted = self.zk.topic_deletions()
         if not self.host.config.delete_topic_enable:
             self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in wanted])
@@ -45,7 +45,7 @@ class TopicDeletionManager:
                 self.put_off(topic)
 
     def process_wishes(self) -> None:
-        """The children of /admin/delete_topics have changed."""
+        """Handles changed children of /admin/delete_topics."""
         wanted = self.zk.topic_deletions()
         unknown = [topic for topic in wanted if topic not in self.context.assignments]
         self.zk.delete_all([DeleteTopicZnode.path(topic) for topic in unknown])
@@ -55,29 +55,29 @@ class TopicDeletionManager:
         elif known:
             for topic in known:
                 if self._is_moving(topic):
-                    # does nothing for a new wish, which is not queued yet: Kafka deletes what is being moved
+                    # does nothing for a new request, which is not queued yet: Kafka deletes topics being reassigned
                     self.put_off(topic)
             self.context.topics_to_delete.update(dict.fromkeys(known))
             self.resume()
 
     def put_off(self, topic: str) -> None:
-        """A topic that is to be deleted waits, and does so until `resume_topics` has it among others."""
+        """Marks queued topics ineligible for deletion until `resume_topics`."""
         if self.context.is_queued_for_deletion(topic):
             self.context.topics_ineligible_for_deletion.add(topic)
 
     def resume_topics(self, topics: Iterable[str]) -> None:
-        """What these topics may have waited for has happened."""
+        """Makes topics eligible for deletion again, and resumes it."""
         queued = [topic for topic in topics if self.context.is_queued_for_deletion(topic)]
         if queued:
             self.context.topics_ineligible_for_deletion.difference_update(queued)
             self.resume()
 
     def broker_started(self, replicas: list[ReplicaId]) -> None:
-        """Replicas are on a broker that is back: their topics may go on being deleted."""
+        """Resumes the deletion of topics with replicas on a restarted broker."""
         self.resume_topics(dict.fromkeys(topic_of(r.partition) for r in replicas))
 
     def replicas_failed(self, replicas: Iterable[ReplicaId]) -> None:
-        """A broker died or could not delete: the topics wait."""
+        """Marks topics ineligible after a broker failed or could not delete."""
         failed = [r for r in replicas if self._is_queued(r)]
         if failed:
             self.replicas.handle_state_changes(failed, ReplicaState.DELETION_INELIGIBLE)
@@ -85,7 +85,7 @@ class TopicDeletionManager:
             self.resume()
 
     def replicas_deleted(self, replicas: Iterable[ReplicaId]) -> None:
-        """A broker has removed the files of replicas."""
+        """Handles replicas whose files a broker has deleted."""
         deleted = [r for r in replicas if self._is_queued(r)]
         self.replicas.handle_state_changes(deleted, ReplicaState.DELETION_SUCCESSFUL)
         self.resume()
@@ -114,7 +114,7 @@ class TopicDeletionManager:
         self.partitions.handle_state_changes(unseen_partitions, PartitionState.OFFLINE)
         self.partitions.handle_state_changes(unseen_partitions, PartitionState.NON_EXISTENT)
         context.topics_with_deletion_started.update(unseen)
-        # brokers stop answering for the topics before they are told to remove them
+        # brokers stop serving the topics before they receive StopReplica
         batch = ControllerBrokerRequestBatch(self.host.broker_id, context, self.replicas.channels)
         batch.add_update_metadata(context.live_brokers, [p for topic in topics for p in context.partitions_of(topic)])
         batch.send()
