@@ -1,1 +1,1 @@
-"""Consumer groups: the coordinator's side of the classic protocol, and the assignors that a group's leader runs."""
+"""Consumer groups: the coordinator of the classic protocol, and the assignors that a group's leader runs."""

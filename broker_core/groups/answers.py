@@ -1,4 +1,4 @@
-"""How the coordinator answers the requests that it lets wait, and how an error of its log is told to clients."""
+"""Responses to delayed requests, and the mapping of log errors to client errors."""
 
 from broker_core.errors import Errors
 from broker_core.groups.classic_group import ClassicGroupMember
@@ -16,7 +16,7 @@ OFFSET_ERRORS = {
     Errors.RECORD_LIST_TOO_LARGE: Errors.INVALID_COMMIT_OFFSET_SIZE,
     Errors.INVALID_FETCH_SIZE: Errors.INVALID_COMMIT_OFFSET_SIZE,
 }
-"""What a commit hears when its records could not be written (`GroupMetadataManager.storeOffsets`)."""
+"""The error for a commit whose records could not be written (`GroupMetadataManager.storeOffsets`)."""
 
 GROUP_ERRORS = {
     **OFFSET_ERRORS,
@@ -25,11 +25,11 @@ GROUP_ERRORS = {
     Errors.RECORD_LIST_TOO_LARGE: Errors.UNKNOWN_SERVER_ERROR,
     Errors.INVALID_FETCH_SIZE: Errors.UNKNOWN_SERVER_ERROR,
 }
-"""What members hear when a group's record could not be written (`GroupMetadataManager.storeGroup`)."""
+"""The error for members when a group's record could not be written (`GroupMetadataManager.storeGroup`)."""
 
 
 def partitions_of(assignment: bytes) -> tuple[str, ...]:
-    """The topic-partitions of an assignment; none when it is no consumer's."""
+    """The topic-partitions of an assignment; empty if it is not a consumer's."""
     try:
         return decode_assignment(assignment)
     except ProtocolError:
@@ -60,14 +60,14 @@ def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, E
 
 
 def answer_join(kernel: Kernel, member: ClassicGroupMember, response: JoinGroupResponse) -> None:
-    """Answers the join of a member, if one waits."""
+    """Answers the join of a member, if one is pending."""
     message, member.joining = member.joining, None
     if message is not None:
         respond_join(kernel, message, response)
 
 
 def answer_sync(kernel: Kernel, member: ClassicGroupMember, response: SyncGroupResponse) -> None:
-    """Answers the sync of a member, if one waits."""
+    """Answers the sync of a member, if one is pending."""
     message, member.syncing = member.syncing, None
     if message is not None:
         respond_sync(kernel, message, response)

@@ -1,4 +1,4 @@
-"""How facts change groups: nothing else does."""
+"""The only code that changes groups, by events."""
 
 from base64 import b64decode
 

@@ -1,7 +1,7 @@
-"""A group of the classic protocol as its coordinator keeps it (`kafka.coordinator.group.GroupMetadata`).
+"""The coordinator's state of a group of the classic protocol (`kafka.coordinator.group.GroupMetadata`).
 
 State, generation, protocol, leader, members, assignments and offsets change by events alone (see `facts` and `apply`);
-who waits for what, and until when, does not show in events.
+pending requests and deadlines are not in events.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,17 +18,17 @@ from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, JoinGroupRequest
 
 Said: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
-"""Of a member that joins: rebalance timeout and session timeout in ms, (assignor, metadata) by preference."""
+"""A joining member's rebalance timeout and session timeout in ms, and (assignor, metadata) by preference."""
 
 
 def said_by(request: JoinGroupRequest) -> Said:
-    """What a join says of its member."""
+    """A join's fields about its member."""
     return request.rebalance_timeout_ms, request.session_timeout_ms, request.protocols
 
 
 class ClassicGroupMember(msgspec.Struct):
-    """A member. `joining`, `syncing`: its request that waits; `deadline_us`: when its session ends;
-    `timer_due_us`: when the coordinator looks whether it has, 0 = never.
+    """A member. `joining`, `syncing`: its pending request; `deadline_us`: the end of its session; `timer_due_us`: when
+    the coordinator checks that, 0 = never.
     """
 
     member_id: str
@@ -51,22 +51,22 @@ class ClassicGroupMember(msgspec.Struct):
         return self.group_instance_id is not None
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it says for an assignor."""
+        """Its metadata for an assignor."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     @property
     def said(self) -> Said:
-        """What it said when it joined last."""
+        """The fields of its last join."""
         return self.rebalance_timeout_ms, self.session_timeout_ms, self.protocols
 
     def vote(self, candidates: Iterable[str]) -> str | None:
-        """The first of its assignors that is a candidate; None when none is."""
+        """The first of its assignors that is a candidate, or None."""
         allowed = set(candidates)
         return next((name for name, _ in self.protocols if name in allowed), None)
 
 
 class ClassicGroup:
-    """See the module. `partition` is the one of `__consumer_offsets` that keeps it; times in ms and us as named."""
+    """See the module. `partition` is the one of `__consumer_offsets` that stores it; times in ms and us as named."""
 
     def __init__(self, group_id: str, partition: str) -> None:
         self.group_id = group_id
@@ -82,38 +82,38 @@ class ClassicGroup:
         self.pending_syncs: dict[str, None] = {}
         self.offsets: dict[str, CommittedOffset] = {}
         self.pending_commits: dict[str, int] = {}
-        #: producer id -> partition -> (number, offset) that waits for the end of its transaction
+        #: producer id -> partition -> (number, offset) pending the end of its transaction
         self.pending_transactional: dict[int, dict[str, tuple[int, CommittedOffset]]] = {}
-        #: in which order offsets were stored, the numbers of those that wait among them
+        #: the numbers of stored offsets, in order, pending ones included
         self.commit_numbers: dict[str, int] = {}
         self._last_commit_number = 0
         self.current_state_timestamp: int | None = None
         self.new_member_added = False
-        #: which rebalance waits: a timer of an earlier one means nothing
+        #: the number of the pending rebalance: timers of earlier ones are ignored
         self.rebalance = 0
         self.is_initial_rebalance = False
         self.initial_delay_left_ms = 0
-        #: its members could not vote: as in Kafka, which fails there, its rebalance never ends
+        #: its members could not vote: as in Kafka, which fails there, its rebalance never completes
         self.is_stuck = False
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members'."""
+        """The longest rebalance timeout of the members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether nobody is waited for."""
+        """Whether all members have joined."""
         return not self.pending_members and all(member.joining is not None for member in self.members.values())
 
     @property
     def waiting_partitions(self) -> set[str]:
-        """The partitions whose offsets somebody is changing."""
+        """The partitions with pending transactional offsets."""
         waiting = set(self.pending_commits)
         return waiting.union(*self.pending_transactional.values())
 
     def next_commit_number(self) -> int:
-        """Counts the stored offsets."""
+        """The number of the next stored offset."""
         self._last_commit_number += 1
         return self._last_commit_number
 
@@ -122,7 +122,7 @@ class ClassicGroup:
         return self.leader == member_id
 
     def member_error(self, member_id: str, instance: str | None) -> Errors:
-        """Why this id does not speak for a member; NONE when it does."""
+        """The error for an id that is not a member's; NONE if it is."""
         if instance is not None:
             known = self.static_members.get(instance)
             if known is None:
@@ -132,7 +132,7 @@ class ClassicGroup:
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 
     def candidate_protocols(self) -> list[str]:
-        """Assignors that all members support: as Kafka counts, those that are named as often as there are members."""
+        """The assignors that all members support: as in Kafka, those named as often as there are members."""
         counts: dict[str, int] = {}
         for member in self.members.values():
             for name, _ in member.protocols:
@@ -140,15 +140,16 @@ class ClassicGroup:
         return [name for name, count in counts.items() if count == len(self.members)]
 
     def supports(self, protocol_type: str, protocols: tuple[tuple[str, bytes], ...]) -> bool:
-        """Whether somebody who offers these assignors may join."""
+        """Whether a member with these assignors may join."""
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(protocols)
         allowed = set(self.candidate_protocols())
         return protocol_type == self.protocol_type and any(name in allowed for name, _ in protocols)
 
     def select_protocol(self) -> str | None:
-        """The assignor with the most votes; with as many, the one that a Scala map gives first. None when a member
-        cannot vote: somebody has named an assignor twice.
+        """The assignor with the most votes; for a tie, the first one in a Scala map.
+
+        None if a member cannot vote, because another named an assignor twice.
         """
         candidates = self.candidate_protocols()
         votes: dict[str, int] = {}
@@ -161,7 +162,7 @@ class ClassicGroup:
         return min((name for name in votes if votes[name] == most), key=scala_map_place)
 
     def add(self, member: ClassicGroupMember) -> None:
-        """The first one is the leader."""
+        """Adds a member; the first one is the leader."""
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
@@ -169,7 +170,7 @@ class ClassicGroup:
             self.static_members[member.group_instance_id] = member.member_id
 
     def remove(self, member_id: str) -> None:
-        """The next one becomes the leader if this one was."""
+        """Removes a member; the next one becomes leader if this one was."""
         member = self.members.pop(member_id)
         if member.group_instance_id is not None:
             self.static_members.pop(member.group_instance_id, None)
@@ -178,7 +179,7 @@ class ClassicGroup:
             self.leader = next(iter(self.members), None)
 
     def replace_static(self, instance: str, old_id: str, new_id: str, client_id: str) -> None:
-        """Another process has taken a static member's place."""
+        """Replaces a static member by its new process."""
         member = self.members.pop(old_id)
         member.member_id = new_id
         member.client_id = client_id
@@ -188,23 +189,21 @@ class ClassicGroup:
             self.leader = new_id
 
     def joined_leader(self) -> str | None:
-        """Who leads the next generation: the leader, or the first who has rejoined when it has not; None when nobody
-        has.
-        """
+        """The leader of the next generation: the leader, or if it has not rejoined the first that has, or None."""
         leader = self.members.get(self.leader or "")
         if leader is None or leader.joining is not None:
             return None if leader is None else leader.member_id
         return next((member.member_id for member in self.members.values() if member.joining is not None), None)
 
     def member_metadata(self) -> tuple[tuple[str, str | None, bytes], ...]:
-        """What the leader assigns by."""
+        """The members' metadata for the leader's assignor."""
         return tuple(
             (member.member_id, member.group_instance_id, member.metadata(self.protocol_name))
             for member in self.members.values()
         )
 
     def subscribed_topics(self) -> set[str] | None:
-        """The topics of all members; None when that is not known."""
+        """The topics of all members; None if unknown."""
         if self.protocol_type != PROTOCOL_TYPE:
             return None
         if not self.members:
@@ -218,7 +217,7 @@ class ClassicGroup:
         return topics
 
     def stored(self, assignments: Mapping[str, bytes]) -> StoredGroup:
-        """As its record keeps it."""
+        """The group as stored in its record."""
         members = tuple(
             StoredMember(
                 member.member_id,
@@ -242,7 +241,7 @@ class ClassicGroup:
         )
 
     def describe(self) -> DescribedGroup:
-        """What DescribeGroups says; members' metadata only while the group is stable."""
+        """The group for DescribeGroups; members' metadata only while the group is stable."""
         is_stable = self.state is GroupState.STABLE
         members = tuple(
             DescribedGroupMember(

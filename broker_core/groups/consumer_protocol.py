@@ -1,6 +1,7 @@
-"""What members of type "consumer" tell each other through the coordinator (`ConsumerProtocol`, its versions 0 to 3).
+"""The metadata that members of type "consumer" exchange through the coordinator (`ConsumerProtocol`, its versions 0 to
+3).
 
-The bytes are opaque to a broker, except that it looks for the topics of a subscription.
+The bytes are opaque to a broker, except that it reads the topics of a subscription.
 """
 
 import struct
@@ -20,11 +21,11 @@ _INT = struct.Struct(">i")
 
 
 class ProtocolError(ValueError):
-    """The bytes are no subscription or assignment."""
+    """The bytes are not a valid subscription or assignment."""
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """What a member wants. `owned`: topic-partitions that it holds still, since `generation_id`; sorted."""
+    """A member's subscription. `owned`: topic-partitions that it still owns, since `generation_id`; sorted."""
 
     topics: tuple[str, ...]
     user_data: bytes | None = None
@@ -33,7 +34,7 @@ class Subscription(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """Reads Kafka's primitive types from bytes. Raises ProtocolError beyond their end."""
+    """Reads Kafka's primitive types from bytes. Raises ProtocolError past their end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -41,7 +42,7 @@ class Reader:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether nothing is left."""
+        """Whether all bytes are read."""
         return self._at >= len(self._data)
 
     def take(self, length: int) -> bytes:

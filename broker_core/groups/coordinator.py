@@ -1,8 +1,8 @@
 """The group coordinator of a broker (`kafka.coordinator.group.GroupCoordinator`), classic protocol.
 
-It keeps the groups whose partition of `__consumer_offsets` this broker leads. What it must not forget it writes there;
-an answer that depends on such a record waits until the record is committed. Groups come and go with the leadership:
-becoming leader replays the log, resigning forgets.
+It manages the groups whose partition of `__consumer_offsets` this broker leads. Durable state is written there; a
+response that depends on such a record is sent when the record is committed. On election the log is replayed; on
+resignation the groups are dropped.
 
 The class here is the entry point: `joining`, `membership`, `rebalance`, `offset_commits` and `removals` decide, `facts`
 emits the events, and `apply` alone changes groups.
@@ -72,17 +72,17 @@ class GroupCoordinator:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {**self._rebalances.timers, **self._loading.timers, **self._removals.timers}
 
-    # partitions come and go
+    # elections and resignations
 
     def on_election(self, partition: str, leader_epoch: int) -> None:
-        """Leads a partition of `__consumer_offsets` from now on: replays its log."""
+        """Starts coordinating a partition of `__consumer_offsets`: replays its log."""
         self._loading.begin(partition, leader_epoch)
 
     def on_resignation(self, partition: str) -> None:
-        """Leads it no longer: forgets its groups, and says so to all who wait."""
+        """Stops coordinating a partition: drops its groups, and answers all pending requests."""
         if partition not in self.registry.owned and partition not in self.registry.loading:
             return
         kernel = self._host.kernel
@@ -94,17 +94,17 @@ class GroupCoordinator:
         self.registry.unloaded(partition, gone)
 
     def partition_of(self, group_id: str) -> str:
-        """The partition that keeps a group, whether it exists or not."""
+        """The partition of a group, whether it exists or not."""
         return self.registry.partition_of(group_id)
 
     def coordinates(self, partition: str) -> bool:
-        """Whether this broker has read that partition and answers for its groups."""
+        """Whether this broker has loaded that partition and coordinates its groups."""
         return partition in self.registry.owned
 
-    # what members ask
+    # requests of members
 
     def join(self, message: Message, request: JoinGroupRequest) -> None:
-        """JoinGroup: answered when all have joined, or at once when there is nothing to wait for."""
+        """JoinGroup: answered when all have joined, or at once if that is not needed."""
         self._joining.join(message, request)
 
     def sync(self, message: Message, request: SyncGroupRequest) -> None:
@@ -116,7 +116,7 @@ class GroupCoordinator:
         return self._membership.heartbeat(request)
 
     def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:
-        """LeaveGroup: the error of the whole, or one for each member."""
+        """LeaveGroup: the error of the whole request, or one for each member."""
         return self._membership.leave(request)
 
     # offsets
@@ -126,11 +126,11 @@ class GroupCoordinator:
         self._commits.commit(message, request)
 
     def commit_in_transaction(self, message: Message, request: TxnOffsetCommitRequest, error: Errors) -> None:
-        """TxnOffsetCommit, of which is known whether the group belongs to the transaction: `error` says why not."""
+        """TxnOffsetCommit, after its verification: `error` is set if the group is not in the transaction."""
         self._transactional.commit(message, request, error)
 
     def transaction_completed(self, producer_id: int, partition: str, is_commit: bool) -> None:
-        """A transaction has ended in a partition of `__consumer_offsets`."""
+        """Handles the end of a transaction in a partition of `__consumer_offsets`."""
         self._transactional.completed(producer_id, partition, is_commit)
 
     def fetch_offsets(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
@@ -140,7 +140,7 @@ class GroupCoordinator:
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
     ) -> tuple[Errors, tuple[tuple[str, Errors], ...]]:
-        """OffsetDelete: the error of the whole, or one for each partition."""
+        """OffsetDelete: the error of the whole request, or one for each partition."""
         return self._removals.delete_offsets(group_id, partitions)
 
     def delete_group(self, group_id: str) -> Errors:
@@ -148,18 +148,18 @@ class GroupCoordinator:
         return self._removals.delete_group(group_id)
 
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
-        """Topics are deleted: their offsets go."""
+        """Removes the offsets of deleted topics."""
         self._removals.topics_deleted(is_gone)
 
     def status(self, group_id: str) -> Errors:
-        """Why a request for a group is refused whatever it asks; NONE when it is not."""
+        """The error for any request for a group; NONE if it is coordinated here."""
         return self.registry.status(group_id)
 
-    # what there is
+    # descriptions
 
     @property
     def is_loading(self) -> bool:
-        """Whether some of its groups are still being read, so that a list of them is not complete."""
+        """Whether some of its groups are still loading, so that a list of them is incomplete."""
         return bool(self.registry.loading)
 
     def list_groups(self, states: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
@@ -180,7 +180,7 @@ class GroupCoordinator:
         return DescribedGroup(group_id, state=GroupState.DEAD.value) if group is None else group.describe()
 
     def description(self) -> dict[str, dict[str, Any]]:
-        """All groups as the view shows them; what folding the events must give."""
+        """All groups as shown in the view; equals the result of folding the events."""
         return {
             f"{group.group_id}@{self._host.name}": {
                 "state": group.state.value,
@@ -199,10 +199,10 @@ class GroupCoordinator:
             for group in self.groups.values()
         }
 
-    # what comes back
+    # completed writes
 
     def stored(self, store: Store, error: Errors) -> None:
-        """A write is committed, or will not be: goes on with what waited for it."""
+        """Continues after a write is committed or has failed."""
         group = self.groups.get(store.group)
         if isinstance(store, Commit):
             self._commits.stored(group, store, error)

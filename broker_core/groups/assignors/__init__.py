@@ -1,6 +1,6 @@
-"""The assignors of Kafka's consumer: plans that the leader of a group makes (`ConsumerPartitionAssignor`).
+"""The assignors of Kafka's consumer, which the leader of a group runs (`ConsumerPartitionAssignor`).
 
-None looks at racks: the lab's members have none.
+None uses racks: the lab's members have none.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ DEFAULT_ASSIGNORS = ("range", "cooperative-sticky")
 
 
 def make_assignor(name: str, own: Mapping[str, str]) -> Assignor:
-    """An assignor of Kafka's, or one of a learner's `own`, by its rules. Raises RuleError, and KeyError for no name."""
+    """One of Kafka's assignors, or a custom one of `own`. Raises RuleError, and KeyError for an unknown name."""
     kafkas = ASSIGNORS.get(name)
     return OwnAssignor(own[name]) if kafkas is None else kafkas()
 

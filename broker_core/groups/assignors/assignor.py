@@ -1,4 +1,4 @@
-"""What an assignor is."""
+"""The interface of assignors."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -12,7 +12,7 @@ Assignment = dict[str, list[str]]
 
 
 class GroupMemberInfo(msgspec.Struct, frozen=True):
-    """A member as the leader knows it."""
+    """A member as seen by the leader."""
 
     member_id: str
     group_instance_id: str | None
@@ -26,24 +26,24 @@ class GroupMemberInfo(msgspec.Struct, frozen=True):
 
 
 class Assignor:
-    """One assignor of one member. It may remember what it was given."""
+    """An assignor of one member. It may store the last assignment."""
 
     name: ClassVar[str]
     is_cooperative: ClassVar[bool] = False
 
     def user_data(self, owned: Sequence[str]) -> bytes | None:
-        """What a member tells the leader's assignor besides its subscription."""
+        """The user data that a member sends to the leader's assignor."""
         return None
 
     def on_assignment(self, partitions: tuple[str, ...], generation_id: int) -> None:
-        """The member has been given these."""
+        """Called with the member's new assignment."""
 
     def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> Assignment:
-        """Shares the partitions of the topics out. Topics that do not exist are not in `partition_counts`."""
+        """Assigns the partitions of the topics. Topics that do not exist are not in `partition_counts`."""
         raise NotImplementedError
 
 
 def topics_of(members: Sequence[GroupMemberInfo], partition_counts: Mapping[str, int]) -> list[str]:
-    """The topics that somebody wants and that exist, sorted."""
+    """The existing topics with subscribers, sorted."""
     wanted = {topic for member in members for topic in member.subscription.topics}
     return sorted(topic for topic in wanted if partition_counts.get(topic, 0))

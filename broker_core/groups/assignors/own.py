@@ -1,7 +1,7 @@
-"""An assignor of a learner's own: a few rules, which the leader of a group goes through in turn.
+"""Custom assignors: a list of rules, which the leader of a group applies in turn.
 
-Rules are data, so that a run's journal holds them and no program of somebody runs in the lab; they always come to an
-end. As in Kafka nobody checks what comes out: a partition may have two owners, or none, and a name may be nobody's.
+Rules are data, so that a run's journal holds them and no user code runs in the lab; they always terminate. As in Kafka,
+the assignment is not validated: a partition may have two owners or none, and a member may be unknown.
 """
 
 import re
@@ -35,7 +35,7 @@ _PLACES = rf"(?:all|{_PARTITION}(?:,{_PARTITION})*)"
 
 
 class RuleError(ValueError):
-    """Text that is not a list of rules."""
+    """The text is not a list of rules."""
 
     def __init__(self, message: Text) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class RuleError(ValueError):
 
 
 class Plan:
-    """What rules change: the order of members and of partitions, and who has what. `held`: what members had."""
+    """The state of rules: the order of members and of partitions, and the assignment. `held`: previous owners."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class Plan:
         self._taken: set[str] = set()
 
     def give(self, member_id: str, names: Sequence[str]) -> None:
-        """Whoever has them already has them, too."""
+        """Assigns partitions to a member; other owners keep them, too."""
         self.assignment.setdefault(member_id, []).extend(names)
         self._taken.update(names)
 
     def named(self, word: str) -> list[GroupMemberInfo]:
-        """The members that a word means: a client's name, a group.instance.id or a member id."""
+        """The members named by a word: a client's name, a group.instance.id or a member id."""
         return [
             member
             for member in self.members
@@ -74,7 +74,7 @@ class Plan:
         ]
 
     def free(self) -> list[str]:
-        """What nobody has, in the order of the partitions."""
+        """The unassigned partitions, in order."""
         return [name for name in self.partitions if name not in self._taken]
 
     def takers(self, name: str) -> list[GroupMemberInfo]:
@@ -164,7 +164,7 @@ Rule: TypeAlias = tuple[Callable[[Plan, re.Match[str]], None], re.Match[str]]
 
 
 def parse_rules(given: str) -> tuple[Rule, ...]:
-    """The rules of a text, which semicolons separate. Raises RuleError."""
+    """The rules of a text, separated by semicolons. Raises RuleError."""
     rules: list[Rule] = []
     for part in given.split(";"):
         words = " ".join(part.split())
@@ -179,7 +179,7 @@ def parse_rules(given: str) -> tuple[Rule, ...]:
 
 
 class Flaws(msgspec.Struct, frozen=True):
-    """What is strange in a plan: partitions with several owners, partitions with none, members that are nobody."""
+    """The flaws of an assignment: partitions with several owners, partitions with none, unknown members."""
 
     twice: tuple[str, ...]
     nobody: tuple[str, ...]
@@ -187,8 +187,8 @@ class Flaws(msgspec.Struct, frozen=True):
 
 
 class OwnAssignor(StickyAssignor):
-    """Goes through its rules; what a member held stands in its user data, as with the sticky assignor. Raises
-    RuleError for rules that are none.
+    """Applies its rules; a member's previous assignment is in its user data, as with the sticky assignor. Raises
+    RuleError for invalid rules.
     """
 
     name: ClassVar[str] = "own"
@@ -207,7 +207,7 @@ class OwnAssignor(StickyAssignor):
 
 
 def flaws_of(plan: Assignment, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> Flaws:
-    """Looks at a plan as nobody in Kafka does."""
+    """The flaws of an assignment, which Kafka does not check."""
     ids = {member.member_id for member in members}
     had = Counter(name for member_id, names in plan.items() if member_id in ids for name in set(names))
     wanted = [

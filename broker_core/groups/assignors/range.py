@@ -1,4 +1,4 @@
-"""`RangeAssignor`: of each topic on its own, a run of neighbouring partitions for each member."""
+"""`RangeAssignor`: assigns a range of consecutive partitions of each topic to each member."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from broker_core.partitions import partition_name
 
 
 class RangeAssignor(Assignor):
-    """The first members get one partition more where they do not share out evenly, topic by topic."""
+    """The first members get one partition more if the partitions of a topic do not divide evenly."""
 
     name = "range"
 

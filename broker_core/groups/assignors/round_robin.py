@@ -1,4 +1,4 @@
-"""`RoundRobinAssignor`: all partitions of all topics, dealt in turn."""
+"""`RoundRobinAssignor`: assigns all partitions of all topics in turn."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from broker_core.partitions import partition_name
 
 
 class RoundRobinAssignor(Assignor):
-    """A member that is not subscribed to a topic is passed over."""
+    """Skips members that are not subscribed to a partition's topic."""
 
     name = "roundrobin"
 

@@ -1,7 +1,7 @@
 """`StickyAssignor` and `CooperativeStickyAssignor` (`AbstractStickyAssignor`; KIP-54, KIP-429).
 
-Balanced first, then as few moves as possible. Where Kafka goes through a hash map of members, this goes by member id,
-so that the same group gives the same plan.
+Balanced first, then as few moves as possible. Kafka iterates over a hash map of members; this uses the order of member
+ids, so that the same group gives the same assignment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def _by_number(name: str) -> tuple[int, str]:
 
 
 class StickyAssignor(Assignor):
-    """Eager: what a member held stands in its user data, since it has revoked everything when it joins."""
+    """Eager: a member's previous assignment is in its user data, because it has revoked everything when it joins."""
 
     name = "sticky"
 
@@ -42,7 +42,7 @@ class StickyAssignor(Assignor):
         self._generation_id = generation_id
 
     def held(self, member: GroupMemberInfo) -> tuple[tuple[str, ...], int]:
-        """What a member says that it held, and since which generation."""
+        """A member's previous partitions, and their generation."""
         data = member.subscription.user_data
         if not data:
             return (), DEFAULT_GENERATION
@@ -65,7 +65,7 @@ class StickyAssignor(Assignor):
         return assign_general(ids, partitions, owned, wants)
 
     def _owned(self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> dict[str, list[str]]:
-        """What each member keeps a claim on. The newer generation wins; of two equal claims neither counts."""
+        """The partitions that each member owned. The newer generation wins; two equal claims cancel each other."""
         claims: dict[str, tuple[int, str | None]] = {}
         for member in sorted(members, key=lambda each: each.member_id):
             partitions, generation_id = self.held(member)
@@ -86,7 +86,7 @@ class StickyAssignor(Assignor):
 
 
 def _assign_equal(ids: list[str], partitions: list[str], owned: dict[str, list[str]]) -> Assignment:
-    """All want the same topics (`ConstrainedAssignmentBuilder`)."""
+    """Assigns if all members subscribe to the same topics (`ConstrainedAssignmentBuilder`)."""
     least, extra = divmod(len(partitions), len(ids))
     most = least + (1 if extra else 0)
     assignment: Assignment = {}
@@ -128,8 +128,9 @@ def _assign_equal(ids: list[str], partitions: list[str], owned: dict[str, list[s
 
 
 class CooperativeStickyAssignor(StickyAssignor):
-    """Members keep what they hold while they join. What goes from one to another is first only taken away: in the
-    rebalance that follows it is free.
+    """Members keep their partitions while they join.
+
+    A partition that changes its owner is first only revoked, and assigned in the next rebalance.
     """
 
     name = "cooperative-sticky"

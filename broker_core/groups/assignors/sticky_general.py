@@ -1,4 +1,4 @@
-"""The sticky assignors where members want different topics (`GeneralAssignmentBuilder`)."""
+"""The sticky assignors if members subscribe to different topics (`GeneralAssignmentBuilder`)."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from broker_core.partitions import TopicPartition, topic_of
 def assign_general(
     ids: list[str], partitions: list[str], owned: Mapping[str, list[str]], wants: Mapping[str, frozenset[str]]
 ) -> Assignment:
-    """Keeps what is owned, gives the rest to whoever has least, then moves partitions until no move balances more."""
+    """Keeps owned partitions, assigns the rest to the least-loaded members, then moves partitions to balance."""
     plan = _Plan(ids, partitions, owned, wants)
     plan.give_out()
     plan.balance()
@@ -47,13 +47,13 @@ class _Plan:
         self.owner[name] = member_id
 
     def give_out(self) -> None:
-        """Partitions that nobody owns."""
+        """Assigns the partitions without an owner."""
         for name in self.partitions:
             if name not in self.owner and self._takers(name):
                 self._set(name, self._least(self._takers(name)))
 
     def balance(self) -> None:
-        """Moves partitions that several could have; goes back where that has not made it better."""
+        """Moves partitions with several candidates; reverts that if the balance is not better."""
         fresh = [name for name in self.partitions if name not in self.before]
         held = {each: list(names) for each, names in self.assignment.items()}
         movable = [name for name in self.partitions if len(self._takers(name)) > 1]
@@ -105,7 +105,7 @@ class _Plan:
                     has_moved = True
 
     def _transfer(self, name: str, member_id: str) -> None:
-        """Rather than two partitions of a topic that cross, one that goes back."""
+        """Replaces two opposite moves of a topic's partitions by a reversal of one."""
         owner = self.owner[name]
         topic = topic_of(name)
         back = [move for move in self.moves if move[1:] == (member_id, owner)]
