@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from broker_core.texts import text
 from broker_core.wire.decoder import compile_decoder
 from broker_core.wire.encoder import compile_encoder
 from broker_core.wire.errors import WireError
@@ -88,9 +89,9 @@ class Schema:
         try:
             return decoder(bytes(data), at)
         except (struct.error, IndexError):
-            raise WireError(f"{self.name} v{version}: the bytes end before the message does") from None
+            raise WireError(text("wire.cut_off", message=self.name, version=version)) from None
         except WireError as error:
-            raise WireError(f"{self.name} v{version}: {error}") from None
+            raise WireError(text("wire.in_message", message=self.name, version=version, rule=error.rule)) from None
 
     def encode(self, version: int, value: Any) -> bytes:
         """The bytes of a value of `type`.
@@ -112,7 +113,8 @@ class Schema:
         try:
             encoder(value, parts.append)
         except (struct.error, AttributeError, TypeError, ValueError) as error:
-            raise WireError(f"{self.name} v{version} cannot be sent: {error}") from error
+            rule = error.rule if isinstance(error, WireError) else str(error)
+            raise WireError(text("wire.cannot_send", message=self.name, version=version, rule=rule)) from error
 
 
 class Api(msgspec.Struct, frozen=True):

@@ -111,7 +111,7 @@ class _Decoder(Source):
         with self.unless_null(field, name, count, field.is_nullable_in(self.version)):
             # Every entry has at least one byte.
             with self.block(f"if {count} > size - at:"):
-                self.line(f"raise WireError(f'{field.name} of {{{count}}} entries in {{size - at}} bytes')")
+                self.line(f"raise too_many_entries('{field.name}', {count}, size - at)")
             if field.type in FIXED and field.type != "uuid":
                 kind = FIXED[field.type]
                 short = self.constant("short", short_array_readers(kind))
@@ -167,6 +167,6 @@ class _Decoder(Source):
     def unless_null(self, field: Field, name: str, length: str, is_nullable: bool) -> Iterator[None]:
         """The value that the block emits; if `length` is negative, null, or an error if null is not allowed."""
         with self.block(f"if {length} < 0:"):
-            self.line(f"{name} = None" if is_nullable else f"raise WireError('{field.name} is null')")
+            self.line(f"{name} = None" if is_nullable else f"raise null_field('{field.name}')")
         with self.block("else:"):
             yield

@@ -52,7 +52,7 @@ class _Encoder(Source):
             if not field.is_in(self.version):
                 if self._is_strict and not field.is_ignorable:
                     with self.block(f"if {self.is_set(field, own)}:"):
-                        self.line(f"raise WireError('this version has no {field.name}')")
+                        self.line(f"raise missing_field('{field.name}')")
             elif field.tag is None:
                 self.write(field, own)
             else:
@@ -164,6 +164,6 @@ class _Encoder(Source):
         self.flush()
         with self.block(f"if {name} is None:"):
             null = b"\0" if self.is_flexible else struct.pack(f">{kind}", -1)
-            self.line(f"{self._out}({null!r})" if is_nullable else f"raise WireError('{field.name} is null')")
+            self.line(f"{self._out}({null!r})" if is_nullable else f"raise null_field('{field.name}')")
         with self.block("else:"):
             yield

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from broker_core.texts import text
 from broker_core.wire.codec import Api
 from broker_core.wire.errors import WireError
 from broker_core.wire.primitives import skip_tags
@@ -58,9 +59,11 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
         key, version, correlation_id = _FIXED_HEADER.unpack_from(frame, 0)
         api = SCHEMAS.get(key)
         if api is None:
-            raise WireError(f"no API has the key {key}")
+            raise WireError(text("wire.unknown_key", key=key))
         if not api.offers(version) and key != API_VERSIONS:
-            raise WireError(f"{api.name} v{version} is not offered, v{api.least} to v{api.greatest} are")
+            raise WireError(
+                text("wire.not_offered", api=api.name, version=version, least=api.least, greatest=api.greatest)
+            )
         at = _FIXED_HEADER.size
         client_id = None
         # The client id has two bytes of length in flexible headers, too.
@@ -74,9 +77,9 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
         if header_version > 1:
             at = skip_tags(frame, at)
     except (struct.error, IndexError):
-        raise WireError(f"a request header in {len(frame)} bytes") from None
+        raise WireError(text("wire.request_header", size=len(frame))) from None
     if at > len(frame):
-        raise WireError(f"a request header in {len(frame)} bytes")
+        raise WireError(text("wire.request_header", size=len(frame)))
     return RequestHeader(api, version, correlation_id, client_id), at
 
 
@@ -115,14 +118,14 @@ def encode_response(api: Api, version: int, value: Any, *, correlation_id: int) 
 def decode_response(api: Api, version: int, frame: bytes | memoryview) -> tuple[int, Any]:
     """Correlation id and message of a frame without its length. Raises WireError."""
     if len(frame) < _LENGTH.size:
-        raise WireError(f"a response header in {len(frame)} bytes")
+        raise WireError(text("wire.response_header", size=len(frame)))
     (correlation_id,) = _LENGTH.unpack_from(frame, 0)
     at = _LENGTH.size
     if response_header_version(api, version) > 0:
         try:
             at = skip_tags(frame, at)
         except IndexError:
-            raise WireError(f"a response header in {len(frame)} bytes") from None
+            raise WireError(text("wire.response_header", size=len(frame))) from None
     return correlation_id, api.response.decode(version, frame, at)
 
 
@@ -169,7 +172,7 @@ class FrameSplitter:
             (length,) = _LENGTH.unpack_from(data, at)
             at += _LENGTH.size
             if not 0 <= length <= self._most_bytes:
-                self.fault = WireError(f"a frame of {length} bytes; expected 0 to {self._most_bytes}")
+                self.fault = WireError(text("wire.frame_length", length=length, max=self._most_bytes))
                 return frames
             frame = data[at : at + length]
             at += length

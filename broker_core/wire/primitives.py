@@ -3,6 +3,7 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from functools import lru_cache
 
+from broker_core.texts import text
 from broker_core.wire.errors import WireError
 from broker_core.wire.notation import ZERO_UUID
 
@@ -28,7 +29,7 @@ def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
             return (value if value <= _MAX_VARINT else value - (1 << 32)), at
         shift += 7
         if shift > _MAX_SHIFT:
-            raise WireError("a varint of more than five bytes")
+            raise WireError(text("wire.varint"))
 
 
 def write_varint(value: int) -> bytes:
@@ -46,14 +47,14 @@ def read_string_length(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """The length of a string plus one, and the end position. WireError: longer than Kafka allows."""
     value, at = read_varint(data, at)
     if value > MAX_STRING_BYTES + 1:
-        raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
+        raise WireError(text("wire.string", size=value - 1, max=MAX_STRING_BYTES))
     return value, at
 
 
 def write_string_length(value: int) -> bytes:
     """The encoded length of a string plus one. WireError: longer than Kafka allows."""
     if value > MAX_STRING_BYTES + 1:
-        raise WireError(f"a string of {value - 1} bytes; at most {MAX_STRING_BYTES} are allowed")
+        raise WireError(text("wire.string", size=value - 1, max=MAX_STRING_BYTES))
     return write_varint(value)
 
 
@@ -62,7 +63,7 @@ def read_tag(data: bytes | memoryview, at: int) -> tuple[int, int, int]:
     tag, at = read_varint(data, at)
     size, at = read_varint(data, at)
     if size < 0:
-        raise WireError(f"a tagged field of {size} bytes")
+        raise WireError(text("wire.tagged_field", size=size))
     return tag, size, at
 
 
@@ -82,12 +83,12 @@ def uuid_text(raw: bytes) -> str:
 
 
 @lru_cache(maxsize=4096)
-def uuid_bytes(text: str) -> bytes:
+def uuid_bytes(written: str) -> bytes:
     """The 16 bytes of Kafka's text. WireError: another length or other characters."""
     try:
-        raw = urlsafe_b64decode(text + "==")
+        raw = urlsafe_b64decode(written + "==")
     except ValueError:
         raw = b""
     if len(raw) != 16:
-        raise WireError(f"{text!r} is no uuid; expected 22 characters of URL-safe base64, such as {ZERO_UUID}")
+        raise WireError(text("wire.uuid", uuid=repr(written), example=ZERO_UUID))
     return raw

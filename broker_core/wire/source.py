@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from broker_core.wire.errors import WireError
+from broker_core.wire.errors import missing_field, null_field, too_many_entries
 from broker_core.wire.primitives import (
     SHORT_VARINTS,
     read_string_length,
@@ -35,7 +35,9 @@ FIXED = {
 SHORT_ARRAY = 16
 
 _HELPERS: dict[str, Any] = {
-    "WireError": WireError,
+    "missing_field": missing_field,
+    "null_field": null_field,
+    "too_many_entries": too_many_entries,
     "pack": struct.pack,
     "unpack_from": struct.unpack_from,
     "read_string_length": read_string_length,

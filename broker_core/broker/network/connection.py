@@ -13,6 +13,7 @@ from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
 from broker_core.sim.kernel import Kernel, PassiveNode
+from broker_core.texts import text
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
 from broker_core.wire.schemas import offered
@@ -31,10 +32,10 @@ class Request:
         self.api = self.header.api
         self.translation = TRANSLATIONS.get(self.api.name)
         if self.translation is None:
-            raise WireError(f"{self.api.name} is not for clients")
+            raise WireError(text("wire.not_for_clients", api=self.api.name))
         if not self.is_offered:
             if self.api.key != API_VERSIONS or API_VERSIONS not in apis:
-                raise WireError(f"{self.api.name} v{self.header.api_version} is not of this era")
+                raise WireError(text("wire.not_in_era", api=self.api.name, version=self.header.api_version))
             self.body = self.api.request.type()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -57,7 +58,7 @@ def error_response(request: Request, error: Errors) -> Any:
     for field in response.structs[response.name].fields:
         if field.name == "error_code" and field.is_in(request.version):
             return response.type(error_code=error.code)
-    raise WireError(f"{error.name} cannot be told in an answer to {request.api.name} v{request.version}")
+    raise WireError(text("wire.no_error_response", error=error.name, api=request.api.name, version=request.version))
 
 
 class ListeningBroker(AskedBroker, Protocol):
@@ -116,13 +117,13 @@ class Connection(PassiveNode):
                 request = Request(self._waiting.popleft(), offered(self.broker.era))
             except WireError as error:
                 # a broker says in its log what it could not read, and hangs up
-                self._server.close(self.number, str(error))
+                self._server.close(self.number, error.rule.code)
                 return
             try:
                 self._ask(request)
             except WireError as error:
                 # what could be read, but not taken as this API's request
-                self._server.close(self.number, str(error))
+                self._server.close(self.number, error.rule.code)
                 return
             except Exception as failure:
                 self._fail(failure, request)
@@ -190,7 +191,7 @@ class Connection(PassiveNode):
             frame = self._answer(body, request)
         except WireError as error:
             # the version cannot say it, such as null where it has none
-            self._server.close(self.number, str(error))
+            self._server.close(self.number, error.rule.code)
         except Exception as failure:
             self._fail(failure, request)
         else:

@@ -8,6 +8,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import RequestContext, immediate
 from broker_core.errors import Errors
+from broker_core.texts import text
 from broker_core.wire.errors import WireError
 from broker_core.wire.schemas import BY_NAME
 
@@ -43,7 +44,7 @@ def _refuse_unknown(rows: Iterable[Any]) -> None:
     for row in rows:
         kinds = [getattr(row, name) for name in _KINDS if hasattr(row, name)]
         if _UNKNOWN in kinds:
-            raise WireError("an ACL speaks of something unknown; a kind of resource, pattern, operation was expected")
+            raise WireError(text("wire.acl_kind"))
 
 
 def _describe_acls(request: Any, context: RequestContext) -> Any:

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
+from broker_core.texts import render
 from broker_core.wire.framing import FrameSplitter
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, let_go, port_of, share
@@ -237,7 +238,7 @@ class Gateway:
         if refused:
             for *_, event in batch.envelopes:
                 if isinstance(event, ClientRefused):
-                    logger.info("%s hangs up on %s: %s", event.broker, event.node, event.why)
+                    logger.info("%s hangs up on %s: %s", event.broker, event.node, render(event.why))
         self._listen_to(batch.listeners)
 
     def _listen_to(self, listeners: Mapping[int, Listener]) -> None:

@@ -51,7 +51,7 @@ def test_a_version_of_api_versions_from_the_future_is_told_apart() -> None:
         ("", "a request header in 0 bytes"),
         ("0003", "a request header in 2 bytes"),
         ("03e7 0000 00000001 ffff", "no API has the key 999"),
-        ("0003 0063 00000001 ffff", "Metadata v99 is not offered, v0 to v12 are"),
+        ("0003 0063 00000001 ffff", "Metadata v99 is not offered; offered are v0 to v12"),
         ("0003 ffff 00000001 ffff", "Metadata v-1 is not offered"),
         ("0003 0001 00000001 0005 6d65", "a request header in 12 bytes"),
         ("0003 0009 00000001 ffff 05", "a request header in 11 bytes"),
