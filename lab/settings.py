@@ -42,7 +42,9 @@ MIDDLEWARE = [
     "lab.preferences.PreferencesMiddleware",
     "lab.web.middleware.refusals",
 ]
-ROOT_URLCONF = "lab.urls"
+#: Developers' pages are served too: `make dev` and the tests of those pages set it.
+DEVELOPMENT = os.environ.get("HIGHWATER_DEV") == "1"
+ROOT_URLCONF = "devtools.urls" if DEVELOPMENT else "lab.urls"
 ASGI_APPLICATION = "lab.asgi.application"
 TEMPLATES = [
     {

@@ -38,6 +38,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/shell": (*PANELS, "ui/act"),
     "ui/pages": PANELS,
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
+    "ui/pages/gallery": (*PANELS, "ui/pages/lab"),
     "ui/pages/lab": (*PANELS, "ui/act", "ui/inspect", *SCREENS, "ui/shell"),
 }
 

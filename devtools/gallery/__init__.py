@@ -1,0 +1,1 @@
+"""`/dev/gallery/`: every component of the lab page in fixed states, for developers and for screenshot tests."""

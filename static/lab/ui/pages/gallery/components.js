@@ -1,0 +1,139 @@
+// Every element of the lab page, by group, with the state in which the gallery shows it. tests/project/test_gallery.py fails on an
+// element that is defined in static/lab/ui and named neither here nor in ELSEWHERE.
+import { html } from "../../kit/element.js";
+
+/**
+ * @typedef {{ tag: string, frame?: string, body: () => unknown }} Shown
+ *   `frame`: classes of the frame around it, narrow for panels, tall for screens
+ * @typedef {{ screen: string, shown: Shown[] }} Group `screen`: the value of the signal `shown` (store/state.js) that its elements need
+ */
+
+const RECORD_BATCH = Uint8Array.from({ length: 96 }, (_, at) => (at * 37) % 256);
+const FIELDS = [
+  { name: "baseOffset", from: 0, to: 8, hue: "plain", record: null },
+  { name: "batchLength", from: 8, to: 12, hue: "plain", record: null },
+  { name: "value", from: 61, to: 96, hue: "control", record: 0 },
+];
+
+const FORMS = html`
+  <button class="btn pri">Primary</button><button class="btn">Default</button><button class="btn danger">Danger</button>
+  <button class="btn" disabled>Disabled</button><span class="chip">chip</span><button class="chip" aria-pressed="true">pressed</button>
+  <span class="tag">tag</span><span class="tag warn">warning</span><span class="tag bad">error</span>
+  <span class="role leader">leader</span><span class="role isr">in sync</span><span class="role outisr">out of sync</span>
+  <span class="role offline">offline</span>
+  <label class="field">Label<input type="text" value="value" /></label>
+  <label class="field">Choice<select><option>all</option></select></label>
+  <label class="check"><input type="checkbox" checked /> checked</label>
+  <span class="seg"><button aria-pressed="true">one</button><button>two</button></span>`;
+
+const MESSAGES = ["ok", "warn", "bad"].map((tone) => html`<div class="message ${tone}" role="status">
+  <div><b>${tone}</b><p>What happened.</p></div></div>`);
+
+/** @type {Record<string, Group>} */
+export const GROUPS = {
+  controls: {
+    screen: "picture",
+    shown: [
+      { tag: "controls", frame: "row", body: () => FORMS },
+      { tag: "messages", frame: "row", body: () => MESSAGES },
+      { tag: "hw-messages", body: () => html`<hw-messages></hw-messages>` },
+      { tag: "hw-rail", frame: "narrow", body: () => html`<nav class="rail"><hw-rail data-analytics="#"></hw-rail></nav>` },
+      { tag: "hw-stage-bar", body: () => html`<hw-stage-bar></hw-stage-bar>` },
+      { tag: "hw-branches", frame: "row", body: () => html`<hw-branches></hw-branches>` },
+      { tag: "hw-connection", frame: "row", body: () => html`<hw-connection></hw-connection>` },
+      { tag: "hw-share", frame: "row", body: () => html`<hw-share></hw-share>` },
+      { tag: "hw-empty", body: () => html`<hw-empty data-loading=""></hw-empty>` },
+      {
+        tag: "hw-hex",
+        frame: "narrow",
+        body: () => html`<hw-hex .data=${RECORD_BATCH} .from=${0} .fields=${FIELDS} .focus=${[61, 96]} replica=""></hw-hex>`,
+      },
+    ],
+  },
+  act: {
+    screen: "picture",
+    shown: [
+      { tag: "hw-side", frame: "narrow", body: () => html`<hw-side></hw-side>` },
+      { tag: "hw-act", frame: "narrow", body: () => html`<hw-act></hw-act>` },
+      { tag: "hw-produce", frame: "narrow", body: () => html`<hw-produce></hw-produce>` },
+      { tag: "hw-consumer", frame: "narrow", body: () => html`<hw-consumer></hw-consumer>` },
+      { tag: "hw-links", frame: "narrow", body: () => html`<hw-links></hw-links>` },
+      { tag: "hw-connect", frame: "narrow", body: () => html`<hw-connect></hw-connect>` },
+      { tag: "hw-own-assignor", frame: "narrow", body: () => html`<hw-own-assignor></hw-own-assignor>` },
+      { tag: "hw-open-client", body: () => html`<hw-open-client kind="producer"></hw-open-client>` },
+      { tag: "hw-exercise", frame: "narrow", body: () => html`<hw-exercise></hw-exercise>` },
+    ],
+  },
+  inspect: {
+    screen: "picture",
+    shown: [
+      { tag: "hw-inspector", frame: "narrow", body: () => html`<hw-inspector></hw-inspector>` },
+      { tag: "hw-inspect", frame: "narrow", body: () => html`<hw-inspect></hw-inspect>` },
+      { tag: "hw-record", frame: "narrow", body: () => html`<hw-record></hw-record>` },
+      { tag: "hw-files", frame: "narrow", body: () => html`<hw-files></hw-files>` },
+      { tag: "hw-changes", frame: "narrow", body: () => html`<hw-changes></hw-changes>` },
+      { tag: "hw-why", frame: "narrow", body: () => html`<hw-why></hw-why>` },
+      { tag: "hw-rpcs", frame: "narrow", body: () => html`<hw-rpcs></hw-rpcs>` },
+      { tag: "hw-purgatory", frame: "narrow", body: () => html`<hw-purgatory></hw-purgatory>` },
+      { tag: "hw-message-bytes", frame: "narrow", body: () => html`<hw-message-bytes rpc=""></hw-message-bytes>` },
+      { tag: "hw-tree", frame: "narrow", body: () => html`<hw-tree></hw-tree>` },
+      { tag: "hw-znode", frame: "narrow", body: () => html`<hw-znode></hw-znode>` },
+      { tag: "hw-alarms", frame: "narrow", body: () => html`<hw-alarms></hw-alarms>` },
+    ],
+  },
+  time: {
+    screen: "picture",
+    shown: [
+      { tag: "hw-transport", body: () => html`<hw-transport></hw-transport>` },
+      { tag: "hw-console", body: () => html`<hw-console></hw-console>` },
+      { tag: "hw-overlays", body: () => html`<hw-overlays></hw-overlays>` },
+    ],
+  },
+  table: { screen: "table", shown: [{ tag: "hw-table", frame: "tall", body: () => html`<hw-table></hw-table>` }] },
+  disk: {
+    screen: "disk",
+    shown: [
+      { tag: "hw-disk", frame: "tall", body: () => html`<hw-disk></hw-disk>` },
+      { tag: "hw-disk-tree", frame: "narrow tall", body: () => html`<hw-disk-tree></hw-disk-tree>` },
+      { tag: "hw-disk-bytes", frame: "tall", body: () => html`<hw-disk-bytes></hw-disk-bytes>` },
+      { tag: "hw-disk-find", frame: "tall", body: () => html`<hw-disk-find></hw-disk-find>` },
+      { tag: "hw-disk-loss", frame: "tall", body: () => html`<hw-disk-loss></hw-disk-loss>` },
+      { tag: "hw-disk-past", frame: "tall", body: () => html`<hw-disk-past></hw-disk-past>` },
+      { tag: "hw-disk-copy", frame: "tall", body: () => html`<hw-disk-copy></hw-disk-copy>` },
+    ],
+  },
+  zookeeper: {
+    screen: "zookeeper",
+    shown: [
+      { tag: "hw-zookeeper", frame: "tall", body: () => html`<hw-zookeeper></hw-zookeeper>` },
+      { tag: "hw-controller", body: () => html`<hw-controller></hw-controller>` },
+    ],
+  },
+  groups: {
+    screen: "groups",
+    shown: [
+      { tag: "hw-groups", frame: "tall", body: () => html`<hw-groups></hw-groups>` },
+      { tag: "hw-group-preview", body: () => html`<hw-group-preview></hw-group-preview>` },
+    ],
+  },
+  producers: { screen: "producers", shown: [{ tag: "hw-producers", frame: "tall", body: () => html`<hw-producers></hw-producers>` }] },
+  transactions: {
+    screen: "transactions",
+    shown: [{ tag: "hw-transactions", frame: "tall", body: () => html`<hw-transactions></hw-transactions>` }],
+  },
+  alarms: { screen: "alarms", shown: [{ tag: "hw-alarm-screen", frame: "tall", body: () => html`<hw-alarm-screen></hw-alarm-screen>` }] },
+};
+
+/** Elements of other pages, which are looked at there: element -> page. */
+export const ELSEWHERE = {
+  "hw-differences": "/compare/",
+  "hw-compare-transport": "/compare/",
+  "hw-chart": "/r/<run>/<branch>/analytics",
+  "hw-analytics": "/r/<run>/<branch>/analytics",
+  "hw-own-files": "/inspect/",
+  "hw-own-rows": "/inspect/",
+  "hw-own-content": "/inspect/",
+  "hw-own-batch": "/inspect/",
+  "hw-own-hex": "/inspect/",
+  "hw-own-map": "/inspect/",
+};
