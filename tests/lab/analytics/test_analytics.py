@@ -274,7 +274,7 @@ def test_a_run_in_which_nothing_happened_gets_a_sentence(session: SparkSession, 
     drawn = figures({name: [] for name in CHARTS}, 1_000_000, "en")
     for figure in drawn.values():
         assert figure["data"] == []
-        assert "nothing for this chart" in figure["layout"]["annotations"][0]["text"]
+        assert "no data for this chart" in figure["layout"]["annotations"][0]["text"]
 
 
 # Jobs

@@ -159,7 +159,7 @@ def test_a_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
     message = str(caught.value)
     assert "ended with code 1. Its last line: Error: out of luck" in message
     assert str(tmp_path / "java" / "bin" / "java") in message
-    assert "JAVA_HOME chooses another Java" in message
+    assert "set JAVA_HOME to another Java" in message
     monkeypatch.delenv("JAVA_HOME")
     server.start()
     server.stop()
