@@ -157,7 +157,7 @@ class ExpectedFailures:
         before, count = self._answers.get((follower, name), ("", 0))
         count = count + 1 if answer == before else 1
         self._answers[follower, name] = answer, count
-        if count == _ASKED_IN_VAIN and answer.startswith("epoch"):
+        if count == _ASKED_IN_VAIN and answer.startswith("label.epoch_end?"):
             self.stuck.add(name)
             self.explained.setdefault(name, _ASKS_ON)
 

@@ -128,6 +128,9 @@ class LabSocket(AsyncWebsocketConsumer):
                 await self.send(text_data=(await watcher.next_frame()).decode())
         except Gone:
             await self._close(CLOSE_NOT_FOUND, text("refusal.run_deleted"))
+        except OSError:
+            # The page has disconnected (uvicorn's ClientDisconnected); `disconnect` cleans up.
+            return
         except Exception:
             # Without its sender the page would stay open and receive nothing; closed, it connects again and resumes.
             logger.exception("frames could not be sent to a page of %s", self._branch)

@@ -74,7 +74,7 @@ def test_changes_are_seen_at_once_and_the_run_goes_on(page: Page, project: Path,
     template.write_text(template.read_text().replace('aria-label="Highwater"', 'aria-label="Another name"'))
     expect(page.get_by_label("Another name")).to_be_visible()
 
-    tokens = project / "static/lab/css/base.css"
+    tokens = project / "static/lab/css/base/reset.css"
     tokens.write_text(tokens.read_text() + "\nbody { outline-color: rgb(1, 2, 3); }\n")
     expect(page.locator("body")).to_have_css("outline-color", "rgb(1, 2, 3)")
     assert page.url.split("?")[0] == address.split("?")[0]

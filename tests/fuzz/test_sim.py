@@ -33,15 +33,15 @@ def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "alarm"),
     [
-        ("missed-epoch", ("I-WEAKISR", "without having heard")),
-        ("late-fetch", ("I-EXPAND", "KIP-320")),
-        ("kept-epoch", ("I-EPOCHCACHE", "KAFKA-10706")),
-        ("led-after-deletion", ("I-LEADERINISR", "led the deleted topic")),
-        ("refused-append", ("I-EPOCHCACHE", "no segment can hold")),
-        ("early-join", ("I-COMPLETE", "KAFKA-7128")),
-        ("split-epoch", ("I-EPOCHCACHE", "another history of that epoch")),
-        ("split-epoch", ("I-LOGMONO", "another history of that epoch")),
-        ("watermark-beyond-the-log", ("I-COMMIT", "era")),
+        ("missed-epoch", ("I-WEAKISR", "cause.leader_missed_epoch")),
+        ("late-fetch", ("I-EXPAND", "cause.leader_late_fetch")),
+        ("kept-epoch", ("I-EPOCHCACHE", "cause.epoch_kept_epoch")),
+        ("led-after-deletion", ("I-LEADERINISR", "cause.zookeeper_usurped")),
+        ("refused-append", ("I-EPOCHCACHE", "cause.epoch_refused_append")),
+        ("early-join", ("I-COMPLETE", "cause.leader_joined_early")),
+        ("split-epoch", ("I-EPOCHCACHE", "cause.leader_split_epoch")),
+        ("split-epoch", ("I-LOGMONO", "cause.leader_split_epoch")),
+        ("watermark-beyond-the-log", ("I-COMMIT", "cause.truncation_hw")),
     ],
 )
 def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: tuple[str, str]) -> None:
@@ -155,8 +155,12 @@ def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("era", "first", "found"),
     [
-        ("0.10", 77, {"record lost, explained by era", "logs differ, explained by era"}),
-        ("1.1", 733, {"logs differ, explained by era"}),
+        (
+            "0.10",
+            77,
+            {"record lost, explained by cause.truncation_hw", "logs differ, explained by cause.truncation_hw"},
+        ),
+        ("1.1", 733, {"logs differ, explained by cause.truncation_kip101"}),
     ],
 )
 def test_history_repeats_itself_in_random_schedules(era: str, first: int, found: set[str]) -> None:

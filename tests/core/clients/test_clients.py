@@ -209,7 +209,7 @@ def test_a_consumer_outside_the_log_is_set_back() -> None:
     shell.after(1)
     node = shell.node("c")
     assert node["position"] == 2
-    assert node["last_reset"] == "offset 99 is out of range, auto.offset.reset=latest"
+    assert node["last_reset"] == "reason.out_of_range?offset=99&policy=latest"
 
 
 def test_a_new_consumer_starts_at_the_end() -> None:

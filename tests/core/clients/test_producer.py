@@ -144,7 +144,10 @@ def test_send_blocks_while_no_memory_is_free(shell: ShellRun) -> None:
         "Total memory: 400 bytes. Available memory: 0 bytes. Poolable size: 200 bytes"
     ]
     blocked = shell.events(ProducerBlocked, ProducerUnblocked)
-    assert [sentence(event) for event in blocked] == ["p blocks: memory", "p blocks no longer"]
+    assert [sentence(event) for event in blocked] == [
+        "p: send() blocked: buffer.memory is exhausted",
+        "p: send() no longer blocked",
+    ]
     for broker_id in (1, 2, 3):
         shell.at(f"link restore p {broker_id}")
     assert shell.at("producer burst p orders-0 20") == []

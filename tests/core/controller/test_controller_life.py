@@ -133,7 +133,7 @@ def test_elections_and_resignations_are_stated() -> None:
     cluster.foreign("deleted", "/controller")
     facts = [event for *_, event in cluster.events if isinstance(event, ControllerElected | ControllerResigned)]
     assert facts[0] == ControllerElected(broker=1, controller_epoch=1)
-    assert facts[1] == ControllerResigned(broker=1, why="/controller is gone")
+    assert facts[1] == ControllerResigned(broker=1, why="reason.controller_znode_deleted")
     assert isinstance(facts[2], ControllerElected)
     assert facts[2].controller_epoch == 2
     assert len(facts) == 3
