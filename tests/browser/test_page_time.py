@@ -69,7 +69,7 @@ def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
     expect(page).to_have_url(re.compile(r"/main-2"))
     expect(page.locator("hw-branches")).to_contain_text("1 fork")
     page.locator("hw-branches summary").click()
-    page.get_by_role("link", name="main from the beginning").click()
+    page.get_by_role("link", name="main from the start of the run").click()
     expect(page).to_have_url(re.compile(re.escape(old.split("?")[0]) + r"(\?|$)"))
 
 
@@ -126,7 +126,7 @@ def test_the_exercise_from_start_to_debrief(lab: Page) -> None:
     page.get_by_role("button", name="Lock in").click()
     expect(page.locator(".step").nth(3)).to_contain_text("passes the record")
     expect(page.locator(".concept")).to_have_count(1)
-    expect(page.locator(".verdict")).to_contain_text("it was")
+    expect(page.locator(".verdict")).to_contain_text("the outcome was")
     step_until(page, lambda: page.locator(".debrief").count() == 1)
     expect(page.locator(".cap", has_text="Exercise 1")).to_contain_text("finished")
 
