@@ -68,7 +68,9 @@ def test_a_console_hears_why_a_broker_did_not_start(cluster: ShellRun) -> None:
     whole = cluster.disk.read_file(path)
     cluster.disk.replace_file(path, b"0\n1\n0 x\n")
     printed = cluster.at("broker start 2")
-    assert len(printed) == 1 and path in printed[0] and "'x' is not a valid number" in printed[0]
+    (line,) = printed
+    assert path in line
+    assert "'x' is not a valid number" in render(line.removeprefix("! "))
     assert cluster.exit_code == 1
     cluster.disk.replace_file(path, whole)
     assert (cluster.at("broker start 2"), cluster.exit_code) == ([], 0)
