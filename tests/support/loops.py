@@ -89,9 +89,18 @@ def markers_of(item: pytest.Item) -> set[str]:
     return found
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Names the group of tests that one process runs: a file, whose tests may share a cluster, or a test of its own.
+
+    Set as the test is collected: xdist reads the groups in its own `pytest_collection_modifyitems`.
+    """
+    file = _file(item)
+    item.add_marker(pytest.mark.xdist_group(item.name if file in SPLIT else file.removeprefix("tests/")))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks the tests, says which belong together, puts them in order, and leaves out what `--quick` does not run.
+    """Marks the tests, puts them in order, and leaves out what `--quick` does not run.
 
     Tests in a browser come last: no other test could run an event loop of its own after them.
     """
@@ -100,8 +109,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         markers = markers_of(item)
         for marker in sorted(markers):
             item.add_marker(marker)
-        file = _file(item)
-        item.add_marker(pytest.mark.xdist_group(item.name if file in SPLIT else file.removeprefix("tests/")))
         if config.getoption("--quick") and not markers.isdisjoint(LEFT_OUT):
             left_out.append(item)
             _left_out.update([next(marker for marker in LEFT_OUT if marker in markers)])
