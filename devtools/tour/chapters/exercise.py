@@ -41,7 +41,7 @@ def walk(tour: Tour) -> None:
         lab.sees(lab.tab("Inspect").get_by_text("hidden until you predict"), "a veil over what will happen")
         tour.pictures("exercise", lab.page, _open_panel)
         panel = _panel(lab)
-        panel.get_by_role("radio").filter(has_text="it stays").click()
+        panel.get_by_role("radio").filter(has_text="unchanged").click()
         panel.get_by_role("button", name="Lock in").click()
         _done(lab, 3)
         lab.sees(panel.get_by_text(f"As predicted: {end}"), "the prediction beside what happened")
