@@ -23,10 +23,10 @@ dev: setup  ## the same for those who change it: reloads at each change, keeps t
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) dev --port $(PORT)
 
 test: setup  ## run all tests, in a real browser too   (ARGS="-k name")
-	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(WITH_CHROMIUM) && $(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 quick: setup  ## in a minute: the tests without browser, ZooKeeper, JVM and network   (ARGS="-k name")
-	@$(RUN) -m pytest -q --quick -n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(RUN) -m pytest -q --quick -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup  ## lint, types, layers, generated files; the page too, where there is Node
 	@$(RUN) -m ruff check .

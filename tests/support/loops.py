@@ -5,12 +5,14 @@ what is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how 
 minute on two quiet cores: files that take more than some 4 s of processor time are listed in `SLOW`.
 """
 
+import os
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.paths import ROOT
 
@@ -66,7 +68,32 @@ SPLIT = ("tests/browser/test_browser_tour.py", "tests/fuzz/test_sim.py")
 
 LEFT_OUT = ("browser", "zookeeper", "jvm", "network", "slow")
 
+#: Processes for each core: a browser, a JVM or a server of another process is waited for about half of the time.
+PROCESSES_PER_CORE = 2
+MAX_PROCESSES = 6
+
 _left_out: Counter[str] = Counter()
+
+
+class FileScheduling(LoadScopeScheduling):
+    """Gives each process whole files, whose tests may share a cluster; tests of a file in `SPLIT` one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return nodeid if file in SPLIT else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
+    """The scheduler of `make test` and `make quick`."""
+    return FileScheduling(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """The number of processes of `-n auto`. The tests of `make quick` compute and do not wait."""
+    cores = len(os.sched_getaffinity(0))
+    return min(cores if config.getoption("--quick") else PROCESSES_PER_CORE * cores, MAX_PROCESSES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,15 +114,6 @@ def markers_of(item: pytest.Item) -> set[str]:
     if file in SLOW:
         found.add("slow")
     return found
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Names the group of tests that one process runs: a file, whose tests may share a cluster, or a test of its own.
-
-    Set as the test is collected: xdist reads the groups in its own `pytest_collection_modifyitems`.
-    """
-    file = _file(item)
-    item.add_marker(pytest.mark.xdist_group(item.name if file in SPLIT else file.removeprefix("tests/")))
 
 
 @pytest.hookimpl(tryfirst=True)
