@@ -68,10 +68,6 @@ SPLIT = ("tests/browser/test_browser_tour.py", "tests/fuzz/test_sim.py")
 
 LEFT_OUT = ("browser", "zookeeper", "jvm", "network", "slow")
 
-#: Processes for each core: a browser, a JVM or a server of another process is waited for about half of the time.
-PROCESSES_PER_CORE = 2
-MAX_PROCESSES = 6
-
 _left_out: Counter[str] = Counter()
 
 
@@ -91,9 +87,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """The number of processes of `-n auto`. The tests of `make quick` compute and do not wait."""
+    """The number of processes of `-n auto`: one more than cores, as tests wait for browsers, JVMs and servers.
+
+    The tests of `make quick` compute and do not wait.
+    """
     cores = len(os.sched_getaffinity(0))
-    return min(cores if config.getoption("--quick") else PROCESSES_PER_CORE * cores, MAX_PROCESSES)
+    return cores if config.getoption("--quick") else cores + 1
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
