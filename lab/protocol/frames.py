@@ -109,8 +109,9 @@ class Snap(msgspec.Struct, tag_field="k", tag="snap"):
 
 
 class Clock(msgspec.Struct, tag_field="k", tag="clock"):
-    """Simulated time: `at_us` now, running at `rate`; the page may go on by itself up to `horizon_us`. `rests`: it
-    stands still because nobody watched.
+    """Simulated time: `at_us` now, running at `rate`; the page may advance by itself up to `horizon_us`. `rests`: it
+    is paused because no page was connected. `reached`: the rate that was reached lately while playing, if known; lower
+    than `rate` where the machine is too slow for it.
     """
 
     at_us: int
@@ -121,6 +122,7 @@ class Clock(msgspec.Struct, tag_field="k", tag="clock"):
     watchers: int
     core: Core
     rests: bool = False
+    reached: float | None = None
 
 
 class Done(msgspec.Struct, tag_field="k", tag="done"):

@@ -24,6 +24,7 @@ from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.watcher import Watcher
 from lab.runtime.tcp.gateway import Gateway
 from lab.runtime.tcp.ports import open_gateway
+from lab.runtime.wall_report import WallReport
 from lab.runtime.zookeeper.server import ZookeeperError
 from lab.texts.refusal import Refusal
 
@@ -58,10 +59,11 @@ class Lab:
         core_changed: Callable[[], None],
         *,
         listens: bool = False,
+        follows_wall: bool = False,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when somebody acts.
         `core_changed` is called when the engine has come or gone. `listens`: clients may come by TCP whenever the
-        engine runs, to ports that the branch keeps.
+        engine runs, to ports that the branch keeps. `follows_wall`: simulated time never falls behind for good.
         """
         self.recording = recording
         self.boot = secrets.token_hex(4)
@@ -69,7 +71,8 @@ class Lab:
         self.watchers: set[Watcher] = set()
         self.observers: dict[int, Observer] = {}
         """By the id of the user whom they serve."""
-        self.pacer = Pacer()
+        self.pacer = Pacer(follows_wall=follows_wall)
+        self._wall_report = WallReport() if follows_wall else None
         self._unwatched_since_s = self.pacer.now_s()
         self.rests = read_summary(recording.folder).plays
         """Time stands still because nobody watched, and nobody has let it run or paused it since."""
@@ -128,6 +131,7 @@ class Lab:
             watchers=len(self.watchers),
             core=self.core,
             rests=self.rests,
+            reached=self.pacer.reached_rate if time.mode == "play" else None,
         )
 
     async def snapshot(self) -> Snapshot:
@@ -299,6 +303,8 @@ class Lab:
             was_playing = self.pacer.running
             try:
                 await self.act(LiveRun.slice)
+                if self._wall_report is not None and self.pacer.running:
+                    self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
                 if self._live is not None and self._live.is_checkpoint_due:
                     await self.act(LiveRun.checkpoint_when_prepared)
             except Refusal as refusal:

@@ -1,7 +1,11 @@
-"""Simulated time against the clock on the wall. This is the one place of the lab that reads the latter.
+"""Relates simulated time to the wall clock. No other module of the lab reads the wall clock.
 
-Modes: `pause`; `play` at a rate (simulated seconds a second); `event_paced`, where each message is on screen for at
-least 700 ms and time in which nothing moves is squeezed to at most 400 ms.
+Modes: `pause`; `play` at a rate (simulated seconds per second); `event_paced`, where each message is on screen for at
+least 700 ms and time in which nothing moves is reduced to at most 400 ms.
+
+While playing, a run with a page may become slower than its rate: what a busy machine could not simulate is dropped, and
+`reached_rate` shows it. A cluster for applications follows the wall instead (`follows_wall`): nothing is dropped, and
+`behind_s` says how much it has to catch up on.
 """
 
 import time
@@ -14,11 +18,13 @@ TICK_S = 0.033
 """Between two looks at the clock while playing: 30 frames a second on the wire."""
 MIN_PAUSE_S = 0.002
 BUDGET_S = 0.012
-"""The longest that one slice may take; a core that cannot keep up falls behind the rate, and nobody waits for it."""
+"""The longest that one slice may take: clients and pages are served between slices."""
 MAX_GAP_S = 0.25
-"""Wall time beyond this between two slices (a suspended laptop) is not made up for."""
+"""Wall time beyond this between two slices (a suspended laptop) is dropped, unless the run follows the wall."""
 CATCH_UP_S = 0.1
-"""What one slice plays at most; what is owed beyond is left to the next ones: no page is handed all of it at once."""
+"""The most that one slice plays of a run with a page; later slices play the rest, so that a page gets it in steps."""
+REACHED_OVER_S = 2.0
+"""The reached rate is an average over at least this much wall time."""
 CHUNK_EVENTS = 256
 MIN_FLIGHT_S = 0.7
 MAX_EMPTY_S = 0.4
@@ -46,12 +52,26 @@ def wall_ms() -> int:
 
 
 class Pacer:
-    """The clock of one lab. `clock` gives seconds and never goes back."""
+    """The clock of one lab.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        clock: returns seconds and never decreases.
+        follows_wall: never drop time; see the module.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, follows_wall: bool = False) -> None:
         self.mode: Mode = "pause"
         self.rate = 1.0
+        #: simulated seconds per second while playing, measured; None until it is known
+        self.reached_rate: float | None = None
+        #: wall seconds by which simulated time is behind, for a run that follows the wall
+        self.behind_s = 0.0
+        self._follows_wall = follows_wall
         self._clock = clock
+        self._anchor: tuple[float, int] | None = None
+        """A wall time and the simulated time that belongs to it, while the wall is followed."""
+        self._measured_from: tuple[float, int] | None = None
+        """The same, where the measurement of the reached rate began."""
         self._last_s = clock()
         self._owed_s = 0.0
         self._carry_us = 0.0
@@ -74,9 +94,16 @@ class Pacer:
     def set_rate(self, rate: float) -> None:
         self.rate = rate
         self._carry_us = 0.0
+        self._anchor = self._measured_from = self.reached_rate = None
+
+    def follow_from(self, at_us: int) -> None:
+        """Has a run that follows the wall be at simulated `at_us` now, by catching up with it or waiting for it."""
+        self._anchor = self._clock(), at_us
 
     def pause_before_next_slice_s(self, began_s: float) -> float:
-        """How long to sleep after a slice that began at `began_s`, so that slices come every tick and others get in."""
+        """How long to sleep after a slice that began at `began_s`: slices come every tick, and other jobs between."""
+        if self.behind_s > TICK_S:
+            return 0.0
         return max(TICK_S / 4, began_s + TICK_S - self._clock())
 
     def pause_before_due_s(self, core: Core) -> float:
@@ -94,13 +121,17 @@ class Pacer:
         wall_s = min(now_s - self._last_s, MAX_GAP_S)
         self._last_s = now_s
         deadline_s = now_s + BUDGET_S
-        if self.mode == "play":
+        if self.mode == "play" and self._follows_wall:
+            self._follow(core, now_s, deadline_s)
+        elif self.mode == "play":
             self._owed_s = min(self._owed_s + wall_s, MAX_GAP_S)
             played_s = min(self._owed_s, CATCH_UP_S)
             self._owed_s -= played_s
-            self._play(core, played_s, deadline_s)
+            self._play(core, core.now_us + self._whole_us(played_s * self.rate), deadline_s)
         elif self.mode == "event_paced":
             self._pace_events(core, wall_s, deadline_s)
+        if self.mode == "play":
+            self._measure(core, now_s)
 
     def current_rate(self, core: Core) -> float:
         """Simulated seconds a second as it is now: what a page may extrapolate with."""
@@ -123,9 +154,27 @@ class Pacer:
         self._last_s = self._clock()
         self._owed_s = 0.0
         self._carry_us = 0.0
+        self.behind_s = 0.0
+        self._anchor = self._measured_from = self.reached_rate = None
 
-    def _play(self, core: Core, wall_s: float, deadline_s: float) -> None:
-        target_us = core.now_us + self._whole_us(wall_s * self.rate)
+    def _follow(self, core: Core, now_s: float, deadline_s: float) -> None:
+        """Plays up to the instant that belongs to `now_s`, or as far as the budget allows."""
+        if self._anchor is None:
+            self._anchor = now_s, core.now_us
+        from_s, from_us = self._anchor
+        target_us = from_us + int((now_s - from_s) * self.rate * 1e6)
+        self._play(core, target_us, deadline_s)
+        self.behind_s = max(0, target_us - core.now_us) / 1e6 / self.rate
+
+    def _measure(self, core: Core, now_s: float) -> None:
+        if self._measured_from is None:
+            self._measured_from = now_s, core.now_us
+        from_s, from_us = self._measured_from
+        if now_s - from_s >= REACHED_OVER_S:
+            self.reached_rate = (core.now_us - from_us) / 1e6 / (now_s - from_s)
+            self._measured_from = now_s, core.now_us
+
+    def _play(self, core: Core, target_us: int, deadline_s: float) -> None:
         while core.now_us < target_us:
             made = core.advance(target_us, max_events=CHUNK_EVENTS)
             if self._clock() >= deadline_s or not made:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from lab.recordings.folder import BranchFolder
 from lab.runtime import engine
 from lab.runtime.lab import Lab
+from lab.runtime.pacer import wall_ms
 from lab.runtime.tcp.gateway import Gateway
 
 
@@ -22,9 +23,11 @@ async def standalone(
         engine.begin_recording(folder, config),
         lambda recording, pacer: engine.wake(recording, pacer, ""),
         lambda: None,
+        follows_wall=True,
     )
     try:
         await lab.act(engine.boot)
+        await lab.act(lambda live: live.pacer.follow_from((wall_ms() - config.start_wall_ms) * 1_000))
         gateway = await lab.open_ports(ports)
         await gateway.ready()
         yield lab, gateway

@@ -161,3 +161,58 @@ def test_event_paced_passes_messages_that_take_no_time(wall: Wall) -> None:
     pacer.set_mode("event_paced")
     drive(pacer, core, wall, 2.0)
     assert core.next_due_us is None
+
+
+def follow(pacer: Pacer, core: Messages, wall: Wall, seconds: float) -> None:
+    """Runs slices as the lab does: one after the other while the cluster is behind."""
+    end_s = wall.now_s + seconds
+    while wall.now_s < end_s:
+        began_s = wall.now_s
+        pacer.run_slice(core)
+        assert wall.now_s - began_s < 2 * BUDGET_S
+        wall.now_s += pacer.pause_before_next_slice_s(began_s) or 1e-4
+
+
+def test_cluster_that_follows_the_wall_makes_up_for_a_suspension(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 40_000_000, 5_000), cost_s=5e-5)
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    began_s = wall.now_s
+    wall.now_s += 30
+    pacer.run_slice(core)
+    assert 25 < pacer.behind_s < 30
+    follow(pacer, core, wall, 3.0)
+    assert pacer.behind_s == 0
+    assert core.now_us == pytest.approx((wall.now_s - began_s) * 1e6, abs=50_000)
+
+
+def test_overloaded_cluster_loses_no_time_once_the_load_is_over(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=range(0, 2_000_000, 33), cost_s=5e-5)
+    pacer.set_mode("play")
+    began_s = wall.now_s
+    follow(pacer, core, wall, 2.0)
+    assert 0.5 < pacer.behind_s < 1
+    assert pacer.pause_before_next_slice_s(wall.now_s) == 0
+    follow(pacer, core, wall, 2.0)
+    assert pacer.behind_s == 0
+    assert core.now_us == pytest.approx((wall.now_s - began_s) * 1e6, abs=50_000)
+
+
+def test_reached_rate_is_lower_than_the_chosen_one_on_a_slow_machine(wall: Wall) -> None:
+    pacer, core = Pacer(wall), Messages(wall, [], timers=range(0, 5_000_000, 25), cost_s=5e-5)
+    pacer.set_mode("play")
+    assert pacer.reached_rate is None
+    drive(pacer, core, wall, 5.0)
+    assert pacer.reached_rate is not None and 0.05 < pacer.reached_rate < 0.6
+    pacer.set_mode("pause")
+    assert pacer.reached_rate is None
+
+
+@pytest.mark.parametrize("at_us", [800_000, 1_200_000])
+def test_cluster_that_was_booted_is_put_on_the_time_of_the_wall(wall: Wall, at_us: int) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [])
+    core.advance(1_000_000)
+    pacer.set_mode("play")
+    pacer.follow_from(at_us)
+    follow(pacer, core, wall, 1.0)
+    assert core.now_us == pytest.approx(at_us + 1_000_000, abs=50_000)

@@ -3,9 +3,9 @@
 /**
  * @typedef {"pause" | "play" | "event_paced"} Mode
  * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
- *             watchers: number, core?: "live" | "recorded", rests?: boolean }} Clock
+ *             watchers: number, core?: "live" | "recorded", rests?: boolean, reached?: number | null }} Clock
  *   `horizon_us`: up to there nothing can happen of which the page has not heard; `next_us`: when the next thing is due;
- *   `rests`: the run was paused because no page was connected
+ *   `rests`: the run was paused because no page was connected; `reached`: the rate that was reached lately, where it is known
  */
 
 export class LiveClock {

@@ -175,11 +175,11 @@ export class LiveFeed {
 
   /** @param {Clock} clock */
   #setClock(clock) {
-    const { mode, rate } = this.#clock.said;
+    const { mode, rate, reached } = this.#clock.said;
     this.#clock.set(clock);
     if (clock.core) this.connection = clock.core === "recorded" ? "recorded" : "open";
     else if (this.connection === "recorded" && this.#socket) this.connection = "open";
     this.#tell.note("live");
-    if (mode !== clock.mode || rate !== clock.rate) this.#tell.announce("mode");
+    if (mode !== clock.mode || rate !== clock.rate || reached !== clock.reached) this.#tell.announce("mode");
   }
 }

@@ -118,6 +118,8 @@ export class Player {
   /** @returns {Mode} */
   get mode() { return this.isPast ? this.#past.mode : this.#clock.said.mode; }
   get rate() { return this.isPast ? this.#past.rate : this.#clock.said.rate; }
+  /** The rate that the engine reached lately; null where it is not known. */
+  get reachedRate() { return this.isPast ? null : this.#clock.said.reached ?? null; }
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
   /** The instant to which it is going, as far as one can tell before what lies there has come; else the one that is shown. */

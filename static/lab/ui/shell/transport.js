@@ -21,6 +21,9 @@ const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
 /** While time runs, the clock is updated at this interval: its last digits cannot be read anyway. */
 const CLOCK_MS = 66;
 
+/** Below this share of the chosen rate the reached one is shown beside it. */
+const MIN_REACHED_SHARE = 0.9;
+
 /** In narrow windows the slider is a popover. */
 const speedOpen = signal(false);
 
@@ -96,10 +99,13 @@ class HwTransport extends HwElement {
     return tag("ok", "▶", t(isPast ? "transport.replaying" : "transport.playing"));
   }
 
-  /** @param {number} rate */
-  speed(rate) {
+  /** @param {Moment} moment */
+  speed({ mode, rate, reachedRate }) {
     const shown = wantedRate.value ?? rate;
-    const text = html`<b class="mono">${rateText(shown)}</b>`;
+    const isSlow = mode === "play" && reachedRate !== null && shown === rate && reachedRate < MIN_REACHED_SHARE * rate;
+    const text = html`<b class="mono">${rateText(shown)}</b>${isSlow ? html`
+      <span class="mono reached" title=${t("transport.reached.title", { rate: rateText(rate) })}>${
+        t("transport.reached", { rate: rateText(Number(reachedRate.toPrecision(2))) })}</span>` : ""}`;
     return html`<span class="speed-box ${speedOpen.value ? "open" : ""}">
       <button class="chip" title=${t("transport.speed")} aria-expanded=${speedOpen.value}
         @click=${() => (speedOpen.value = !speedOpen.value)}>${icon("clock")}${text}</button>
@@ -131,7 +137,7 @@ class HwTransport extends HwElement {
       ${this.state(now)}
       ${now.isPast ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
         ${icon("now")}${t("transport.now")}</button>` : ""}
-      ${this.speed(now.rate)}
+      ${this.speed(now)}
       <button class="chip paced" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
         @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>

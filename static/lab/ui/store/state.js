@@ -12,7 +12,8 @@ export { computed, effect, signal };
 /** @import { View } from "../../core/view/view.d.ts" */
 
 /**
- * @typedef {{ view: View, seq: number, at_us: number, live_seq: number, live_at_us: number, mode: Mode, rate: number, isPast: boolean,
+ * @typedef {{ view: View, seq: number, at_us: number, live_seq: number, live_at_us: number, mode: Mode, rate: number,
+ *             reachedRate: number | null, isPast: boolean,
  *             connection: Connection }} Moment
  * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, detail: string } | null, why_not: string,
  *             prediction: { choice: string, confidence: number, outcome: string | null } | null, said: Record<string, string> }} StepFrame
@@ -30,7 +31,7 @@ export let player;
  * @type {Signal<Moment>}
  */
 export const moment = signal({
-  view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, isPast: false,
+  view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, reachedRate: null, isPast: false,
   connection: "connecting",
 });
 
@@ -83,8 +84,8 @@ function publish() {
   clearTimeout(timer);
   timer = 0;
   published = performance.now();
-  const { view, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection } = player;
-  moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, isPast, connection };
+  const { view, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, connection } = player;
+  moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, connection };
 }
 
 /** Between two frames, where the browser can tell when that is: panels must not delay what was just drawn. @param {() => void} todo */
