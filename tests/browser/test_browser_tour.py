@@ -49,7 +49,7 @@ def test_chapter(tour: Tour, chapter: ModuleType) -> None:
     assert tour.stops > 1
 
 
-def test_a_failed_stop_is_one_line_and_a_picture_and_the_next_chapter_begins(browser: Browser, tmp_path: Path) -> None:
+def test_failed_stop_is_one_line_and_a_picture_and_the_next_chapter_begins(browser: Browser, tmp_path: Path) -> None:
     said: list[str] = []
     tour = Tour(
         browser, "http://127.0.0.1:1/sign-in/?token=x", tmp_path, shots=Photographer(browser, tmp_path), say=said.append

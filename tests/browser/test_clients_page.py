@@ -29,7 +29,7 @@ LINES = (
 )
 
 
-def test_who_owns_what_and_what_waits_in_a_producer(signed_in: Page, lab_server: LabServer) -> None:
+def test_groups_and_producers_screens(signed_in: Page, lab_server: LabServer) -> None:
     page = signed_in
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Clients", seed="7")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 WAIT_MS = 60_000
 
 
-def test_a_client_joins_and_is_seen(with_topic: Page) -> None:
+def test_connected_client_is_shown(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="Connect a client").click()
     dialog = page.get_by_role("dialog", name="Connect a client")

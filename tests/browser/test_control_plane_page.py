@@ -69,7 +69,7 @@ def test_znodes_watches_and_state_charts(signed_in: Page, lab_server: LabServer,
     nothing_sticks_out_at_any_width(page)
 
 
-def test_a_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
+def test_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
     signed_in: Page, lab_server: LabServer, visitor: Visitor, played: str
 ) -> None:
     page = signed_in
@@ -85,7 +85,7 @@ def test_a_watch_that_fires_is_a_line_from_the_znode_to_the_broker(
     expect(page.locator("hw-zookeeper .zk-session .fired")).not_to_have_count(0)
 
 
-def test_an_alarm_s_card_and_the_two_ways_to_go(signed_in: Page, lab_server: LabServer, played: str) -> None:
+def test_alarm_s_card_and_the_two_ways_to_go(signed_in: Page, lab_server: LabServer, played: str) -> None:
     page = signed_in
     page.goto(f"{lab_server.address}/r/{played}/main")
     page.get_by_role("button", name="explained").first.click()
@@ -142,7 +142,7 @@ def test_two_eras_follow_one_playhead(signed_in: Page, lab_server: LabServer, pl
     nothing_sticks_out_at_any_width(page)
 
 
-def test_a_message_can_be_dropped_and_a_link_cut_one_way_by_menu(
+def test_message_can_be_dropped_and_a_link_cut_one_way_by_menu(
     signed_in: Page, lab_server: LabServer, visitor: Visitor
 ) -> None:
     page = signed_in

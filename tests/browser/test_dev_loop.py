@@ -63,7 +63,7 @@ def served(project: Path, tmp_path: Path) -> Iterator[Callable[[], LabFile]]:
     assert running_lab(data) is None
 
 
-def test_changes_are_seen_at_once_and_the_run_goes_on(page: Page, project: Path, served: Callable[[], LabFile]) -> None:
+def test_changes_are_reloaded_and_the_run_continues(page: Page, project: Path, served: Callable[[], LabFile]) -> None:
     first = served()
     page.goto(first.address)
     page.get_by_role("button", name="Start the cluster").click()

@@ -84,7 +84,7 @@ def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: P
     assert rows.count() < before
 
 
-def test_the_textbook_s_example_step_by_step(lab: Page) -> None:
+def test_textbook_example_step_by_step(lab: Page) -> None:
     page = lab
     # Who wants no motion sees the end at once, and walks through the steps by hand.
     page.emulate_media(reduced_motion="reduce")
@@ -108,7 +108,7 @@ def test_the_textbook_s_example_step_by_step(lab: Page) -> None:
     expect(page.locator(".field-card")).to_contain_text("2464")
 
 
-def test_finding_in_a_real_log_and_sending_it_both_ways(lab: Page) -> None:
+def test_offset_lookup_and_zero_copy_in_a_real_log(lab: Page) -> None:
     page = lab
     mode(page, "Find an offset")
     page.get_by_label("Offset to find").fill("50")
@@ -125,7 +125,7 @@ def test_finding_in_a_real_log_and_sending_it_both_ways(lab: Page) -> None:
     expect(page.locator(".copy-way.read .copy-facts")).to_contain_text("system calls2")
 
 
-def test_nothing_sticks_out_at_any_width_in_any_language(lab: Page) -> None:
+def test_disk_screen_fits_any_width_in_both_languages(lab: Page) -> None:
     page = lab
     start = branch_page(page)
     for language, size in itertools.product(("en", "zh-CN"), (WIDE, TABLET, PHONE)):
@@ -148,7 +148,7 @@ TRUNCATE = """async ([replica, why]) => {
 }"""
 
 
-def test_the_reason_of_a_truncation_is_in_the_language_of_the_page(lab: Page) -> None:
+def test_reason_of_a_truncation_is_in_the_language_of_the_page(lab: Page) -> None:
     page = lab
     page.context.add_cookies([{"name": "language", "value": "zh-CN", "url": page.url}])
     page.goto(f"{branch_page(page)}?view=disk&broker=b1&file=orders-0/00000000000000000000.log&show=past")

@@ -65,7 +65,7 @@ def show(page: Page, served: LabServer, query: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_components_look_as_they_did(gallery: Page, served: LabServer, group: str) -> None:
+def test_components_match_their_pictures(gallery: Page, served: LabServer, group: str) -> None:
     different: dict[str, str] = {}
     for theme, language in LOOKS:
         show(gallery, served, f"theme={theme}&language={language}&scene=transaction&group={group}")
@@ -83,13 +83,13 @@ def test_components_look_as_they_did(gallery: Page, served: LabServer, group: st
     assert different == {}, f"look at {PICTURES}, and run the test with HIGHWATER_UPDATE=1 if that is what you want"
 
 
-def test_the_groups_can_be_drawn_in_other_scenes(gallery: Page, served: LabServer) -> None:
+def test_groups_can_be_drawn_in_other_scenes(gallery: Page, served: LabServer) -> None:
     for group, scene in zip(GROUPS, cycle(("brokers", "leader-down", "recovered")), strict=False):
         show(gallery, served, f"scene={scene}&group={group}")
         assert gallery.locator(".gallery-item").count() > 2
 
 
-def test_a_changed_component_is_found() -> None:
+def test_changed_component_is_detected() -> None:
     grid = [[100] * CELLS for _ in range(CELLS)]
     assert difference(grid, grid) == ""
     darker = [[80] * CELLS for _ in range(CELLS)]

@@ -50,7 +50,7 @@ def rows(page: Page) -> Locator:
     return page.locator(".grid .line:not(.titles)")
 
 
-def test_a_partition_of_a_real_broker(own: Page) -> None:
+def test_partition_of_a_real_broker(own: Page) -> None:
     give(own, *TRANSACTIONS.iterdir())
     expect(own.get_by_text("No faults found.")).to_be_visible()
     expect(own.locator(".sums")).to_contain_text("13 batches")
@@ -66,7 +66,7 @@ def test_a_partition_of_a_real_broker(own: Page) -> None:
     expect(own.get_by_role("heading", name="batch 12")).to_be_visible()
 
 
-def test_an_entry_of_an_index_leads_to_its_batch_and_back(own: Page) -> None:
+def test_entry_of_an_index_leads_to_its_batch_and_back(own: Page) -> None:
     give(own, *TRANSACTIONS.iterdir())
     file(own, "00000000000000000022.index").click()
     expect(rows(own)).to_have_count(5)
@@ -78,7 +78,7 @@ def test_an_entry_of_an_index_leads_to_its_batch_and_back(own: Page) -> None:
     expect(own.locator(".grid .line.on")).to_contain_text("37–39")
 
 
-def test_faults_are_listed_and_lead_to_their_place(own: Page, tmp_path: Path) -> None:
+def test_errors_are_listed_and_lead_to_their_position(own: Page, tmp_path: Path) -> None:
     torn, letter = tmp_path / "00000000000000000022.log", tmp_path / "letter.txt"
     content = bytearray((TRANSACTIONS / torn.name).read_bytes())
     content[200] ^= 1
@@ -123,7 +123,7 @@ def test_by_keys_alone(own: Page) -> None:
     expect(own.locator(".field-said")).to_contain_text("batchLength")
 
 
-def test_nothing_sticks_out_at_the_side(own: Page) -> None:
+def test_inspect_files_fits_any_width(own: Page) -> None:
     own.get_by_role("button", name="Try the sample").click()
     expect(own.locator(".own-list li")).to_have_count(16)
     for size in (WIDE, TABLET, PHONE):
@@ -134,7 +134,7 @@ def test_nothing_sticks_out_at_the_side(own: Page) -> None:
             nothing_sticks_out(own)
 
 
-def test_the_policy_lets_the_page_speak_to_its_own_server_at_most(own: Page, lab_server: LabServer) -> None:
+def test_policy_allows_requests_to_its_own_server_only(own: Page, lab_server: LabServer) -> None:
     answer = own.context.request.get(f"{lab_server.address}/inspect/")
     policy = answer.headers["content-security-policy"]
     assert "worker-src 'self'" in policy and "default-src 'none'" in policy
@@ -170,7 +170,7 @@ def anonymous_bytes(browser: Browser) -> int:
 
 
 @pytest.mark.soak
-def test_a_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browser, tmp_path: Path) -> None:
+def test_log_of_a_gibibyte_does_not_fill_the_memory(own: Page, browser: Browser, tmp_path: Path) -> None:
     log = tmp_path / "00000000000000000000.log"
     count = write_sparse_log(log)
     before = anonymous_bytes(browser)

@@ -11,7 +11,7 @@ from tests.support.lab_server import LabServer
 # Forms
 
 
-def test_a_topic_and_records_by_the_forms(lab: Page) -> None:
+def test_topic_and_records_are_created_with_the_forms(lab: Page) -> None:
     page = lab
     page.get_by_role("button", name="Create orders").click()
     page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
@@ -30,7 +30,7 @@ def test_a_topic_and_records_by_the_forms(lab: Page) -> None:
     expect(page.get_by_role("button", name="Stream")).to_be_visible()
 
 
-def test_a_producer_is_opened_with_its_settings_and_sends_from_then_on(with_topic: Page) -> None:
+def test_producer_is_opened_with_its_settings_and_sends_from_then_on(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="More settings").click()
     form = page.get_by_role("dialog")
@@ -45,7 +45,7 @@ def test_a_producer_is_opened_with_its_settings_and_sends_from_then_on(with_topi
     expect(partition(page, "orders-0")).to_contain_text("LEO 1")
 
 
-def test_a_record_of_which_the_key_is_null_and_acks_are_0(with_topic: Page) -> None:
+def test_record_with_a_null_key_and_acks_0(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("radio", name="0").click()
     page.get_by_role("button", name="Produce one").click()
@@ -54,7 +54,7 @@ def test_a_record_of_which_the_key_is_null_and_acks_are_0(with_topic: Page) -> N
     expect(page.locator(".follower .records")).to_contain_text("null")
 
 
-def test_a_refused_topic_is_one_clear_message(lab: Page) -> None:
+def test_refused_topic_is_one_clear_message(lab: Page) -> None:
     lab.get_by_role("button", name="Create orders").click()
     lab.get_by_label("Replication factor").fill("9")
     lab.get_by_role("dialog").get_by_role("button", name="Create topic").click()
@@ -63,7 +63,7 @@ def test_a_refused_topic_is_one_clear_message(lab: Page) -> None:
     expect(lab.get_by_role("alert")).to_have_count(0)
 
 
-def test_the_field_that_was_wrong_has_the_focus(page: Page, lab_server: LabServer) -> None:
+def test_field_that_was_wrong_has_the_focus(page: Page, lab_server: LabServer) -> None:
     sign_in(page, lab_server)
     form = page.locator("form.new-run")
     # As a browser that lets everything through.
@@ -93,7 +93,7 @@ def test_killing_and_starting_a_broker(with_topic: Page) -> None:
 # Console
 
 
-def test_the_console_completes_remembers_and_says_no(with_topic: Page) -> None:
+def test_console_completes_remembers_and_refuses(with_topic: Page) -> None:
     page = with_topic
     expect(console(page, "kafka-topics.sh --list")).to_contain_text("orders")
     field = page.locator("#console-line")
@@ -111,7 +111,7 @@ def test_the_console_completes_remembers_and_says_no(with_topic: Page) -> None:
     expect(field).to_have_value("frobnicate")
 
 
-def test_a_command_that_runs_can_be_interrupted(lab: Page) -> None:
+def test_command_that_runs_can_be_interrupted(lab: Page) -> None:
     entry = console(lab, "sleep 600s")
     entry.get_by_role("button", name="Interrupt").click()
     expect(entry.get_by_role("button", name="Interrupt")).to_have_count(0)
@@ -120,7 +120,7 @@ def test_a_command_that_runs_can_be_interrupted(lab: Page) -> None:
 # Looking
 
 
-def test_the_inspector_follows_the_selection(with_topic: Page) -> None:
+def test_inspector_follows_the_selection(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="Produce one").click()
     expect(partition(page, "orders-0")).to_contain_text("HW 1")
@@ -154,7 +154,7 @@ def test_find_goes_to_an_offset_and_shows_its_bytes(with_topic: Page) -> None:
     expect(inspector.locator(".leg")).to_contain_text("partitionLeaderEpoch")
 
 
-def test_what_a_power_loss_took_opens_no_record(with_topic: Page) -> None:
+def test_lost_record_cannot_be_opened(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("button", name="Produce one").click()
     expect(partition(page, "orders-0")).to_contain_text("HW 1")
@@ -173,7 +173,7 @@ def test_what_a_power_loss_took_opens_no_record(with_topic: Page) -> None:
     expect(inspector).to_contain_text("log end offset on disk")
 
 
-def test_the_znode_tree_by_keys(with_topic: Page) -> None:
+def test_znode_tree_by_keys(with_topic: Page) -> None:
     page = with_topic
     page.get_by_role("tab", name="znodes").click()
     page.get_by_role("treeitem", name="ids").click()
@@ -181,7 +181,7 @@ def test_the_znode_tree_by_keys(with_topic: Page) -> None:
     expect(page.locator(".data")).to_contain_text("PLAINTEXT://")
 
 
-def test_the_table_says_the_same_and_sorts(with_topic: Page) -> None:
+def test_table_shows_the_same_state_and_sorts(with_topic: Page) -> None:
     page = with_topic
     press(page, "v")
     table = page.locator(".facts-table", has=page.get_by_role("heading", name="Replicas"))
@@ -205,7 +205,7 @@ def test_single_letters_can_be_switched_off(lab: Page) -> None:
     expect(lab.locator(".tp .tag")).to_contain_text("PAUSED")
 
 
-def test_letters_in_a_field_are_letters(lab: Page) -> None:
+def test_letters_typed_into_a_field_are_not_shortcuts(lab: Page) -> None:
     press(lab, "c")
     lab.locator("#console-line").press_sequentially("vbmk?")
     expect(lab.locator("#console-line")).to_have_value("vbmk?")

@@ -22,7 +22,7 @@ from tests.support.lab_server import LabServer
 # Languages, themes, widths, connections
 
 
-def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
+def test_language_and_theme_change_keep_the_place(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     press(page, ",")
@@ -46,7 +46,7 @@ def test_chinese_and_light_without_losing_the_place(with_topic: Page) -> None:
     expect(page.locator("hw-message-bytes .message-field")).to_contain_text("1 Fetch")
 
 
-def test_nothing_sticks_out_of_a_narrow_window(with_topic: Page) -> None:
+def test_lab_fits_a_narrow_window(with_topic: Page) -> None:
     page = with_topic
     for size in (TABLET, PHONE):
         page.set_viewport_size(size)
@@ -78,7 +78,7 @@ def test_long_names_leave_room_for_the_rest(lab: Page) -> None:
             assert box and canvas and box["x"] + box["width"] <= canvas["x"] + canvas["width"]
 
 
-def test_the_browser_goes_back_from_screen_to_screen(lab: Page, lab_server: LabServer) -> None:
+def test_browser_goes_back_from_screen_to_screen(lab: Page, lab_server: LabServer) -> None:
     run = lab.url
     lab.goto(f"{lab_server.address}/runs/")
     lab.goto(run)
@@ -102,7 +102,7 @@ def test_the_browser_goes_back_from_screen_to_screen(lab: Page, lab_server: LabS
     expect(lab.get_by_role("button", name="Start the cluster")).to_be_visible()
 
 
-def test_the_ground_of_a_screen_goes_down_to_the_bars_of_a_phone(lab: Page) -> None:
+def test_screen_background_reaches_the_bars_of_a_phone(lab: Page) -> None:
     lab.set_viewport_size(PHONE)
     for key, screen in (("o", "hw-producers"), ("g", "hw-groups"), ("r", "hw-transactions"), ("l", "hw-alarm-screen")):
         lab.reload()
@@ -130,7 +130,7 @@ def _grounds(page: Page) -> list[str]:
     return grounds
 
 
-def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
+def test_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
     lab.set_viewport_size(TABLET)
     lab.reload()
     # Its scripts have come, and listen to keys.
@@ -142,7 +142,7 @@ def test_the_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
     expect(lab.locator("#side")).to_be_hidden()
 
 
-def test_the_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
+def test_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:
     lab.set_viewport_size(PHONE)
     lab.reload()
     lab.get_by_role("tab", name="znodes").click()
@@ -161,7 +161,7 @@ def test_damaged_values_in_the_browser_do_not_stop_the_page(lab: Page) -> None:
     expect(lab.get_by_role("log", name="Console")).to_be_visible()
 
 
-def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) -> None:
+def test_second_page_shows_the_same(with_topic: Page, complaints: list[str]) -> None:
     page = with_topic
     other = page.context.new_page()
     other.on("pageerror", lambda error: complaints.append(error.message))
@@ -173,7 +173,7 @@ def test_a_second_page_sees_the_same(with_topic: Page, complaints: list[str]) ->
     expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
 
 
-def test_a_lost_connection_says_so_and_comes_back(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+def test_lost_connection_is_shown_and_restored(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
     sockets: list[WebSocketRoute] = []
     is_down = False
 

@@ -14,7 +14,7 @@ from tests.support.lab_server import LabServer
 # Time
 
 
-def test_steps_back_and_on_and_home_and_now(with_topic: Page) -> None:
+def test_step_back_forward_home_and_live(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     here = page.locator(".number").inner_text()
@@ -36,7 +36,7 @@ def test_steps_back_and_on_and_home_and_now(with_topic: Page) -> None:
     expect(page.locator(".number")).not_to_have_text(here)
 
 
-def test_an_address_with_an_instant_opens_there(with_topic: Page) -> None:
+def test_address_with_an_instant_opens_there(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     press(page, "5")
@@ -55,7 +55,7 @@ def test_an_address_with_an_instant_opens_there(with_topic: Page) -> None:
     shows_event(page, there - 2)
 
 
-def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
+def test_action_in_the_past_asks_and_forks(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     old = page.url
@@ -73,14 +73,14 @@ def test_acting_in_the_past_asks_and_forks(with_topic: Page) -> None:
     expect(page).to_have_url(re.compile(re.escape(old.split("?")[0]) + r"(\?|$)"))
 
 
-def test_speed(lab: Page) -> None:
+def test_speed_is_chosen_and_shown(lab: Page) -> None:
     press(lab, "[")
     expect(lab.locator(".speed b")).to_have_text("1/2×")
     press(lab, "]", "]")
     expect(lab.locator(".speed b")).to_have_text("2×")
 
 
-def test_a_bookmark_stands_on_the_timeline(with_topic: Page) -> None:
+def test_bookmark_is_shown_on_the_timeline(with_topic: Page) -> None:
     page = with_topic
     pause(page)
     press(page, "m")
@@ -102,7 +102,7 @@ def step_until(page: Page, reached: Callable[[], bool]) -> None:
     raise AssertionError("60 messages were not enough")
 
 
-def test_the_exercise_from_start_to_debrief(lab: Page) -> None:
+def test_exercise_from_start_to_debrief(lab: Page) -> None:
     page = lab
     page.get_by_role("tab", name="Exercise").click()
     page.get_by_role("button", name="Start: The high watermark").click()
@@ -177,7 +177,7 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     expect(page).to_have_url(re.compile(r"/main\?t=\d\.\d{6}"))
 
 
-def test_an_analysis_that_fails_says_what_to_do(lab: Page, complaints: list[str]) -> None:
+def test_failed_analysis_is_explained(lab: Page, complaints: list[str]) -> None:
     page = lab
     refusal = {"what": "Spark did not start.", "expected": "Java 17 was expected.", "todo": "Install it."}
     page.route("**/analytics/start", lambda route: route.fulfill(status=503, json=refusal))
@@ -189,7 +189,7 @@ def test_an_analysis_that_fails_says_what_to_do(lab: Page, complaints: list[str]
     complaints.clear()
 
 
-def test_the_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -> None:
+def test_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")

@@ -97,7 +97,7 @@ def seq_of(events: list[list[Any]], kind: str, after: int = 0) -> int:
     return found
 
 
-def test_cells_say_what_the_view_says(gallery: Any, events: list[list[Any]]) -> None:
+def test_cells_match_the_view(gallery: Any, events: list[list[Any]]) -> None:
     """For each replica in sight: as many committed, open and cut cells as its offsets tell."""
     last = len(events)
     for seq in (seq_of(events, "BatchAppended"), seq_of(events, "HighWatermarkAdvanced"), last // 2, last):
@@ -131,7 +131,7 @@ def test_cells_say_what_the_view_says(gallery: Any, events: list[list[Any]]) -> 
         assert shown == expected, f"after event {seq}"
 
 
-def test_a_message_lies_where_its_time_puts_it(gallery: Any, events: list[list[Any]]) -> None:
+def test_message_is_drawn_at_its_time(gallery: Any, events: list[list[Any]]) -> None:
     sent = next(event for event in events if event[4][0] == "RpcSent" and event[4][2] == "Produce")
     sent_us, due_us = sent[1], sent[4][6]
     page = gallery(f"at={sent_us}")
@@ -163,7 +163,7 @@ def test_what_has_happened_to_brokers_and_links_is_drawn(gallery: Any, events: l
     assert page.locator(".hw-lane.offline").count() == 2
 
 
-def test_pointing_at_things(gallery: Any, events: list[list[Any]]) -> None:
+def test_pointer_shows_details(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events)}")
     offset = 2
     click_record(page.locator(".hw-lane").first, offset)
@@ -178,7 +178,7 @@ def test_pointing_at_things(gallery: Any, events: list[list[Any]]) -> None:
     assert page.locator(".hw-cursor").first.is_visible()
 
 
-def test_the_menu_of_a_broker_sends_lines_of_the_shell(gallery: Any, events: list[list[Any]]) -> None:
+def test_menu_of_a_broker_sends_lines_of_the_shell(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events)}")
     page.locator(".hw-node.broker").nth(1).click(button="right", position={"x": 60, "y": 12})
     menu = page.get_by_role("menu")
@@ -190,7 +190,7 @@ def test_the_menu_of_a_broker_sends_lines_of_the_shell(gallery: Any, events: lis
     assert page.evaluate("said.at(-1)") == ["hw-command", {"line": "broker kill 2"}]
 
 
-def test_an_open_menu_follows_the_broker(gallery: Any, events: list[list[Any]]) -> None:
+def test_open_menu_follows_the_broker(gallery: Any, events: list[list[Any]]) -> None:
     stopped = next(event for event in events if event[4][0] == "BrokerStopped")
     number = stopped[4][1].removeprefix("b")
     page = gallery(f"seq={stopped[0] - 1}")
@@ -207,7 +207,7 @@ def test_an_open_menu_follows_the_broker(gallery: Any, events: list[list[Any]]) 
     assert page.evaluate("said.at(-1)") == ["hw-command", {"line": f"broker start {number}"}]
 
 
-def test_dragging_over_time_seeks_and_the_frames_rest_afterwards(gallery: Any, events: list[list[Any]]) -> None:
+def test_dragging_the_timeline_seeks_and_drawing_stops_afterwards(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events) // 2}")
     before = page.evaluate("player.at_us")
     box = page.locator(".hw-density").bounding_box()
@@ -241,7 +241,7 @@ def test_both_languages_and_themes_draw_without_an_error(gallery: Any, events: l
     assert len(grounds) == 2
 
 
-def test_a_phone_shows_strips_and_a_resize_is_followed(gallery: Any, events: list[list[Any]]) -> None:
+def test_phone_shows_strips_and_a_resize_is_followed(gallery: Any, events: list[list[Any]]) -> None:
     page = gallery(f"seq={len(events)}", width=390, height=844)
     assert page.evaluate("document.querySelector('.hw-strips').getBoundingClientRect().width") <= 390
     narrow = cells_of(page.locator(".hw-lane").first)["slots"]

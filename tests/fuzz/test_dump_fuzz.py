@@ -171,7 +171,7 @@ def check_loading(disk: SimulatedDisk, rng: random.Random) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(ROUNDS_A_TEST))
-def test_no_bytes_are_too_much_for_the_dump_tool_and_the_loaders(part: int, rounds: Callable[[int], int]) -> None:
+def test_dump_tool_and_loaders_survive_any_bytes(part: int, rounds: Callable[[int], int]) -> None:
     count = rounds(MUTATIONS) // ROUNDS_A_TEST
     for number in range(part * count, (part + 1) * count):
         rng = random.Random(number)
@@ -183,7 +183,7 @@ def test_no_bytes_are_too_much_for_the_dump_tool_and_the_loaders(part: int, roun
             raise AssertionError(f"mutation {number} of {name}: {type(error).__name__}: {error}") from error
 
 
-def test_the_seeds_hold_every_kind_of_file() -> None:
+def test_seeds_include_every_kind_of_file() -> None:
     suffixes = {Path(name).suffix for seed in SEEDS for name in seed.files}
     assert {".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".metadata", ""} <= suffixes
     magics = {

@@ -70,7 +70,7 @@ async def served(port: int) -> bool:
 
 
 @pytest.mark.highwater(brokers=(1,), config={"socket.request.max.bytes": "5000", "connections.max.idle.ms": "3000"})
-def test_nobody_is_in_the_way_of_others(highwater: Highwater) -> None:
+def test_misbehaving_clients_do_not_block_others(highwater: Highwater) -> None:
     (port,) = highwater.ports.values()
     address = ("127.0.0.1", port)
     idle = [socket.create_connection(address) for _ in range(500)]
@@ -95,7 +95,7 @@ def test_nobody_is_in_the_way_of_others(highwater: Highwater) -> None:
 
 
 @pytest.mark.soak
-def test_spoilt_frames_through_the_port(highwater: Highwater, rounds, caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_frames_over_tcp(highwater: Highwater, rounds, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "lab.runtime.tcp.gateway")
     ports = list(highwater.ports.values())
     asyncio.run(send_all(ports, 200))

@@ -24,7 +24,7 @@ FOUND = sorted((DATA / "sim").glob("*.lab"))
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
-def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
+def test_regressions_found_by_random_schedules(path: Path) -> None:
     played = _played(path.stem)
     assert played.failure is None
     assert played.events > 100
@@ -44,19 +44,19 @@ def test_what_random_simulation_has_found_stays_mended(path: Path) -> None:
         ("watermark-beyond-the-log", ("I-COMMIT", "cause.truncation_hw")),
     ],
 )
-def test_what_kafka_itself_gives_away_is_told_and_explained(script: str, alarm: tuple[str, str]) -> None:
+def test_violations_that_kafka_allows_are_reported_and_explained(script: str, alarm: tuple[str, str]) -> None:
     assert alarm in _played(script).alarms
 
 
 @pytest.mark.parametrize(
     "script", ["next-topic-of-that-name", "forgotten-producer", "deleted-and-forgotten", "answer-after-deletion"]
 )
-def test_what_only_looks_broken_is_no_alarm(script: str) -> None:
+def test_harmless_schedules_raise_no_alarm(script: str) -> None:
     played = _played(script)
     assert (played.failure, dict(played.alarms)) == (None, {})
 
 
-def test_what_is_left_of_a_deleted_topic_stands_in_the_way_of_the_next_one_of_its_name() -> None:
+def test_leftovers_of_a_deleted_topic_block_its_recreation() -> None:
     for script in (
         "deleted-while-moved",
         "order-of-a-deleted-topic",
@@ -68,20 +68,20 @@ def test_what_is_left_of_a_deleted_topic_stands_in_the_way_of_the_next_one_of_it
         assert _played(script).found == ("a partition cannot heal, as Kafka's would not",)
 
 
-def test_a_partition_heals_when_a_replica_that_had_given_up_is_gone() -> None:
+def test_partition_recovers_when_a_failed_replica_is_removed() -> None:
     assert _played("given-up-and-gone").found == ()
 
 
-def test_max_message_bytes_holds_for_followers_before_2_6_only() -> None:
+def test_max_message_bytes_applies_to_followers_before_2_6_only() -> None:
     assert _played("follower-refuses-large").found == ("a partition cannot heal, as Kafka's would not",)
     assert _played("follower-takes-large").found == ()
 
 
-def test_a_follower_that_is_cut_within_a_batch_of_the_leader_cannot_take_it() -> None:
+def test_follower_truncated_within_a_batch_cannot_append_it() -> None:
     assert _played("cut-within-a-batch").found == ("a partition cannot heal, as Kafka's would not",)
 
 
-def test_a_deletion_waits_forever_for_a_move_that_waits_for_a_leader() -> None:
+def test_deletion_waits_for_a_reassignment_without_a_leader() -> None:
     assert _played("deletion-waits-for-a-move").found == ("a partition cannot heal, as Kafka's would not",)
 
 
@@ -90,19 +90,19 @@ def _played(name: str) -> Played:
     return play(Schedule.of_script((DATA / "sim" / f"{name}.lab").read_text()))
 
 
-def test_a_seed_always_draws_the_same_and_another_draws_another() -> None:
+def test_schedule_depends_on_the_seed_only() -> None:
     assert draw(4, "3.9") == draw(4, "3.9")
     assert draw(4, "3.9").lines != draw(5, "3.9").lines
     assert draw(4, "0.10").lines == draw(4, "3.9").lines
 
 
-def test_a_schedule_plays_the_same_twice() -> None:
+def test_schedule_plays_the_same_twice() -> None:
     first, second = play(draw(12, "3.9")), play(draw(12, "3.9"))
     assert first == second
     assert first.events > 1000
 
 
-def test_a_schedule_is_a_script_of_the_shell_grammar() -> None:
+def test_schedule_is_a_script_of_the_shell_grammar() -> None:
     schedule = draw(21, "2.4")
     assert Schedule.of_script(schedule.script(schedule.lines, "as drawn")) == schedule
     for seed in range(40):
@@ -110,7 +110,7 @@ def test_a_schedule_is_a_script_of_the_shell_grammar() -> None:
             assert split(line)[0] in NAMES
 
 
-def test_what_can_go_wrong_is_drawn() -> None:
+def test_every_fault_is_drawn() -> None:
     words = {" ".join(split(line)[:2]) for seed in range(200) for line in draw(seed, "3.9").lines}
     expected = {
         *(f"broker {verb}" for verb in ("kill", "stop", "powerloss", "freeze", "thaw", "start")),
@@ -123,7 +123,7 @@ def test_what_can_go_wrong_is_drawn() -> None:
     assert expected <= words
 
 
-def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     truly = Partition.update_follower_high_watermark
 
     def one_too_far(self: Partition, leader_high_watermark: int) -> None:
@@ -144,7 +144,7 @@ def test_a_planted_bug_is_found_and_shrunk_to_a_few_lines(monkeypatch: pytest.Mo
 
 
 @pytest.mark.timeout(900)
-def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_that_never_ends_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("devtools.sim.player.MAX_EVENTS", 1_000)
     lines = ("kafka-topics.sh --create --topic t --partitions 1", "kafka-console-consumer.sh --topic t")
     failure = play(draw(1, "3.9").with_lines(lines)).failure
@@ -163,7 +163,7 @@ def test_a_line_that_never_ends_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
         ("1.1", 733, {"logs differ, explained by cause.truncation_kip101"}),
     ],
 )
-def test_history_repeats_itself_in_random_schedules(era: str, first: int, found: set[str]) -> None:
+def test_random_schedules_replay_alike(era: str, first: int, found: set[str]) -> None:
     """Seeds known to show it come first; where the core has changed, another one soon after does."""
     assert any(found <= set(play(draw(seed, era)).found) for seed in range(first, first + 50))
 
@@ -180,7 +180,7 @@ def test_random_schedules_show_nothing_unexplained(part: int, rounds: Callable[[
     assert tally.events > count * 5_000
 
 
-def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["--seed", "12", "--era", "3.9", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "#! seed 12" in printed

@@ -125,7 +125,7 @@ def kill_the_leader(cluster: Highwater, topics: list[str]) -> None:
 
 
 @pytest.mark.soak
-def test_nothing_is_lost_and_nothing_comes_twice(cluster: Highwater, rounds: Callable[[int], int]) -> None:
+def test_failover_over_tcp_loses_and_duplicates_nothing(cluster: Highwater, rounds: Callable[[int], int]) -> None:
     for topic in CLIENTS:
         create(cluster, topic)
     is_over = threading.Event()
@@ -152,7 +152,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(cluster: Highwater, rounds: Cal
     assert (view["alarms"], view["losses"]) == ({}, {})
 
 
-def test_what_acks_1_loses_is_counted(cluster: Highwater) -> None:
+def test_records_lost_with_acks_1_are_counted(cluster: Highwater) -> None:
     for topic in CLIENTS:
         create(cluster, topic)
     send_a_few(cluster.bootstrap, range(SAFE), "all")

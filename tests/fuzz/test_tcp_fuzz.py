@@ -15,7 +15,7 @@ SLOW = {"CreateTopics", "CreatePartitions"}
 
 
 @pytest.mark.soak
-def test_no_request_stops_a_run(rounds) -> None:
+def test_random_requests_do_not_stop_a_run(rounds) -> None:
     rng = random.Random(12)
     run = started()
     create(run, run.connect(0, "127.0.0.1"), "orders")

@@ -47,7 +47,7 @@ def copy(case: str, to: Path) -> Path:
         "12-leader-epochs",
     ],
 )
-def test_the_files_are_those_of_a_real_broker(case: str) -> None:
+def test_files_are_those_of_a_real_broker(case: str) -> None:
     assert str(run_case(GOLDEN / case)) == f"ok {case}"
 
 
@@ -62,7 +62,7 @@ def test_the_files_are_those_of_a_real_broker(case: str) -> None:
         "log/*/partition.metadata",
     ],
 )
-def test_one_other_byte_fails_a_case(pattern: str, tmp_path: Path) -> None:
+def test_one_changed_byte_fails_a_case(pattern: str, tmp_path: Path) -> None:
     folder = copy("03-roll-size", tmp_path)
     path = next(path for path in sorted(folder.glob(pattern)) if path.stat().st_size)
     data = bytearray(path.read_bytes())
@@ -83,7 +83,7 @@ def test_one_other_byte_fails_a_case(pattern: str, tmp_path: Path) -> None:
         (".kafka_cleanshutdown", b""),
     ],
 )
-def test_other_files_of_the_broker_count(name: str, content: bytes, tmp_path: Path) -> None:
+def test_other_files_of_the_broker_are_compared(name: str, content: bytes, tmp_path: Path) -> None:
     folder = copy("01-plain", tmp_path)
     (folder / "checkpoints" / name).write_bytes(content)
     result = run_case(folder)
@@ -91,7 +91,7 @@ def test_other_files_of_the_broker_count(name: str, content: bytes, tmp_path: Pa
     assert name in result.reason
 
 
-def test_a_file_too_many_or_too_few_fails_a_case(tmp_path: Path) -> None:
+def test_extra_or_missing_file_fails_a_case(tmp_path: Path) -> None:
     folder = copy("01-plain", tmp_path)
     snapshot = folder / "log" / "plain-0" / "00000000000000000178.snapshot"
     content = snapshot.read_bytes()
@@ -102,7 +102,7 @@ def test_a_file_too_many_or_too_few_fails_a_case(tmp_path: Path) -> None:
     assert run_case(folder).reason == "plain-0/00000000000000000999.log is missing"
 
 
-def test_a_follower_that_keeps_what_its_leader_never_had_fails_a_case(tmp_path: Path) -> None:
+def test_follower_with_diverging_records_fails_a_case(tmp_path: Path) -> None:
     folder = copy("12-leader-epochs", tmp_path)
     diverged = folder / "at" / "1-diverged" / "broker-1" / "log" / "epochs-0" / "00000000000000000000.log"
     (folder / "broker-1" / "log" / "epochs-0" / diverged.name).write_bytes(diverged.read_bytes())
@@ -111,7 +111,7 @@ def test_a_follower_that_keeps_what_its_leader_never_had_fails_a_case(tmp_path: 
     assert "epochs-0/00000000000000000000.log" in result.reason
 
 
-def test_a_missing_step_fails_a_case(tmp_path: Path) -> None:
+def test_missing_step_fails_a_case(tmp_path: Path) -> None:
     folder = copy("01-plain", tmp_path)
     case = json.loads((folder / "case.json").read_text())
     del case["steps"][5]
@@ -119,7 +119,7 @@ def test_a_missing_step_fails_a_case(tmp_path: Path) -> None:
     assert run_case(folder).status == "FAIL"
 
 
-def test_what_is_not_built_is_not_called_passed(tmp_path: Path) -> None:
+def test_unsupported_case_does_not_pass(tmp_path: Path) -> None:
     folder = copy("01-plain", tmp_path)
     case = json.loads((folder / "case.json").read_text())
     case["steps"].append({"moved_to_the_moon": True})
@@ -129,7 +129,7 @@ def test_what_is_not_built_is_not_called_passed(tmp_path: Path) -> None:
     assert "moved_to_the_moon" in result.reason
 
 
-def test_a_log_that_does_not_open_fails_its_case_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_that_does_not_open_fails_its_case_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = copy("01-plain", tmp_path)
     copy("02-sparse-index", tmp_path)
     case = json.loads((folder / "case.json").read_text())
@@ -143,7 +143,7 @@ def test_a_log_that_does_not_open_fails_its_case_alone(tmp_path: Path, capsys: p
     assert second == "ok 02-sparse-index"
 
 
-def test_a_marker_in_a_log_with_append_time_is_written_when_the_real_one_was() -> None:
+def test_marker_in_a_log_append_time_log_has_the_recorded_time() -> None:
     broker = GoldenBroker({**CASE, "topic_configs": {"message.timestamp.type": "LogAppendTime"}}, NOW_MS)
     broker.elect(TopicPartition("t", 0), 0, NOW_MS)
     records = build_batch([(NOW_MS, b"k", b"v", ())] * MARKER["base_offset"])
@@ -151,7 +151,7 @@ def test_a_marker_in_a_log_with_append_time_is_written_when_the_real_one_was() -
     broker.append_marker(TopicPartition("t", 0), MARKER, NOW_MS)
 
 
-def test_the_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     copy("01-plain", tmp_path)
     copy("02-sparse-index", tmp_path)
     (tmp_path / "01-plain" / "log" / "plain-0" / "leader-epoch-checkpoint").write_bytes(b"0\n0\n")

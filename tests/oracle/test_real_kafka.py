@@ -19,7 +19,7 @@ cd "$(dirname "$pom")" && mkdir -p "$output" && touch "$output/kafka_2.13-%s.jar
 """
 
 
-def test_jars_are_where_they_were_fetched_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     maven = tmp_path / "bin" / "mvn"
     maven.parent.mkdir()
     maven.write_text(MAVEN % VERSION)

@@ -23,7 +23,7 @@ def test_other_seeds_print_the_same() -> None:
     assert [judge(path, MemoryStore(), seed).kind for seed in range(1, 6)] == ["ok"] * 5
 
 
-def test_the_runner_tells_a_difference_from_what_is_not_there_yet(
+def test_runner_distinguishes_differences_from_unsupported_steps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "1-good.scenario").write_text("$ zk get /controller_epoch\n1\n")
@@ -39,7 +39,7 @@ def test_the_runner_tells_a_difference_from_what_is_not_there_yet(
     assert compare(tmp_path, only="9") == 2
 
 
-def test_a_transcript_is_read_with_its_settings_inputs_and_outputs() -> None:
+def test_transcript_is_read_with_its_settings_inputs_and_outputs() -> None:
     transcript = parse_transcript(
         "#! brokers 5\n#! config min.insync.replicas=2\n#! fresh\n# A title\n$ cat\n< one\n<\nout  \n\nend\n\n# "
         "note\n$ true\n"
@@ -56,12 +56,12 @@ def test_a_transcript_is_read_with_its_settings_inputs_and_outputs() -> None:
 
 
 @pytest.mark.parametrize("text", ["#! brokers many\n", "#! speed 3\n", "output before any command\n"])
-def test_what_is_no_transcript_is_refused(text: str) -> None:
+def test_malformed_transcript_is_refused(text: str) -> None:
     with pytest.raises(TranscriptError, match="line 1"):
         parse_transcript(text)
 
 
-def test_a_script_is_a_command_a_line() -> None:
+def test_script_is_a_command_a_line() -> None:
     script = parse_transcript("# set up\nfile names\n< a\n\nsleep 1s\n", is_script=True)
     assert [(step.line, step.stdin) for step in script.steps] == [("file names", ("a",)), ("sleep 1s", ())]
 

@@ -81,7 +81,7 @@ def consume(cluster: Highwater, topic: str, count: int, **settings: Any) -> list
     return sorted(got)
 
 
-def test_a_group_goes_on_where_it_committed(cluster: Highwater) -> None:
+def test_group_resumes_at_its_committed_offsets(cluster: Highwater) -> None:
     create(cluster, "twice", 1)
     produce(cluster, "twice", ["one"])
     assert consume(cluster, "twice", 1) == ["one"]
@@ -93,7 +93,7 @@ def test_a_group_goes_on_where_it_committed(cluster: Highwater) -> None:
     assert committed.offset == 2
 
 
-def test_what_is_no_request_is_hung_up_on(cluster: Highwater) -> None:
+def test_malformed_request_over_tcp_closes_the_connection(cluster: Highwater) -> None:
     host, port = cluster.bootstrap.split(",")[0].split(":")
     for data in (b"GET / HTTP/1.1\r\n\r\n", struct.pack(">i", -1), struct.pack(">i", 3) + b"abc"):
         with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
@@ -101,7 +101,7 @@ def test_what_is_no_request_is_hung_up_on(cluster: Highwater) -> None:
             assert connection.recv(1) == b""
 
 
-def test_a_client_that_never_reads_holds_up_nobody(cluster: Highwater) -> None:
+def test_client_that_never_reads_does_not_block_others(cluster: Highwater) -> None:
     host, port = cluster.bootstrap.split(",")[0].split(":")
     api = BY_NAME["ApiVersions"]
     frame = encode_request(api, 0, api.request.type(), correlation_id=1)
@@ -121,7 +121,7 @@ def test_a_client_that_never_reads_holds_up_nobody(cluster: Highwater) -> None:
     assert decode_response(api, 0, data)[1].error_code == 0
 
 
-def test_what_clients_did_is_recorded(tmp_path: Path) -> None:
+def test_client_requests_are_recorded(tmp_path: Path) -> None:
     running = Highwater(tmp_path, brokers=(1,))
     produce(running, "kept", ["x"])
     running.close()

@@ -78,7 +78,7 @@ def shared(members: Sequence[Member]) -> bool:
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_a_library_does_all_that_it_can(cluster: Highwater, name: str) -> None:
+def test_client_library_features(cluster: Highwater, name: str) -> None:
     library = LIBRARIES[name](cluster.bootstrap)
     library.create(name, PARTITIONS)
     until("the topic", lambda: name in library.topics())

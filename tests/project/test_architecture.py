@@ -36,7 +36,7 @@ def lint_imports(folder: Path) -> tuple[int, str]:
     return run(folder, str(BIN / "lint-imports"), "--no-cache")
 
 
-def test_the_contracts_hold() -> None:
+def test_import_contracts_hold() -> None:
     code, output = lint_imports(ROOT)
     assert code == 0, output
     assert "0 broken" in output
@@ -84,14 +84,14 @@ def test_the_contracts_hold() -> None:
         ("lab/runtime/java.py", "import devtools.tour.tour", "developers' tools stand above the lab"),
     ],
 )
-def test_a_planted_import_is_caught(copy, file, statement, contract) -> None:
+def test_planted_import_is_caught(copy, file, statement, contract) -> None:
     plant(copy, file, statement)
     code, output = lint_imports(copy)
     assert code == 1
     assert any(contract in line and "BROKEN" in line for line in output.splitlines()), output
 
 
-def test_the_public_modules_of_the_core_are_those_that_the_contract_allows() -> None:
+def test_public_modules_of_the_core_are_those_that_the_contract_allows() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (contract,) = (each for each in contracts if each["name"] == "the lab uses what the core offers")
     allowed = (row.split(" -> ") for row in contract["ignore_imports"])
@@ -106,7 +106,7 @@ def test_the_public_modules_of_the_core_are_those_that_the_contract_allows() -> 
         "import datetime\nNOW = datetime.datetime.now()",
     ],
 )  # fmt: skip
-def test_the_core_has_no_clock_no_chance_and_no_threads(copy, statement) -> None:
+def test_core_uses_no_clock_no_randomness_and_no_threads(copy, statement) -> None:
     plant(copy, "broker_core/zk/store.py", statement)
     code, output = run(copy, str(BIN / "ruff"), "check", "--no-cache", "--select", "TID251", "broker_core", "lab")
     assert code == 1

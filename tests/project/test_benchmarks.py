@@ -16,14 +16,14 @@ from benchmarks.bars import BARS, Bar, judge, show
         ("at most", None, 7, "told"),
     ],
 )
-def test_a_figure_is_judged_by_its_bar(sense, limit, measured, verdict) -> None:
+def test_figure_is_compared_with_its_bar(sense, limit, measured, verdict) -> None:
     bar = Bar("server", "a figure", ("part", "figure"), "ms", sense, limit)
     row = judge(bar, {"part": {"figure": measured}})
     assert (row.verdict, row.measured) == (verdict, measured)
 
 
 @pytest.mark.parametrize("found", [{}, {"part": {}}, {"part": []}, {"part": {"figure": "fast"}}])
-def test_a_figure_that_is_not_there_is_not_called_ok(found) -> None:
+def test_missing_figure_is_not_ok(found) -> None:
     assert judge(Bar("server", "a figure", ("part", "0"), "ms", "at most", 20), found).verdict == "missing"
 
 
@@ -34,7 +34,7 @@ def test_both_sides_of_a_ratio_are_shown() -> None:
     assert row.bar == "≥ 0.9"
 
 
-def test_figures_have_the_digits_that_say_something() -> None:
+def test_figures_have_significant_digits() -> None:
     assert [show(figure) for figure in (0, 0.954, 3, 12.5, 123456.7)] == ["0", "0.95", "3", "12.5", "123,457"]
 
 
@@ -43,7 +43,7 @@ def test_no_figure_has_two_bars() -> None:
     assert len(judged) == len(set(judged))
 
 
-def test_a_bench_that_does_not_exist_is_refused(monkeypatch, capsys) -> None:
+def test_bench_that_does_not_exist_is_refused(monkeypatch, capsys) -> None:
     monkeypatch.setattr("sys.argv", ["benchmarks", "--only", "warp"])
     with pytest.raises(SystemExit) as refused:
         main()

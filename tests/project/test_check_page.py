@@ -83,7 +83,7 @@ def test_says_that_the_page_was_not_checked_without_node(
 
 
 @pytest.mark.parametrize("version", ["v18.20.4", "v20.9.0", ""])
-def test_says_that_an_old_node_does_not_do(machine: Path, capsys: pytest.CaptureFixture[str], version: str) -> None:
+def test_reports_an_unsupported_node(machine: Path, capsys: pytest.CaptureFixture[str], version: str) -> None:
     install(machine / "bin" / "node", f"#!/bin/sh\necho {version}\n")
     assert check_page.main() == 0
     assert "NOT CHECKED" in capsys.readouterr().out

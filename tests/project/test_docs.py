@@ -24,7 +24,7 @@ def test_generated_parts_are_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == updated(ROOT, path), "run `make gen` and commit"
 
 
-def test_a_stale_part_is_written_again_and_a_missing_one_is_reported(tmp_path: Path) -> None:
+def test_stale_part_is_written_again_and_a_missing_one_is_reported(tmp_path: Path) -> None:
     path = "docs/STATE_CHARTS.md"
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / path, tmp_path / path)
@@ -58,7 +58,7 @@ def test_layers_come_from_a_contract() -> None:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_and_paths_lead_to_files(path: Path) -> None:
+def test_links_and_paths_in_docs_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     missing = [target for target in LINK.findall(text) if not (path.parent / target).exists()]
     missing += [target for target in PATH.findall(text) if not (ROOT / target).exists()]

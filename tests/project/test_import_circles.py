@@ -64,7 +64,7 @@ def circle_in(root: Path) -> str:
     return " -> ".join(circle({name: sorted(set(imports(name, file, known))) for name, file in known.items()}))
 
 
-def test_there_is_no_circle_of_imports() -> None:
+def test_imports_have_no_cycle() -> None:
     assert len(modules(ROOT)) > 700
     assert circle_in(ROOT) == ""
 
@@ -79,7 +79,7 @@ def test_there_is_no_circle_of_imports() -> None:
         "from . import whole",
     ],
 )
-def test_a_circle_is_found_however_it_is_closed(tmp_path: Path, statement: str) -> None:
+def test_import_cycle_is_detected(tmp_path: Path, statement: str) -> None:
     folder = tmp_path / "broker_core" / "parts"
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()

@@ -95,11 +95,11 @@ def plant(folder: Path, module: str, imported: str) -> None:
         source.write(f'\nimport "{imported}";\n')
 
 
-def test_the_layers_hold() -> None:
+def test_layers_hold() -> None:
     assert violations(ROOT / "static/lab") == []
 
 
-def test_there_is_no_circle_of_modules() -> None:
+def test_page_modules_have_no_cycle() -> None:
     assert circle(ROOT / "static/lab") == []
 
 
@@ -129,12 +129,12 @@ def test_no_folder_holds_more_than_25_modules() -> None:
         ("own_files/names.js", "../core/last_index.js"),
     ],
 )
-def test_a_planted_import_is_caught(copy: Path, module: str, imported: str) -> None:
+def test_planted_import_is_caught(copy: Path, module: str, imported: str) -> None:
     plant(copy, module, imported)
     assert len(violations(copy)) == 1
 
 
-def test_a_planted_circle_is_caught(copy: Path) -> None:
+def test_planted_cycle_is_caught(copy: Path) -> None:
     plant(copy, "ui/store/state.js", "./time.js")
     found = circle(copy)
     assert "ui/store/state.js" in found

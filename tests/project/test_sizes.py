@@ -81,7 +81,7 @@ def test_no_function_is_too_long() -> None:
     assert found == {}
 
 
-def test_what_is_too_large_is_found(tmp_path: Path) -> None:
+def test_oversized_files_are_detected(tmp_path: Path) -> None:
     assert crowded([f"lab/file{number}.py" for number in range(MAX_FILES + 1)]) == {"lab": MAX_FILES + 1}
     (tmp_path / "long.css").write_text("\n" * (MAX_FILE_LINES + 1))
     assert long_files(["long.css"], tmp_path) == {"long.css": MAX_FILE_LINES + 1}
@@ -92,5 +92,5 @@ def test_what_is_too_large_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", TABLES)
-def test_the_tables_are_where_they_are_said_to_be(folder: str) -> None:
+def test_exempt_tables_exist(folder: str) -> None:
     assert any(name.startswith(f"{folder}/") for name in sources())

@@ -10,7 +10,7 @@ WIDTH = re.compile(r"\((?:max-width|min-width|width)[^)]*\)|\(width[^)]*\)")
 WIDTHS = {"(max-width: 1279px)", "(max-width: 1023px)", "(max-width: 820px)", "(min-width: 821px)"}
 
 
-def test_the_stylesheets_that_templates_link_are_those_that_exist() -> None:
+def test_stylesheets_that_templates_link_are_those_that_exist() -> None:
     linked = {
         f"{folder}/{name}.css"
         for template in (ROOT / "templates").rglob("*.html")

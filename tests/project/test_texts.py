@@ -37,7 +37,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
-def test_a_catalogue_says_the_same_in_both_languages(folder) -> None:
+def test_catalogue_says_the_same_in_both_languages(folder) -> None:
     assert flaws(folder, PLAIN) == []
 
 
@@ -56,7 +56,7 @@ def test_every_message_of_the_server_is_used() -> None:
     assert {id for id in unused if not id.startswith("value.")} == set()
 
 
-def test_the_sentence_of_every_kind_of_event_names_its_fields() -> None:
+def test_sentence_of_every_kind_of_event_names_its_fields() -> None:
     for name, kind in KINDS.items():
         assert set(PLACE.findall(MESSAGES[f"event.{name}"])) <= set(kind.__struct_fields__), name
 
@@ -88,13 +88,13 @@ def test_every_key_that_a_page_asks_for_has_a_text() -> None:
     assert {key: path for key, path in asked.items() if key not in EN} == {}
 
 
-def test_one_has_its_own_text() -> None:
+def test_singular_has_its_own_text() -> None:
     assert translate("en", "runs.brokers", n=1) == "1 broker"
     assert translate("en", "runs.brokers", n=3) == "3 brokers"
     assert translate("zh-CN", "runs.brokers", n=1) == "1 个代理"
 
 
-def test_a_hole_in_a_page_is_a_defect() -> None:
+def test_missing_value_in_a_page_text_is_a_defect() -> None:
     with pytest.raises(TextError):
         translate("en", "no.such")
     with pytest.raises(TextError):
@@ -128,16 +128,16 @@ def damaged(tmp_path):
         ({"a.x": "{n} of them", "a.x.one": "1 of {them}"}, {"a.x": "{n} 个"}, "a.x.one has places that a.x has not"),
     ],
 )
-def test_a_damaged_catalogue_is_found(damaged, english, chinese, flaw) -> None:
+def test_damaged_catalogue_is_found(damaged, english, chinese, flaw) -> None:
     assert flaw in flaws(damaged(a_en=english, a_zh=chinese))
 
 
-def test_an_id_in_two_catalogues_is_found(damaged) -> None:
+def test_id_in_two_catalogues_is_found(damaged) -> None:
     folder = damaged(a_en={"a.x": "x"}, b_en={"a.x": "x"}, a_zh={"a.x": "一"})
     assert flaws(folder) == ["a.x of b.json stands in another catalogue, too"]
 
 
-def test_a_wrong_use_is_found(tmp_path) -> None:
+def test_wrong_use_is_found(tmp_path) -> None:
     source = tmp_path / "source.py"
     lines = [
         'text("a.x", n=1)',

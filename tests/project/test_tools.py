@@ -23,7 +23,7 @@ def locked() -> dict[str, list[str]]:
     return versions
 
 
-def test_the_lock_fits_what_the_project_asks_for() -> None:
+def test_lock_fits_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = locked()
     for asked in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
@@ -31,7 +31,7 @@ def test_the_lock_fits_what_the_project_asks_for() -> None:
         assert all(requirement.specifier.contains(version) for version in versions[requirement.name]), asked
 
 
-def test_the_lock_has_a_hash_for_each_package_and_names_no_index() -> None:
+def test_lock_has_a_hash_for_each_package_and_names_no_index() -> None:
     text = (ROOT / "requirements.lock").read_text()
     packages = [part for part in text.replace("\\\n", " ").splitlines() if part]
     assert packages
@@ -39,7 +39,7 @@ def test_the_lock_has_a_hash_for_each_package_and_names_no_index() -> None:
     assert "://" not in text
 
 
-def test_the_environment_is_what_the_lock_says() -> None:
+def test_environment_matches_the_lock() -> None:
     assert setup_env.is_up_to_date(), "the tests run in .venv, which make sets up first"
 
 
@@ -81,7 +81,7 @@ def test_sets_up_once_and_again_when_the_lock_changes(project, monkeypatch, caps
     assert "setup: done" in capsys.readouterr().out
 
 
-def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys) -> None:
+def test_install_that_fails_is_tried_again_next_time(project, monkeypatch, capsys) -> None:
     fake_uv(project, monkeypatch, f"{MAKES_A_VENV}\n[ $1 = venv ]")
     assert setup_env.main() == 1
     said = capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_an_install_that_fails_is_tried_again_next_time(project, monkeypatch, ca
     assert not setup_env.is_up_to_date()
 
 
-def test_a_venv_that_cannot_be_made(project, monkeypatch, capsys) -> None:
+def test_venv_that_cannot_be_made(project, monkeypatch, capsys) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(subprocess, "call", lambda *_, **__: 1)
@@ -98,20 +98,20 @@ def test_a_venv_that_cannot_be_made(project, monkeypatch, capsys) -> None:
     assert "install the package python3-venv, or install uv" in capsys.readouterr().err
 
 
-def test_an_old_python_is_told_so(project, monkeypatch, capsys) -> None:
+def test_old_python_is_reported(project, monkeypatch, capsys) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 2))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert setup_env.main() == 1
     assert "Unsupported Python 3.9.2. Expected Python 3.11 or newer." in capsys.readouterr().err
 
 
-def test_a_named_chromium_must_exist(monkeypatch) -> None:
+def test_named_chromium_must_exist(monkeypatch) -> None:
     monkeypatch.setenv("CHROMIUM", "/nowhere/chromium")
     with pytest.raises(ensure_chromium.NoChromium, match="/nowhere/chromium is not an executable file"):
         ensure_chromium.ensure_chromium()
 
 
-def test_the_systems_chromium_comes_first(tmp_path, monkeypatch) -> None:
+def test_systems_chromium_comes_first(tmp_path, monkeypatch) -> None:
     chrome = tmp_path / "google-chrome"
     chrome.write_text("")
     chrome.chmod(0o755)
@@ -141,7 +141,7 @@ def program(path: Path, prints: str, code: int, then: str = "") -> Path:
     return path
 
 
-def test_an_attempt_that_fails_on_the_way_to_a_chromium_is_not_shown(
+def test_attempt_that_fails_on_the_way_to_a_chromium_is_not_shown(
     without_chromium: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     chromium = without_chromium / "chromium"
@@ -164,7 +164,7 @@ def test_no_chromium_anywhere(without_chromium: Path, capfd: pytest.CaptureFixtu
     assert "getaddrinfo" not in capfd.readouterr().err
 
 
-def test_the_chromium_of_this_machine_is_named() -> None:
+def test_chromium_of_this_machine_is_named() -> None:
     """What `make test` does first. The last line is the path, alone."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "ensure_chromium.py")], capture_output=True, text=True, check=True
@@ -174,8 +174,10 @@ def test_the_chromium_of_this_machine_is_named() -> None:
     assert f"chromium: using {path} (" in done.stderr
 
 
-def test_a_skipped_test_counts_as_failed(tmp_path) -> None:
-    (tmp_path / "test_it.py").write_text("import pytest\ndef test_it(): pytest.skip('no such tool')\n")
+def test_skipped_test_counts_as_failed(tmp_path) -> None:
+    (tmp_path / "test_skipping_test_fails.py").write_text(
+        "import pytest\ndef test_skipping_test_fails(): pytest.skip('no such tool')\n"
+    )
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.no_skips", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path],
         cwd=ROOT, capture_output=True, text=True, check=False,

@@ -25,11 +25,11 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_files_are_those_of_the_lock() -> None:
+def test_files_are_those_of_the_lock() -> None:
     call_command("check_vendor")
 
 
-def test_a_changed_byte_is_found(copy: Path) -> None:
+def test_changed_byte_is_found(copy: Path) -> None:
     path = next(copy.glob("lit@*/lit.js"))
     path.write_bytes(path.read_bytes().replace(b"render", b"rendre", 1))
     assert vendor.problems(copy) == [
@@ -37,18 +37,18 @@ def test_a_changed_byte_is_found(copy: Path) -> None:
     ]
 
 
-def test_a_missing_file_is_found(copy: Path) -> None:
+def test_missing_file_is_found(copy: Path) -> None:
     path = next(copy.glob("inter@*/LICENSE"))
     path.unlink()
     assert vendor.problems(copy) == [f"{path.relative_to(copy)} is missing"]
 
 
-def test_a_file_that_nobody_listed_is_found(copy: Path) -> None:
+def test_unlisted_file_is_found(copy: Path) -> None:
     (copy / "lit@3.3.3" / "more.js").write_text("export {}")
     assert vendor.problems(copy) == ["lit@3.3.3/more.js is not in vendor.lock.json"]
 
 
-def test_an_import_of_a_file_that_is_not_listed_is_found(copy: Path) -> None:
+def test_import_of_a_file_that_is_not_listed_is_found(copy: Path) -> None:
     lock = json.loads((copy / vendor.LOCK_NAME).read_text())
     lock["imports"]["other"] = "other@1/other.js"
     (copy / vendor.LOCK_NAME).write_text(json.dumps(lock))
@@ -56,13 +56,13 @@ def test_an_import_of_a_file_that_is_not_listed_is_found(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"imports": {}, "packages": [{}]}'])
-def test_a_lock_of_another_form_is_one_sentence(copy: Path, content: str) -> None:
+def test_lock_of_another_form_is_one_sentence(copy: Path, content: str) -> None:
     (copy / vendor.LOCK_NAME).write_text(content)
     (problem,) = vendor.problems(copy)
     assert "\n" not in problem
 
 
-def test_a_missing_lock_says_what_to_do(copy: Path) -> None:
+def test_missing_lock_says_what_to_do(copy: Path) -> None:
     (copy / vendor.LOCK_NAME).unlink()
     (problem,) = vendor.problems(copy)
     assert "vendor.mjs" in problem
@@ -74,7 +74,7 @@ def test_every_licence_is_there() -> None:
         assert package["licence"] in ("BSD-3-Clause", "MIT", "OFL-1.1"), package["name"]
 
 
-def test_the_import_map_carries_digests_and_the_nonce(rf) -> None:
+def test_import_map_carries_digests_and_the_nonce(rf) -> None:
     request = rf.get("/")
     request.csp_nonce = "n0nce"
     printed = importmap(Context({"request": request}))

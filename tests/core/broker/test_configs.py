@@ -50,7 +50,7 @@ def test_every_default_passes_its_own_check() -> None:
             assert key.parse(text_of(key.default)) == key.default
 
 
-def test_what_is_dynamic_is_known_and_what_a_topic_takes_from_a_broker_is_dynamic() -> None:
+def test_settings_that_topics_inherit_are_dynamic() -> None:
     assert set(BROKER_CONFIGS) >= DYNAMIC_CONFIGS - {"log.cleaner.io.max.bytes.per.second"}
     for name in TOPIC_CONFIGS:
         taken = broker_name(name)
@@ -64,18 +64,18 @@ def test_versions_of_formats(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["9.9", "2", "", "2.8-IV9"])
-def test_what_is_no_version(version: str) -> None:
+def test_invalid_versions_are_refused(version: str) -> None:
     with pytest.raises(ConfigException, match=f"Version {version} is not a valid version"):
         TOPIC_CONFIGS["message.format.version"].parse(version)
 
 
-def test_the_order_of_javas_maps() -> None:
+def test_order_of_java_hash_maps() -> None:
     assert scala_set(["broker.id", "zookeeper.connect"]) == "Set(zookeeper.connect, broker.id)"
     assert hash_map_order(["nosuch-1", "orders-9"], code=partition_code) == ["orders-9", "nosuch-1"]
 
 
 @pytest.mark.parametrize(("count", "first"), [(6, 0), (13, 7)])
-def test_partitions_of_a_transaction_come_in_the_order_of_scalas_sets(count: int, first: int) -> None:
+def test_partitions_of_a_transaction_are_in_the_order_of_scala_sets(count: int, first: int) -> None:
     """As a real broker described transactions of so many partitions: the set of 13 is a larger one."""
     numbers = [*range(first, count), *range(first)]
     added = [f"orders-{number}" for number in range(count)]
@@ -85,7 +85,7 @@ def test_partitions_of_a_transaction_come_in_the_order_of_scalas_sets(count: int
 # a broker's own
 
 
-def test_own_values_outweigh_those_of_all_and_those_of_the_start() -> None:
+def test_per_broker_values_override_cluster_defaults_and_static_ones() -> None:
     config = DynamicBrokerConfig(BrokerConfig.of({"min.insync.replicas": "1", "log.retention.hours": "5"}))
     config.update(defaults={"min.insync.replicas": "2", "log.retention.ms": "70"})
     config.update(own={"min.insync.replicas": "3"})
@@ -96,13 +96,13 @@ def test_own_values_outweigh_those_of_all_and_those_of_the_start() -> None:
     assert config.current.settings == {"min.insync.replicas": "1", "log.retention.hours": "5"}
 
 
-def test_what_stands_in_zookeeper_and_cannot_be_taken_is_passed_over() -> None:
+def test_invalid_dynamic_values_in_zookeeper_are_ignored() -> None:
     config = DynamicBrokerConfig(BrokerConfig())
     config.update(defaults={"log.segment.bytes": "many", "broker.id": "7", "listeners": "x", "log.roll.ms": "5"})
     assert config.defaults == {"log.roll.ms": "5"}
 
 
-def test_pools_grow_and_shrink_by_steps() -> None:
+def test_thread_pools_are_resized_within_factor_two() -> None:
     config = DynamicBrokerConfig(BrokerConfig())
     config.validate({"num.io.threads": "16"}, per_broker=True)
     config.validate({"num.io.threads": "4"}, per_broker=True)
@@ -125,7 +125,7 @@ def test_brokers_of_every_era_are_configured_while_they_run(era: str) -> None:
     assert shell.at(f"{one} --delete-config log.cleaner.threads") == ["Completed updating config for broker 1."]
 
 
-def test_ports_may_be_shared_by_the_two_versions_of_ip() -> None:
+def test_listeners_of_ipv4_and_ipv6_may_share_a_port() -> None:
     config = DynamicBrokerConfig(BrokerConfig())
     names = {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT"}
     config.validate({**names, "listeners": "PLAINTEXT://127.0.0.1:9092,SECOND://[::1]:9092"}, per_broker=True)
@@ -147,12 +147,12 @@ DIGITS = "9" * 5000
         ("log.cleaner.min.cleanable.ratio", DIGITS, "Value must be no more than 1"),
     ],
 )
-def test_numbers_of_any_length_are_refused_in_kafkas_words(name: str, text: str, why: str) -> None:
+def test_out_of_range_numbers_are_refused_with_kafkas_message(name: str, text: str, why: str) -> None:
     with pytest.raises(ConfigException, match=why):
         DynamicBrokerConfig(BrokerConfig()).validate({name: text}, per_broker=True)
 
 
-def test_numbers_of_any_length_stop_nobody() -> None:
+def test_huge_numbers_in_znodes_do_not_stop_a_broker() -> None:
     shell = ShellRun()
     make(shell)
     zeros = "0" * 5000
@@ -185,21 +185,21 @@ def test_numbers_of_any_length_stop_nobody() -> None:
         ("1_0", 32, None),
     ],
 )
-def test_which_integers_java_reads(text: str, bits: int, number: int | None) -> None:
+def test_integers_are_parsed_as_in_java(text: str, bits: int, number: int | None) -> None:
     assert parse_integer(text, bits) == number
 
 
 @pytest.mark.parametrize(
     ("text", "number"), [("0x1p99999", inf), ("-0x1p99999", -inf), ("0x1.8p1", 3.0), ("0x1", None)]
 )
-def test_which_hexadecimal_doubles_java_reads(text: str, number: float | None) -> None:
+def test_hexadecimal_doubles_are_parsed_as_in_java(text: str, number: float | None) -> None:
     assert parse_double(text) == number
 
 
 # what it does
 
 
-def test_a_smaller_segment_size_takes_hold_at_the_next_append() -> None:
+def test_smaller_segment_size_applies_at_the_next_append() -> None:
     shell = ShellRun()
     make(shell)
     shell.at("producer send p orders-0 a:1 b:2 c:3")
@@ -211,7 +211,7 @@ def test_a_smaller_segment_size_takes_hold_at_the_next_append() -> None:
     assert shell.at("segments orders-0") == ["broker 1: 0(210) 3(210)", "broker 2: 0(210) 3(210)"]
 
 
-def test_min_isr_of_all_brokers_counts_at_once() -> None:
+def test_cluster_wide_min_isr_applies_at_once() -> None:
     shell = ShellRun()
     make(shell, "1:2")
     shell.at("broker kill 2")
@@ -224,7 +224,7 @@ def test_min_isr_of_all_brokers_counts_at_once() -> None:
     assert shell.at("producer send p orders-0 c:3") == ["orders-0@1"]
 
 
-def test_a_broker_that_starts_later_reads_what_it_has_missed() -> None:
+def test_broker_reads_dynamic_configs_at_start() -> None:
     shell = ShellRun()
     make(shell, "2:3")
     shell.at("broker stop 3")
@@ -236,7 +236,7 @@ def test_a_broker_that_starts_later_reads_what_it_has_missed() -> None:
     assert (config.segment_bytes, config.index_interval_bytes) == (200, 7)
 
 
-def test_a_broker_whose_session_ended_catches_up_with_the_notifications() -> None:
+def test_broker_whose_session_ended_catches_up_with_the_notifications() -> None:
     shell = ShellRun()
     make(shell, "1:2")
     shell.at("broker freeze 2")
@@ -261,7 +261,7 @@ def test_notifications_are_purged_after_a_quarter_of_an_hour() -> None:
     assert shell.at("zk ls /config/changes") == ["[config_change_0000000001, config_change_0000000002]"]
 
 
-def test_rubbish_below_config_stops_nobody() -> None:
+def test_malformed_znodes_below_config_are_ignored() -> None:
     shell = ShellRun()
     make(shell)
     shell.at("zk create /config/changes/config_change_0 rubbish")
@@ -270,7 +270,7 @@ def test_rubbish_below_config_stops_nobody() -> None:
     assert broker(shell, 1).replicas.partitions["orders-0"].log.config.segment_bytes == 200
 
 
-def test_a_configuration_stays_through_kill_and_start_of_all() -> None:
+def test_dynamic_configs_survive_a_restart_of_all_brokers() -> None:
     shell = ShellRun()
     make(shell)
     shell.at("kafka-configs.sh --alter --entity-type brokers --entity-name 2 --add-config log.segment.bytes=5000")
@@ -285,7 +285,7 @@ def test_a_configuration_stays_through_kill_and_start_of_all() -> None:
     ]
 
 
-def test_a_broker_that_is_down_is_waited_for_half_a_minute() -> None:
+def test_alter_configs_of_a_broker_that_is_down_times_out() -> None:
     shell = ShellRun()
     shell.at("broker stop 3")
     begun_us = shell.run.now_us
@@ -294,7 +294,7 @@ def test_a_broker_that_is_down_is_waited_for_half_a_minute() -> None:
     assert 30_000_000 <= shell.run.now_us - begun_us < 31_000_000
 
 
-def test_a_level_of_a_logger_counts_below_it_and_goes_with_the_process() -> None:
+def test_logger_level_applies_to_children_until_the_broker_stops() -> None:
     shell = ShellRun()
     described = "kafka-configs.sh --describe --broker-logger 2"
     level = "  kafka.controller.KafkaController={} sensitive=false synonyms={{}}"
@@ -305,7 +305,7 @@ def test_a_level_of_a_logger_counts_below_it_and_goes_with_the_process() -> None
     assert level.format("WARN") in shell.at(described)
 
 
-def test_brokers_hear_of_quotas_and_keep_credentials_to_themselves() -> None:
+def test_quotas_are_propagated_and_credentials_are_not_returned() -> None:
     shell = ShellRun()
     heard = []
     for line in ("--client c1 --add-config producer_byte_rate=5", "--add-config SCRAM-SHA-256=[password=x]"):
@@ -320,7 +320,7 @@ def test_brokers_hear_of_quotas_and_keep_credentials_to_themselves() -> None:
 # quotas
 
 
-def test_a_quota_counts_over_eleven_seconds() -> None:
+def test_quota_is_measured_over_eleven_samples() -> None:
     quota = ReplicationQuota()
     quota.bytes_per_second = 100
     quota.throttle("orders", ("0:1", "1:2", "2:1"), 1)
@@ -337,7 +337,7 @@ def test_a_quota_counts_over_eleven_seconds() -> None:
     assert not quota.is_throttled("orders-0")
 
 
-def test_a_star_throttles_all_and_the_envelopes_count() -> None:
+def test_wildcard_throttles_all_replicas_and_counts_batch_overhead() -> None:
     quota = ReplicationQuota()
     quota.throttle("orders", ("*",), 1)
     assert quota.is_throttled("orders-17")
@@ -347,7 +347,7 @@ def test_a_star_throttles_all_and_the_envelopes_count() -> None:
     assert quota.holds_back("orders-0", 1)
 
 
-def test_a_throttled_replica_waits_and_goes_on() -> None:
+def test_throttled_replica_waits_and_resumes() -> None:
     shell = ShellRun()
     make(shell, "1:2")
     shell.at("producer send p orders-0 a:1")
@@ -366,7 +366,7 @@ def test_a_throttled_replica_waits_and_goes_on() -> None:
 
 
 @pytest.mark.parametrize("text", ['{"a":[1,2,{"b":null}],"c":"d\\"e","f":-1.5e3,"g":true}', "[]", "7 and more", '""'])
-def test_sound_json_has_no_fault(text: str) -> None:
+def test_valid_json_has_no_error(text: str) -> None:
     assert jackson.fault(text) is None
 
 
@@ -392,7 +392,7 @@ def test_sound_json_has_no_fault(text: str) -> None:
         ("{\u201ca\u201d:1}", "Unexpected character ('\u201c' (code 8220 / 0x201c)): was expecting double-quote to"),
     ],
 )
-def test_the_first_fault_is_named(text: str, message: str) -> None:
+def test_first_json_error_is_reported(text: str, message: str) -> None:
     fault = jackson.fault(text)
     assert fault is not None
     assert fault.lines[0].startswith(message)

@@ -44,7 +44,7 @@ def start_again(run: ShellRun) -> None:
     run.after(30)
 
 
-def test_a_torn_tail_is_cut_said_and_fetched_again(cluster: ShellRun) -> None:
+def test_torn_tail_is_truncated_reported_and_refetched(cluster: ShellRun) -> None:
     cluster.at("broker kill 2")
     whole = cluster.disk.read_file(LOG)
     cluster.disk.replace_file(LOG, whole[:-7])
@@ -62,7 +62,7 @@ def test_a_torn_tail_is_cut_said_and_fetched_again(cluster: ShellRun) -> None:
     assert differences(cluster.run) == []
 
 
-def test_a_console_hears_why_a_broker_did_not_start(cluster: ShellRun) -> None:
+def test_console_reports_why_a_broker_did_not_start(cluster: ShellRun) -> None:
     cluster.at("broker kill 2")
     path = f"{DIRECTORY}/orders-0/leader-epoch-checkpoint"
     whole = cluster.disk.read_file(path)
@@ -76,7 +76,7 @@ def test_a_console_hears_why_a_broker_did_not_start(cluster: ShellRun) -> None:
     assert (cluster.at("broker start 2"), cluster.exit_code) == ([], 0)
 
 
-def test_after_a_clean_stop_nothing_is_said(cluster: ShellRun) -> None:
+def test_recovery_reports_nothing_after_a_clean_shutdown(cluster: ShellRun) -> None:
     cluster.at("broker stop 2")
     cluster.after(5)
     start_again(cluster)
@@ -85,7 +85,7 @@ def test_after_a_clean_stop_nothing_is_said(cluster: ShellRun) -> None:
 
 
 @pytest.mark.parametrize("file", ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"])
-def test_a_checkpoint_that_cannot_be_read_ends_the_start_and_is_gone_after_it(cluster: ShellRun, file: str) -> None:
+def test_corrupt_checkpoint_fails_the_start_and_is_removed(cluster: ShellRun, file: str) -> None:
     cluster.at("broker kill 2")
     cluster.disk.replace_file(f"{DIRECTORY}/{file}", b"0\n3\norders 0 5\n")
     start_again(cluster)
@@ -103,7 +103,7 @@ def test_a_checkpoint_that_cannot_be_read_ends_the_start_and_is_gone_after_it(cl
     assert differences(cluster.run) == []
 
 
-def test_a_checkpoint_with_a_number_that_is_none_counts_as_empty(cluster: ShellRun) -> None:
+def test_checkpoint_with_an_invalid_number_is_read_as_empty(cluster: ShellRun) -> None:
     cluster.at("broker kill 2")
     cluster.disk.replace_file(f"{DIRECTORY}/recovery-point-offset-checkpoint", b"0\n1\norders 0 five\n")
     start_again(cluster)
@@ -122,7 +122,7 @@ def test_a_checkpoint_with_a_number_that_is_none_counts_as_empty(cluster: ShellR
         ("cleaner-offset-checkpoint", b"9\n", "line 1 is '9', expected the version, 0"),
     ],
 )
-def test_a_file_that_cannot_be_read_takes_the_log_directory_and_the_broker_down(
+def test_file_that_cannot_be_read_takes_the_log_directory_and_the_broker_down(
     cluster: ShellRun, path: str, content: bytes, rule: str
 ) -> None:
     cluster.at("broker stop 2")
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_takes_the_log_directory_and_the_broker_down(
         ("broker.id=2\nversion=7\ncluster.id={cluster}\n", "version 7 is not supported, expected 0"),
     ],
 )
-def test_a_directory_of_somebody_else_is_left_alone(cluster: ShellRun, content: str, rule: str) -> None:
+def test_directories_that_are_not_logs_are_left_alone(cluster: ShellRun, content: str, rule: str) -> None:
     path = f"{DIRECTORY}/meta.properties"
     whole = cluster.disk.read_file(path)
     cluster_id = whole.decode().partition("cluster.id=")[2].strip()
@@ -177,7 +177,7 @@ def test_a_directory_of_somebody_else_is_left_alone(cluster: ShellRun, content: 
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\x00rubbish", b"version=0\n"])
-def test_meta_properties_that_say_nothing_are_written_anew(cluster: ShellRun, content: bytes) -> None:
+def test_empty_meta_properties_is_rewritten(cluster: ShellRun, content: bytes) -> None:
     path = f"{DIRECTORY}/meta.properties"
     whole = cluster.disk.read_file(path)
     cluster.at("broker kill 2")
@@ -187,7 +187,7 @@ def test_meta_properties_that_say_nothing_are_written_anew(cluster: ShellRun, co
     assert cluster.disk.read_file(path) == whole
 
 
-def test_a_log_without_its_metadata_file_is_loaded_and_gets_it_back(cluster: ShellRun) -> None:
+def test_missing_partition_metadata_file_is_restored(cluster: ShellRun) -> None:
     path = f"{DIRECTORY}/orders-0/partition.metadata"
     whole = cluster.disk.read_file(path)
     cluster.at("broker stop 2")
@@ -218,7 +218,7 @@ def alter(run: ShellRun, topic: str, config: str) -> None:
     run.at(f"kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config {config}")
 
 
-def test_retention_that_fails_for_a_damaged_log_is_told_and_tried_again() -> None:
+def test_failed_retention_of_a_damaged_log_is_reported_and_retried() -> None:
     run = stopped_with_orders(
         "2:1", "index.interval.bytes=0", log_initial_task_delay_ms="1000", log_retention_check_interval_ms="10000"
     )
@@ -234,7 +234,7 @@ def test_retention_that_fails_for_a_damaged_log_is_told_and_tried_again() -> Non
     assert differences(run.run) == []
 
 
-def test_the_cleaner_leaves_a_damaged_log_alone_from_which_it_cannot_delete() -> None:
+def test_cleaner_marks_a_damaged_log_uncleanable() -> None:
     run = stopped_with_orders("2:1", "index.interval.bytes=0", log_cleaner_backoff_ms="1000")
     run.disk.replace_file(LOG, run.disk.read_file(LOG)[:30])
     start_again(run)
@@ -246,7 +246,7 @@ def test_the_cleaner_leaves_a_damaged_log_alone_from_which_it_cannot_delete() ->
     assert differences(run.run) == []
 
 
-def test_what_a_damaged_time_index_refuses_is_seen_in_the_file() -> None:
+def test_entry_rejected_by_a_damaged_time_index_is_in_the_file() -> None:
     run = stopped_with_orders("2", "index.interval.bytes=0")
     path = f"{FOLDER}.timeindex"
     (timestamp,) = struct.unpack(">q", run.disk.read_file(path)[-12:-4])
@@ -269,7 +269,7 @@ def test_what_a_damaged_time_index_refuses_is_seen_in_the_file() -> None:
     assert not run.run.view["alarms"]
 
 
-def test_a_log_goes_on_behind_what_a_damaged_index_refused() -> None:
+def test_log_appends_after_a_damaged_index_rejected_an_entry() -> None:
     run = stopped_with_orders("2", "index.interval.bytes=0 --config segment.bytes=1000")
     run.disk.replace_file(f"{FOLDER}.index", struct.pack(">ii", 5000, 0))
     run.disk.replace_file(f"{FOLDER}.timeindex", b"")

@@ -71,7 +71,7 @@ def logged(shell: HeardRun, broker_id: int) -> list[str]:
     return found
 
 
-def test_each_replica_is_cleaned_at_its_broker_s_turn_and_says_so() -> None:
+def test_each_broker_cleans_its_replica_and_emits_events() -> None:
     shell = with_topic()
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     shell.after(16)
@@ -92,7 +92,7 @@ def test_each_replica_is_cleaned_at_its_broker_s_turn_and_says_so() -> None:
     assert shell.run.view["checkpoints"]["b1"][CHECKPOINT]["entries"] == [["prices-0", 8]]
 
 
-def test_an_idle_cleaner_says_nothing() -> None:
+def test_idle_cleaner_emits_no_events() -> None:
     shell = with_topic()
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     shell.after(40)
@@ -102,7 +102,7 @@ def test_an_idle_cleaner_says_nothing() -> None:
     assert told_by_cleaners(shell) == before
 
 
-def test_nothing_is_cleaned_that_is_not_dirty_enough_unless_somebody_says_so() -> None:
+def test_log_below_the_dirty_ratio_is_cleaned_only_on_demand() -> None:
     shell = with_topic(SMALL.replace("0.01", "1.0"))
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1")
     shell.after(60)
@@ -116,7 +116,7 @@ def test_nothing_is_cleaned_that_is_not_dirty_enough_unless_somebody_says_so() -
     ]
 
 
-def test_task_cleaner_does_not_wait_for_its_turn() -> None:
+def test_task_cleaner_runs_at_once() -> None:
     shell = with_topic(log_cleaner_backoff_ms="600000")
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1")
     shell.after(60)
@@ -125,7 +125,7 @@ def test_task_cleaner_does_not_wait_for_its_turn() -> None:
     assert len(events(shell, LogCleaned)) == 2
 
 
-def test_a_broker_without_a_cleaner_cleans_nothing() -> None:
+def test_broker_without_a_cleaner_cleans_nothing() -> None:
     shell = with_topic(log_cleaner_enable="false")
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1")
     shell.after(60)
@@ -140,14 +140,14 @@ def test_a_broker_without_a_cleaner_cleans_nothing() -> None:
         ("log clean plain-0 1", "! broker 1: plain-0 is not compacted: its cleanup.policy is delete"),
     ],
 )
-def test_what_cannot_be_cleaned_is_refused(line: str, said: str) -> None:
+def test_cleaning_a_log_that_is_not_compacted_is_refused(line: str, said: str) -> None:
     shell = with_topic()
     shell.at("kafka-topics.sh --create --topic plain --replica-assignment 1")
     assert shell.at(line) == [said]
     assert shell.exit_code == 1
 
 
-def test_a_replica_that_comes_later_copies_what_is_left_and_nobody_complains() -> None:
+def test_new_replica_of_a_compacted_log_copies_the_remaining_records() -> None:
     shell = with_topic()
     shell.at("broker kill 2")
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1 a:4 a:5 a:6 a:7 a:8 a:9")
@@ -161,7 +161,7 @@ def test_a_replica_that_comes_later_copies_what_is_left_and_nobody_complains() -
     assert not events(shell, InvariantViolated)
 
 
-def test_a_consumer_reads_over_the_gaps() -> None:
+def test_consumer_reads_over_the_gaps() -> None:
     shell = with_topic()
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     shell.after(20)
@@ -170,7 +170,7 @@ def test_a_consumer_reads_over_the_gaps() -> None:
     assert lines[:3] == ["Offset:4\t2", "Offset:5\tnull", "Offset:6\t3"]
 
 
-def test_a_restarted_broker_goes_on_where_it_was() -> None:
+def test_restarted_broker_resumes_from_the_cleaner_checkpoint() -> None:
     shell = with_topic()
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     shell.after(20)
@@ -183,7 +183,7 @@ def test_a_restarted_broker_goes_on_where_it_was() -> None:
     assert len([event for event in events(shell, LogCleaned) if event.replica == "prices-0@b1"]) == 1
 
 
-def test_a_truncated_log_is_dirty_again_from_its_last_segment_on() -> None:
+def test_truncated_log_is_dirty_again_from_its_last_segment_on() -> None:
     shell = with_topic(replica_lag_time_max_ms="600000", segment="1")
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1 g:1 h:1 i:1")
     shell.after(20)
@@ -192,7 +192,7 @@ def test_a_truncated_log_is_dirty_again_from_its_last_segment_on() -> None:
     assert shell.cluster.disk.read_file(f"broker-2/{CHECKPOINT}") == b"0\n1\nprices 0 4\n"
 
 
-def test_a_deleted_topic_leaves_the_checkpoint() -> None:
+def test_deleted_topic_is_removed_from_the_cleaner_checkpoint() -> None:
     shell = with_topic()
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     shell.after(20)
@@ -212,7 +212,7 @@ def test_compact_and_delete_does_both() -> None:
     assert differences(shell.run) == []
 
 
-def test_a_log_that_cannot_be_read_is_left_alone_and_said_to_be() -> None:
+def test_unreadable_log_is_marked_uncleanable_with_an_event() -> None:
     shell = with_topic(replicas="1")
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     segment = shell.cluster.brokers[1].partitions["prices-0"].log.segments[0]

@@ -56,7 +56,7 @@ def shell() -> ShellRun:
     return shell
 
 
-def test_segments_go_at_the_next_check_and_their_files_a_minute_later(shell: ShellRun) -> None:
+def test_expired_segments_are_deleted_at_the_next_check_and_files_a_minute_later(shell: ShellRun) -> None:
     assert delete_below(shell, 5)[-1] == "partition: orders-0\tlow_watermark: 5"
     shell.journal()
     assert bases(shell) == [0, 2, 4, 6]
@@ -77,7 +77,7 @@ def test_segments_go_at_the_next_check_and_their_files_a_minute_later(shell: She
     assert (unlinked.folder, unlinked.count) == (FOLDER, len(waiting))
 
 
-def test_a_killed_broker_leaves_files_that_its_next_start_removes(shell: ShellRun) -> None:
+def test_killed_broker_leaves_files_that_its_next_start_removes(shell: ShellRun) -> None:
     delete_below(shell, 5)
     shell.at("task retention")
     assert bases(shell) == [4, 6]
@@ -90,7 +90,7 @@ def test_a_killed_broker_leaves_files_that_its_next_start_removes(shell: ShellRu
     assert differences(shell.run) == []
 
 
-def test_the_start_of_a_log_survives_in_its_checkpoint_or_comes_from_the_leader(shell: ShellRun) -> None:
+def test_log_start_offset_is_restored_from_checkpoint_or_leader(shell: ShellRun) -> None:
     delete_below(shell, 5)
     shell.at("task log-starts 1")
     assert checkpoint(shell, "log-start-offset-checkpoint") == ["orders 0 5"]
@@ -108,7 +108,7 @@ def test_the_start_of_a_log_survives_in_its_checkpoint_or_comes_from_the_leader(
     assert bases(shell) == [6] and checkpoint(shell, "log-start-offset-checkpoint") == []
 
 
-def test_an_idle_cluster_does_its_rounds_in_silence(shell: ShellRun) -> None:
+def test_periodic_tasks_of_an_idle_cluster_emit_no_events(shell: ShellRun) -> None:
     shell.after(300)
     shell.journal()
     shell.after(900)
@@ -118,7 +118,7 @@ def test_an_idle_cluster_does_its_rounds_in_silence(shell: ShellRun) -> None:
     assert {kind for kind in kinds if not kind.startswith("Rpc")} <= fetching
 
 
-def test_checkpoints_are_written_at_their_intervals_when_they_have_news() -> None:
+def test_checkpoints_are_written_at_intervals_if_changed() -> None:
     shell = ShellRun(log_initial_task_delay_ms="1000", log_flush_offset_checkpoint_interval_ms="5000")
     shell.at(TOPIC)
     shell.at("producer open p --acks all --idempotence false")
@@ -153,7 +153,7 @@ def test_flush_messages_and_flush_ms_move_the_recovery_point() -> None:
     assert differences(shell.run) == []
 
 
-def test_a_power_loss_takes_what_a_kill_spares(shell: ShellRun) -> None:
+def test_power_loss_loses_unsynced_bytes_and_a_kill_does_not(shell: ShellRun) -> None:
     view = shell.run.view["replicas"]["orders-0@b1"]
     size, _, _ = view["segments"]["6"]
     assert size > 0 and view["synced"]["6"] == [0, 0, 0]
@@ -177,7 +177,7 @@ def test_a_power_loss_takes_what_a_kill_spares(shell: ShellRun) -> None:
     assert shell.run.view["alarms"] == {} and differences(shell.run) == []
 
 
-def test_what_all_replicas_lose_with_their_power_is_lost_and_explained(shell: ShellRun) -> None:
+def test_records_lost_by_power_loss_of_all_replicas_are_explained(shell: ShellRun) -> None:
     for broker in (2, 1):
         shell.at(f"broker powerloss {broker}")
     for broker in (1, 2):
@@ -191,7 +191,7 @@ def test_what_all_replicas_lose_with_their_power_is_lost_and_explained(shell: Sh
     assert alarms and all(alarm["explained_by"].startswith("cause.log_power_lost?broker=b") for alarm in alarms)
 
 
-def test_power_is_lost_in_any_state(shell: ShellRun) -> None:
+def test_power_loss_works_in_any_broker_state(shell: ShellRun) -> None:
     shell.at("broker freeze 2")
     shell.at("broker powerloss 2")
     assert shell.run.view["nodes"]["b2"]["state"] == "down"
@@ -202,7 +202,7 @@ def test_power_is_lost_in_any_state(shell: ShellRun) -> None:
     ]
 
 
-def test_a_deleted_topic_leaves_the_disk_later(shell: ShellRun) -> None:
+def test_files_of_a_deleted_topic_are_removed_after_the_delay(shell: ShellRun) -> None:
     shell.journal()
     shell.at("kafka-topics.sh --delete --topic orders")
     shell.after(5)
@@ -245,7 +245,7 @@ def test_truncated_segments_are_renamed_too() -> None:
         pytest.fail("nothing was truncated: the scenario does not do what it is for")
 
 
-def test_tasks_on_demand_need_a_broker_that_is_up(shell: ShellRun) -> None:
+def test_on_demand_tasks_require_a_running_broker(shell: ShellRun) -> None:
     shell.at("broker kill 2")
     assert shell.at("task retention 2") == [refused("shell.task_state", broker=2, state="down", task="retention")]
     assert shell.exit_code == 1
@@ -253,7 +253,7 @@ def test_tasks_on_demand_need_a_broker_that_is_up(shell: ShellRun) -> None:
     assert shell.at("task retention") == [] and shell.exit_code == 0
 
 
-def test_a_follower_learns_the_start_from_the_leader(shell: ShellRun) -> None:
+def test_follower_takes_the_log_start_offset_of_the_leader(shell: ShellRun) -> None:
     shell.journal()
     delete_below(shell, 4)
     assert [(event.replica, event.why) for event in shell.events(LogStartOffsetIncremented)] == [
@@ -277,7 +277,7 @@ def play_for_digest() -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_the_journal_does_not_depend_on_hashes() -> None:
+def test_journal_does_not_depend_on_the_hash_seed() -> None:
     program = "from tests.core.broker.test_log_manager import play_for_digest; print(play_for_digest())"
     digests = {
         subprocess.run(

@@ -23,7 +23,7 @@ def update(broker: Broker, leaders: dict[str, int]) -> None:
     broker.metadata.update(UpdateMetadataRequest(1, 1, -1, partitions, ((1, -1),)))
 
 
-def test_a_topic_that_replaces_another_one_in_the_same_update_changes_which_partition_a_group_has() -> None:
+def test_partition_count_follows_topics_replaced_in_one_update() -> None:
     broker = started()
     update(broker, {"orders-0": 1})
     assert broker.offsets_partition_count == 50, "without the topic: offsets.topic.num.partitions"
@@ -31,7 +31,7 @@ def test_a_topic_that_replaces_another_one_in_the_same_update_changes_which_part
     assert broker.groups.partition_of("some-group") == f"{OFFSETS_TOPIC}-0"
 
 
-def test_the_count_of_a_topic_follows_its_partitions() -> None:
+def test_partition_count_follows_added_partitions() -> None:
     broker = started()
     names = [f"{OFFSETS_TOPIC}-{index}" for index in range(3)]
     update(broker, dict.fromkeys(names, 1))

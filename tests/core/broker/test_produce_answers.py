@@ -30,7 +30,9 @@ def test_every_row_gets_the_answer_of_a_real_broker(table: str) -> None:
         (46, "stored", "AAAA", None),
     ],
 )
-def test_another_answer_is_noticed(row: int, field: str, value: object, difference: str | None, tmp_path: Path) -> None:
+def test_comparison_detects_a_different_response(
+    row: int, field: str, value: object, difference: str | None, tmp_path: Path
+) -> None:
     table = json.loads((TABLES / "rejections.json").read_text())
     table["rows"] = table["rows"][: row + 1]
     changed = table["rows"][row]
@@ -46,7 +48,7 @@ def test_another_answer_is_noticed(row: int, field: str, value: object, differen
     assert str(run_case(tmp_path)).startswith(f"FAIL {tmp_path.name}: row {row} ")
 
 
-def test_a_window_is_compared_by_its_distance_to_the_clock(tmp_path: Path) -> None:
+def test_time_windows_are_compared_relative_to_the_clock(tmp_path: Path) -> None:
     table = json.loads((TABLES / "rejections.json").read_text())
     row = next(row for row in table["rows"] if row["name"] == "too old")
     table["rows"] = [row]

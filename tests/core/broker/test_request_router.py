@@ -39,14 +39,14 @@ def play(broker: Broker) -> None:
     broker.router.on_disconnect("Fetch", ("a request", 9), "closed")
 
 
-def test_a_part_receives_what_it_has_registered(broker: Broker) -> None:
+def test_part_receives_the_timers_it_registered(broker: Broker) -> None:
     part = Part("a timer", "a request")
     broker.router.register(timers=[part], requests=[part])
     play(broker)
     assert part.calls == [("timer", 7), ("response", 8, "body"), ("disconnect", 9)]
 
 
-def test_a_process_that_is_exiting_does_nothing_more(broker: Broker) -> None:
+def test_exiting_broker_handles_nothing_more(broker: Broker) -> None:
     part = Part("a timer", "a request")
     broker.router.register(timers=[part], requests=[part])
     broker.state = "exiting"
@@ -54,13 +54,13 @@ def test_a_process_that_is_exiting_does_nothing_more(broker: Broker) -> None:
     assert part.calls == []
 
 
-def test_two_parts_cannot_have_the_same_name(broker: Broker) -> None:
+def test_duplicate_registration_is_refused(broker: Broker) -> None:
     with pytest.raises(ValueError, match=RETRY_TIMER):
         broker.router.register(timers=[Part(RETRY_TIMER, "a request")], requests=[])
     with pytest.raises(ValueError, match=CONTEXT):
         broker.router.register(timers=[], requests=[Part("a timer", CONTEXT)])
 
 
-def test_a_timer_that_no_part_has_registered_is_an_error(broker: Broker) -> None:
+def test_timer_that_no_part_has_registered_is_an_error(broker: Broker) -> None:
     with pytest.raises(KeyError, match="unknown"):
         broker.router.on_timer("unknown", None)

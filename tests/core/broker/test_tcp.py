@@ -88,13 +88,13 @@ def create(run: Run, connection: int, topic: str) -> int:
     return leader
 
 
-def test_metadata_tells_the_advertised_ports(run: Run) -> None:
+def test_metadata_contains_the_advertised_ports(run: Run) -> None:
     run.advertise({0: ("127.0.0.1", 1000), 1: ("127.0.0.1", 1001), 2: ("127.0.0.1", 1002)})
     brokers = ask(run, run.connect(1, "127.0.0.1"), "Metadata", 9, topics=[]).brokers
     assert [(each.node_id, each.port) for each in brokers] == [(0, 1000), (1, 1001), (2, 1002)]
 
 
-def test_what_is_produced_is_fetched(run: Run) -> None:
+def test_produced_records_are_fetched(run: Run) -> None:
     leader = create(run, run.connect(0, "127.0.0.1"), "orders")
     connection = run.connect(leader, "127.0.0.1")
     sent = batch(b"a", b"b")
@@ -117,7 +117,7 @@ def test_requests_are_answered_one_by_one_in_their_order(run: Run) -> None:
     assert [number for number, _ in answers(run, ("Fetch", 11), ("ApiVersions", 0))] == [7, 8]
 
 
-def test_acks_0_has_no_answer_and_an_error_hangs_up(run: Run) -> None:
+def test_acks_0_has_no_response_and_an_error_closes_the_connection(run: Run) -> None:
     leader = create(run, run.connect(0, "127.0.0.1"), "orders")
     connection = run.connect(leader, "127.0.0.1")
     run.frame(connection, frame("Produce", 9, **produce_fields("orders", batch(b"a"), acks=0)))
@@ -130,7 +130,7 @@ def test_acks_0_has_no_answer_and_an_error_hangs_up(run: Run) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x03\xe7\0\0\0\0\0\1\xff\xff", b"\0\3\0\5\0\0\0\1"])
-def test_what_is_no_request_closes_the_connection(run: Run, data: bytes) -> None:
+def test_malformed_request_closes_the_connection(run: Run, data: bytes) -> None:
     connection = run.connect(0, "127.0.0.1")
     run.frame(connection, data)
     run.advance(run.now_us + 1)
@@ -138,7 +138,7 @@ def test_what_is_no_request_closes_the_connection(run: Run, data: bytes) -> None
     assert f"tcp-{connection}" not in run.view["nodes"]
 
 
-def test_the_page_is_told_who_is_connected(run: Run) -> None:
+def test_view_lists_connected_clients(run: Run) -> None:
     connection = run.connect(2, "127.0.0.1")
     ask(run, connection, "ApiVersions", 3, client_software_name="kit", client_software_version="1.0")
     node = run.view["nodes"][f"tcp-{connection}"]
@@ -147,7 +147,7 @@ def test_the_page_is_told_who_is_connected(run: Run) -> None:
     assert f"tcp-{connection}" not in run.view["nodes"]
 
 
-def test_a_killed_broker_closes_the_connection_on_which_it_owes_an_answer(run: Run) -> None:
+def test_killed_broker_closes_connections_with_requests_in_flight(run: Run) -> None:
     leader = create(run, run.connect(0, "127.0.0.1"), "orders")
     connection = run.connect(leader, "127.0.0.1")
     run.frame(connection, frame("Fetch", 11, **fetch_fields("orders", max_wait_ms=60_000)))
@@ -168,7 +168,7 @@ def conversation(run: Run) -> None:
     run.frame(connection, frame("ApiVersions", 0))
 
 
-def test_a_conversation_happens_again_from_its_inputs(run: Run) -> None:
+def test_tcp_conversation_replays_from_its_inputs(run: Run) -> None:
     conversation(run)
     inputs = run.take_inputs()
     again = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
@@ -178,7 +178,7 @@ def test_a_conversation_happens_again_from_its_inputs(run: Run) -> None:
     assert again.connections == run.connections
 
 
-def test_a_request_under_way_survives_a_checkpoint(run: Run) -> None:
+def test_request_in_flight_survives_a_checkpoint(run: Run) -> None:
     leader = create(run, run.connect(0, "127.0.0.1"), "orders")
     connection = run.connect(leader, "127.0.0.1")
     run.frame(connection, frame("Fetch", 11, 9, **fetch_fields("orders", max_wait_ms=5_000)))
@@ -192,7 +192,7 @@ def test_a_request_under_way_survives_a_checkpoint(run: Run) -> None:
     assert [number for number, _ in answers(restored, ("Fetch", 11), ("ApiVersions", 0))] == [9, 10]
 
 
-def test_a_replica_may_be_moved_to_where_it_is(run: Run) -> None:
+def test_alter_replica_log_dirs_to_the_current_directory_succeeds(run: Run) -> None:
     connection = run.connect(0, "127.0.0.1")
     create(run, connection, "orders")
     (directory,) = ask(run, connection, "DescribeLogDirs", 4, topics=None).results
@@ -204,7 +204,7 @@ def test_a_replica_may_be_moved_to_where_it_is(run: Run) -> None:
     assert [result.partitions[0].error_code for result in results] == [0 if replicas else 9, 3, 17]
 
 
-def test_requests_about_nothing_and_about_what_cannot_be_are_answered(run: Run) -> None:
+def test_empty_and_impossible_requests_are_answered(run: Run) -> None:
     connection = run.connect(0, "127.0.0.1")
     assert ask(run, connection, "Produce", 9, acks=-1, timeout_ms=100).responses == []
     controller = ask(run, connection, "Metadata", 9, topics=[]).controller_id
@@ -213,7 +213,7 @@ def test_requests_about_nothing_and_about_what_cannot_be_are_answered(run: Run) 
     assert {result.error_code for result in results} == {3} and len(results) == len(names)
 
 
-def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_raises_an_alarm_and_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(broker: object, message: object) -> None:
         raise ValueError("nobody expected it")
 
@@ -235,7 +235,7 @@ def test_an_error_of_the_lab_is_an_alarm_and_an_answer_where_a_run_survives_it(m
         other.advance(other.now_us + SECOND_US)
 
 
-def test_a_job_of_a_broker_that_fails_is_an_alarm_and_done_again_where_a_run_survives_it(
+def test_failed_background_task_raises_an_alarm_and_is_retried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[Exception] = []
@@ -262,7 +262,7 @@ def test_a_job_of_a_broker_that_fails_is_an_alarm_and_done_again_where_a_run_sur
         other.advance(other.now_us + 45 * SECOND_US)
 
 
-def test_an_input_is_recorded_with_its_bytes_as_they_came_and_older_recordings_are_read() -> None:
+def test_inputs_are_recorded_with_raw_bytes_and_older_recordings_are_read() -> None:
     recorded = Input(7, 12, 1_000_000, "frame", "3", "", b'\n["{\x00\xff\n')
     assert Input.decode(recorded.encode()) == recorded
     assert recorded.encode().endswith(recorded.data)

@@ -61,19 +61,19 @@ def api_versions(era: str, version: int, answered_in: int) -> tuple[int, list[tu
 
 
 @pytest.mark.parametrize("era", ["0.10", "1.1", "2.4", "3.9"])
-def test_the_ranges_are_those_that_real_brokers_told(era: str) -> None:
+def test_api_versions_are_those_of_real_brokers(era: str) -> None:
     survey = json.loads((SURVEYS / ERAS[era].release / "survey.json").read_text())
     error, ranges = survey["api_versions(error,[key,min,max])"]
     assert api_versions(era, 0, answered_in=0) == (error, [tuple(told) for told in ranges])
 
 
 @pytest.mark.parametrize("era", list(ERAS))
-def test_every_version_that_an_era_offers_has_a_table(era: str) -> None:
+def test_every_offered_version_has_a_schema(era: str) -> None:
     for key, (least, greatest) in offered(ERAS[era]).items():
         assert SCHEMAS[key].offers(least) and SCHEMAS[key].offers(greatest)
 
 
-def test_a_client_that_is_too_new_learns_what_to_ask() -> None:
+def test_client_with_a_newer_api_versions_gets_the_supported_range() -> None:
     """Since 2.4 with the versions that it may use (KIP-511); the answer has version 0."""
     assert api_versions("0.10", 3, answered_in=0) == (35, [])
     assert api_versions("1.1", 2, answered_in=0) == (35, [])
@@ -84,7 +84,7 @@ def test_a_client_that_is_too_new_learns_what_to_ask() -> None:
 @pytest.mark.parametrize(
     ("era", "said"), [("1.1", "UNKNOWN_PRODUCER_ID"), ("2.4", "UNKNOWN_PRODUCER_ID"), ("3.9", "NONE")]
 )
-def test_a_producer_that_is_not_known_begins_at_0_before_kip_360(era: str, said: str) -> None:
+def test_unknown_producer_starts_at_sequence_0_before_kip_360(era: str, said: str) -> None:
     run = run_of(era)
     run.submit("kafka-topics.sh --create --topic t --partitions 1 --replication-factor 1")
     run.advance(run.now_us + SECOND_US)
@@ -94,7 +94,7 @@ def test_a_producer_that_is_not_known_begins_at_0_before_kip_360(era: str, said:
 
 
 @pytest.mark.parametrize(("era", "said"), [("0.8", "INVALID_TOPIC_EXCEPTION"), ("0.10", "NONE"), ("3.9", "NONE")])
-def test_an_admin_client_writes_to_internal_topics_since_0_9(era: str, said: str) -> None:
+def test_admin_client_writes_to_internal_topics_since_0_9(era: str, said: str) -> None:
     run = run_of(era)
     run.submit("kafka-topics.sh --create --topic __consumer_offsets --partitions 1 --replication-factor 1")
     run.advance(run.now_us + SECOND_US)
@@ -103,7 +103,7 @@ def test_an_admin_client_writes_to_internal_topics_since_0_9(era: str, said: str
     assert produced(run, "__consumer_offsets", 0, sent, "__admin_client") == said
 
 
-def test_a_broker_hangs_up_on_what_its_era_did_not_know() -> None:
+def test_broker_closes_the_connection_on_apis_unknown_to_its_era() -> None:
     assert outputs("0.8", "ApiVersions", 0) == [None]
     assert outputs("0.10", "Metadata", 3, topics=None) == [None]
     assert outputs("0.10", "Metadata", 2, topics=None) != [None]

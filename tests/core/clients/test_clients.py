@@ -33,7 +33,7 @@ def test_keys_hash_as_in_kafka(key: str, signed_hash: int, of_3: int, of_10: int
     assert partitioner.of_key(key.encode(), 10).partition == of_10
 
 
-def test_records_without_a_key_stick_to_a_partition_for_a_batch() -> None:
+def test_records_without_a_key_use_one_partition_per_batch() -> None:
     sticky = StickyPartitioner(Stream(1, "partitioner"), batch_size=100)
     chosen = []
     for _ in range(200):
@@ -43,7 +43,7 @@ def test_records_without_a_key_stick_to_a_partition_for_a_batch() -> None:
     assert set(chosen) == {0, 1, 2}
 
 
-def test_the_sticky_choice_prefers_short_queues() -> None:
+def test_adaptive_partitioning_prefers_partitions_with_short_queues() -> None:
     counts = [0, 0, 0]
     for seed in range(800):
         sticky = StickyPartitioner(Stream(seed, "partitioner"), batch_size=1)
@@ -54,15 +54,15 @@ def test_the_sticky_choice_prefers_short_queues() -> None:
     assert counts[2] == pytest.approx(300, abs=60)
 
 
-def test_the_upper_bound_of_a_records_size_is_kafkas() -> None:
+def test_upper_bound_of_a_record_size_matches_kafka() -> None:
     assert record_size_upper_bound(None, b"0" * 106) == 192
 
 
-def test_pauses_between_retries_double_up_to_a_second() -> None:
+def test_retry_backoff_doubles_up_to_one_second() -> None:
     assert [backoff_us(attempts) // 1000 for attempts in range(1, 7)] == [100, 200, 400, 800, 1000, 1000]
 
 
-def test_a_producer_finds_the_new_leader() -> None:
+def test_producer_finds_the_new_leader() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --acks all")
@@ -75,7 +75,7 @@ def test_a_producer_finds_the_new_leader() -> None:
     assert differences(shell.run) == []
 
 
-def test_a_record_that_cannot_be_delivered_expires() -> None:
+def test_record_that_cannot_be_delivered_expires() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --timeout 8000")
@@ -90,7 +90,7 @@ def test_a_record_that_cannot_be_delivered_expires() -> None:
     assert (shell.node("p")["failed"], shell.node("p")["last_error"]) == (1, "TimeoutException")
 
 
-def test_a_partition_that_is_not_there() -> None:
+def test_send_to_a_missing_partition_fails() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -104,7 +104,7 @@ def test_a_partition_that_is_not_there() -> None:
     ]
 
 
-def test_a_topic_that_a_producer_names_is_made_unless_brokers_are_told_otherwise() -> None:
+def test_producing_creates_the_topic_unless_auto_create_is_off() -> None:
     shell = ShellRun()
     shell.at("producer open p")
     assert shell.at("producer send p fresh-0 a:1") == ["fresh-0@0"]
@@ -117,7 +117,7 @@ def test_a_topic_that_a_producer_names_is_made_unless_brokers_are_told_otherwise
     assert strict.at("kafka-topics.sh --list") == []
 
 
-def test_a_burst_fills_batches_and_keeps_the_order() -> None:
+def test_burst_fills_batches_and_keeps_the_order() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -129,7 +129,7 @@ def test_a_burst_fills_batches_and_keeps_the_order() -> None:
     assert batches < 20
 
 
-def test_a_stream_keeps_its_rate_until_it_is_stopped() -> None:
+def test_stream_keeps_its_rate_until_it_is_stopped() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --acks 1")
@@ -146,7 +146,7 @@ def test_a_stream_keeps_its_rate_until_it_is_stopped() -> None:
     assert shell.node("p")["rate"] == 0
 
 
-def test_a_stream_goes_on_after_an_election_without_loss_or_reordering() -> None:
+def test_stream_continues_after_an_election_without_loss_or_reordering() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --acks all")
@@ -164,7 +164,7 @@ def test_a_stream_goes_on_after_an_election_without_loss_or_reordering() -> None
     assert printed[:-1] == [f"p-{number}" for number in range(count)]
 
 
-def test_without_acknowledgements_a_producer_hears_that_a_leader_is_gone() -> None:
+def test_producer_with_acks_0_learns_of_a_lost_leader() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p --acks 0")
@@ -180,7 +180,7 @@ def test_without_acknowledgements_a_producer_hears_that_a_leader_is_gone() -> No
     assert [line for line in shell.at("log describe orders-1") if line.endswith(" b 2")] != []
 
 
-def test_a_consumer_follows_a_partition_from_leader_to_leader() -> None:
+def test_consumer_follows_a_partition_from_leader_to_leader() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -200,7 +200,7 @@ def test_a_consumer_follows_a_partition_from_leader_to_leader() -> None:
     shell.after(3)
 
 
-def test_a_consumer_outside_the_log_is_set_back() -> None:
+def test_consumer_whose_offset_is_out_of_range_is_reset() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -212,7 +212,7 @@ def test_a_consumer_outside_the_log_is_set_back() -> None:
     assert node["last_reset"] == "reason.out_of_range?offset=99&policy=latest"
 
 
-def test_a_new_consumer_starts_at_the_end() -> None:
+def test_new_consumer_starts_at_the_end() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -224,7 +224,7 @@ def test_a_new_consumer_starts_at_the_end() -> None:
     assert [row[0] for row in shell.node("c")["records"]] == [2]
 
 
-def test_names_of_clients_are_taken_once_and_free_again() -> None:
+def test_client_name_is_unique_and_can_be_reused_after_close() -> None:
     shell = ShellRun()
     shell.at("producer open p")
     assert shell.at("producer open p") == [refused("shell.name_taken", name="p", command="producer close")]
@@ -232,7 +232,7 @@ def test_names_of_clients_are_taken_once_and_free_again() -> None:
     assert shell.at("producer open p") == []
 
 
-def test_settings_that_kafka_refuses_come_in_its_words_with_what_to_change() -> None:
+def test_invalid_settings_are_refused_with_kafkas_message_and_a_fix() -> None:
     shell = ShellRun()
     trace = (
         "! org.apache.kafka.common.KafkaException: Failed to construct kafka producer / Caused by: "
@@ -261,7 +261,7 @@ def test_settings_that_kafka_refuses_come_in_its_words_with_what_to_change() -> 
         ("2.4", "NetworkException: The server disconnected before a response was received."),
     ],
 )
-def test_a_request_that_takes_too_long_is_told_as_the_clients_of_the_time_did(era: str, message: str) -> None:
+def test_request_timeout_is_reported_as_by_clients_of_that_era(era: str, message: str) -> None:
     shell = ShellRun(era=era, zookeeper_session_timeout_ms="30000")
     shell.at(ORDERS)
     shell.at("producer open p --acks 1 --timeout 5000")
@@ -270,13 +270,13 @@ def test_a_request_that_takes_too_long_is_told_as_the_clients_of_the_time_did(er
     assert shell.at("producer send p orders-0 b:2") == [message]
 
 
-def test_an_old_producer_without_a_delivery_timeout_takes_any() -> None:
+def test_producer_without_delivery_timeout_accepts_any_request_timeout() -> None:
     shell = ShellRun(era="1.1")
     assert shell.at("producer open p --linger 500 --timeout 1000") == []
     assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "1000"
 
 
-def test_a_frozen_leader_costs_a_request_timeout() -> None:
+def test_send_to_a_frozen_leader_is_retried_after_the_request_timeout() -> None:
     shell = ShellRun(zookeeper_session_timeout_ms="30000")
     shell.at(ORDERS)
     shell.at("producer open p --acks 1 --timeout 20000")
@@ -291,7 +291,7 @@ def test_a_frozen_leader_costs_a_request_timeout() -> None:
     assert shell.run.view["console"][str(number)]["output"] in (["orders-0@1"], ["orders-0@2"])
 
 
-def test_a_client_cut_off_from_a_leader_delivers_when_the_link_is_restored() -> None:
+def test_partitioned_client_delivers_once_the_link_is_restored() -> None:
     shell = ShellRun()
     shell.at(ORDERS)
     shell.at("producer open p")
@@ -309,7 +309,7 @@ def test_a_client_cut_off_from_a_leader_delivers_when_the_link_is_restored() -> 
     assert differences(shell.run) == []
 
 
-def test_a_producer_does_not_press_for_metadata() -> None:
+def test_producer_waits_between_metadata_requests() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic single --replica-assignment 2")
     shell.at("producer open p")

@@ -39,7 +39,7 @@ def batches(shell: ShellRun, name: str = "p") -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def test_records_linger_until_the_time_is_over_or_the_batch_is_full(shell: ShellRun) -> None:
+def test_records_linger_until_linger_ms_or_a_full_batch(shell: ShellRun) -> None:
     shell.at("producer open p --linger 500 --batch-size 300")
     shell.at("producer send p orders-0 warm:up")
     begun_us = shell.run.now_us
@@ -69,7 +69,7 @@ def test_partitions_of_one_leader_share_a_request(shell: ShellRun) -> None:
     assert requests["orders-0"] == requests["orders-2"] != requests["orders-1"]
 
 
-def test_no_more_requests_than_allowed_are_under_way(shell: ShellRun) -> None:
+def test_in_flight_requests_are_limited(shell: ShellRun) -> None:
     shell.at("producer open p --max-in-flight 1 --batch-size 100")
     shell.at("producer send p orders-0 warm:up")
     shell.at("producer burst p orders-0 5")
@@ -78,7 +78,7 @@ def test_no_more_requests_than_allowed_are_under_way(shell: ShellRun) -> None:
     assert len(shell.at("log describe orders-0")) > 5
 
 
-def test_a_topic_lets_the_partitioner_choose(shell: ShellRun) -> None:
+def test_send_to_a_topic_uses_the_partitioner(shell: ShellRun) -> None:
     shell.at("producer open p")
     assert shell.at("producer send p orders foobar:1 kafka:2") == ["orders-0@0", "orders-1@0"]
     shell.at("producer open q --partitioner round-robin")
@@ -120,7 +120,7 @@ def _chosen(kind: type[Partitioner], count: int) -> list[int]:
     return found
 
 
-def test_records_without_a_key_go_where_the_producers_time_sends_them() -> None:
+def test_partition_of_records_without_a_key_depends_on_the_era() -> None:
     for name in ("built-in", "sticky"):
         chosen = _chosen(PARTITIONERS[name], 80)
         assert all(len(set(chosen[at : at + 4])) == 1 for at in range(0, 80, 4)), name
@@ -156,7 +156,7 @@ def test_send_blocks_while_no_memory_is_free(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_producers_number_their_batches_as_in_their_time(shell: ShellRun) -> None:
+def test_sequence_numbers_are_those_of_the_era(shell: ShellRun) -> None:
     assert [era.producer.idempotent for era in ERAS.values()] == [False, False, False, False, True]
     assert [era.producer.partitioner for era in ERAS.values()] == [
         "random",
@@ -178,7 +178,7 @@ def test_producers_number_their_batches_as_in_their_time(shell: ShellRun) -> Non
     assert shell.node("p")["sequences"] == {"orders-0": [0, 2]}
 
 
-def test_a_batch_that_expires_costs_an_epoch_and_no_record_is_written_twice(shell: ShellRun) -> None:
+def test_expired_batch_bumps_the_epoch_and_nothing_is_written_twice(shell: ShellRun) -> None:
     shell.at("producer open p --timeout 6000")
     assert shell.at("producer send p orders-0 a:1") == ["orders-0@0"]
     shell.at("link cut p 1")
@@ -193,7 +193,7 @@ def test_a_batch_that_expires_costs_an_epoch_and_no_record_is_written_twice(shel
     assert differences(shell.run) == []
 
 
-def test_what_is_under_way_behind_a_lost_batch_is_numbered_anew(shell: ShellRun) -> None:
+def test_batches_in_flight_after_a_lost_batch_get_new_sequence_numbers(shell: ShellRun) -> None:
     shell.at("kafka-topics.sh --create --topic alone --replica-assignment 1 --config max.message.bytes=400")
     shell.at("producer open p --batch-size 1000")
     shell.at("producer send p alone-0 a:1")
@@ -207,7 +207,7 @@ def test_what_is_under_way_behind_a_lost_batch_is_numbered_anew(shell: ShellRun)
     assert [(event.producer_epoch, event.base_sequence) for event in shell.events(ProduceRepeated)] == [(1, 0)]
 
 
-def test_an_aborted_transaction_drops_what_was_not_sent(shell: ShellRun) -> None:
+def test_abort_drops_unsent_batches(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay --linger 5000")
     shell.at("producer begin t")
     shell.at("producer burst t orders-0 5")
@@ -223,7 +223,7 @@ def test_an_aborted_transaction_drops_what_was_not_sent(shell: ShellRun) -> None
     assert shell.node("t")["acknowledged"] == 5
 
 
-def test_a_transaction_commits_the_offsets_that_it_has_read(shell: ShellRun) -> None:
+def test_transaction_commits_consumed_offsets(shell: ShellRun) -> None:
     shell.at("producer open p")
     shell.at("producer send p orders-0 a:1 b:2")
     shell.at("consumer start c --group g --topic orders --isolation read_committed")
@@ -250,7 +250,7 @@ def test_a_transaction_commits_the_offsets_that_it_has_read(shell: ShellRun) -> 
     assert differences(shell.run) == []
 
 
-def test_who_asks_for_idempotence_gets_acks_all_in_each_era() -> None:
+def test_idempotence_implies_acks_all_in_each_era() -> None:
     asked = [settings_of({"--idempotence": "true"}, ERAS[era]) for era in ("1.1", "2.4", "3.9")]
     assert [(settings.acks, settings.enable_idempotence) for settings in asked] == [(-1, True)] * 3
     unasked = settings_of({}, ERAS["2.4"])
@@ -265,7 +265,7 @@ def too_large_run(options: str, limit: int) -> ShellRun:
     return run
 
 
-def test_a_batch_that_compressed_worse_than_expected_is_split_and_keeps_its_numbers() -> None:
+def test_batch_too_large_after_compression_is_split_and_keeps_its_sequence_numbers() -> None:
     """As Kafka's producer it goes by what compressed so far, and so takes too much of what does not."""
     shell = too_large_run("--compression gzip --linger 60 --batch-size 4096", 4_000)
     shell.at("producer burst p small-0 10000")
@@ -284,7 +284,7 @@ def test_a_batch_that_compressed_worse_than_expected_is_split_and_keeps_its_numb
     assert differences(shell.run) == []
 
 
-def test_a_batch_that_no_split_makes_smaller_is_sent_until_its_time_is_over() -> None:
+def test_batch_that_cannot_be_split_is_retried_until_delivery_timeout() -> None:
     """batch.size says how large parts may be, whatever the topic allows (KAFKA-8350), as seen with Kafka's 3.9.1."""
     shell = too_large_run("--linger 20 --timeout 6000", 400)
     shell.at("producer burst p small-0 60")

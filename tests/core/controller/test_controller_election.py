@@ -24,19 +24,19 @@ def test_offline_election_keeps_only_live_members_in_the_isr() -> None:
     assert election.offline((1, 2, 3), (1, 3, 2), {2, 3}, False) == ElectionResult(2, (3, 2))
 
 
-def test_without_a_live_member_of_the_isr_nobody_leads_unless_losing_records_is_allowed() -> None:
+def test_no_leader_without_a_live_isr_member_unless_unclean_election_is_allowed() -> None:
     assert election.offline((1, 2, 3), (1,), {2, 3}, False) is None
     assert election.offline((1, 2, 3), (1,), {2, 3}, True) == ElectionResult(2, (2,), unclean=True)
     assert election.offline((1, 2, 3), (1,), set(), True) is None
 
 
-def test_preferred_election_knows_one_candidate() -> None:
+def test_preferred_election_considers_only_the_first_replica() -> None:
     assert election.preferred((1, 2), (2, 1), {1, 2}) == ElectionResult(1, (2, 1))
     assert election.preferred((1, 2), (2,), {1, 2}) is None
     assert election.preferred((1, 2), (2, 1), {2}) is None
 
 
-def test_controlled_shutdown_takes_the_stopping_broker_out_of_the_isr() -> None:
+def test_controlled_shutdown_removes_the_broker_from_the_isr() -> None:
     assert election.controlled_shutdown((1, 2, 3), (1, 2, 3), {1, 2, 3}, {1}) == ElectionResult(2, (2, 3))
     assert election.controlled_shutdown((1, 2), (1,), {1, 2}, {1}) is None
 
@@ -90,12 +90,12 @@ def test_rack_aware_assignment_puts_a_replica_into_each_rack() -> None:
     ]
 
 
-def test_added_partitions_go_on_where_the_others_ended() -> None:
+def test_assignment_of_added_partitions_continues_the_rotation() -> None:
     racks = dict.fromkeys(range(3))
     assert assign_replicas(racks, 2, 2, fixed_start=0, first_partition=3) == {3: (0, 2), 4: (1, 0)}
 
 
-def test_assignment_is_drawn_from_its_stream() -> None:
+def test_assignment_uses_its_named_random_stream() -> None:
     racks = dict.fromkeys((1, 2, 3, 4, 5))
     drawn = [assign_replicas(racks, 3, 2, stream=Stream(seed, "a")) for seed in range(20)]
     assert drawn[0] == assign_replicas(racks, 3, 2, stream=Stream(0, "a"))
@@ -110,13 +110,13 @@ def test_assignment_is_drawn_from_its_stream() -> None:
         (1, 4, Errors.INVALID_REPLICATION_FACTOR, "Replication factor: 4 larger than available brokers: 3."),
     ],
 )
-def test_impossible_assignments(partitions, factor, error, message) -> None:
+def test_impossible_assignments_are_refused(partitions, factor, error, message) -> None:
     with pytest.raises(KafkaException) as raised:
         assign_replicas(dict.fromkeys((1, 2, 3)), partitions, factor, fixed_start=0)
     assert (raised.value.error, raised.value.message) == (error, message)
 
 
-def test_every_state_is_in_its_table_and_reachable() -> None:
+def test_every_state_is_in_the_transition_table_and_reachable() -> None:
     assert set(PARTITION_TABLE) == set(PartitionState)
     assert set(REPLICA_TABLE) == set(ReplicaState)
     assert PartitionState.ONLINE not in PARTITION_TABLE[PartitionState.NON_EXISTENT]
@@ -209,7 +209,7 @@ def test_good_topic_configurations() -> None:
     )
 
 
-def test_a_topic_takes_the_brokers_value_where_it_has_none() -> None:
+def test_topic_without_a_value_inherits_the_brokers() -> None:
     brokers = {
         "log.roll.hours": "2",
         "log.retention.minutes": "3",

@@ -49,14 +49,14 @@ def test_registration_is_created_empty_and_then_set_and_its_czxid_is_the_broker_
         assert (found[1].version, found[1].czxid) == (1, broker.broker_epoch)
 
 
-def test_the_first_broker_is_the_controller_and_all_know_it() -> None:
+def test_first_broker_becomes_controller_and_all_brokers_know() -> None:
     cluster = FakeCluster()
     assert cluster.controller.host.broker_id == 1
     assert [broker.known_controllers[-1] for broker in cluster.brokers.values()] == [1, 1, 1]
     assert cluster.controller.controller_epoch == 1
 
 
-def test_new_brokers_hear_of_everything_and_the_others_of_them() -> None:
+def test_new_broker_gets_all_metadata_and_the_others_learn_of_it() -> None:
     cluster = FakeCluster(2)
     cluster.create("orders", (1, 2))
     cluster.brokers[1].requests.clear()
@@ -69,7 +69,7 @@ def test_new_brokers_hear_of_everything_and_the_others_of_them() -> None:
     assert [each.partition for each in to_new.partitions] == ["orders-0"]
 
 
-def test_killed_controller_is_replaced_and_what_it_led_gains_two_leader_epochs() -> None:
+def test_killed_controller_is_replaced_and_its_partitions_gain_two_leader_epochs() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     cluster.kill(1)
@@ -90,7 +90,7 @@ def test_killed_leader_that_is_not_the_controller_costs_one_leader_epoch() -> No
     assert cluster.state("orders-2") == (1, 1, [1, 3], 1, 1)
 
 
-def test_the_isr_keeps_its_last_member_and_only_that_one_may_lead_again() -> None:
+def test_isr_keeps_its_last_member_and_only_that_one_may_lead_again() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -114,7 +114,7 @@ def test_unclean_election_when_it_is_allowed_for_the_topic() -> None:
     assert '"leader_recovery_state":1' in str(cluster.data("/brokers/topics/orders/partitions/0/state"))
 
 
-def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else() -> None:
+def test_external_deletion_of_controller_znode_only_causes_an_election() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     before = [cluster.state(f"orders-{number}") for number in range(3)]
@@ -128,7 +128,7 @@ def test_foreign_deletion_of_controller_elects_anew_and_changes_nothing_else() -
     assert cluster.state("after-0") == (1, 0, [1, 2, 3], 3, 0)
 
 
-def test_elections_and_resignations_are_stated() -> None:
+def test_elections_and_resignations_are_events() -> None:
     cluster = FakeCluster()
     cluster.foreign("deleted", "/controller")
     facts = [event for *_, event in cluster.events if isinstance(event, ControllerElected | ControllerResigned)]
@@ -139,7 +139,7 @@ def test_elections_and_resignations_are_stated() -> None:
     assert len(facts) == 3
 
 
-def test_a_controller_that_has_been_replaced_cannot_write() -> None:
+def test_controller_that_has_been_replaced_cannot_write() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     old = cluster.brokers[1].controller
@@ -199,7 +199,7 @@ def test_session_expiry_of_the_controllers_broker() -> None:
     assert cluster.controller.context.live_brokers.keys() == {1, 2, 3}
 
 
-def test_a_broker_that_comes_back_at_once_counts_as_failed_and_started() -> None:
+def test_broker_that_restarts_at_once_is_handled_as_failed_then_started() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1))
     broker = cluster.brokers[2]
@@ -213,7 +213,7 @@ def test_a_broker_that_comes_back_at_once_counts_as_failed_and_started() -> None
     assert all(request.broker_epoch == broker.broker_epoch for request in told)
 
 
-def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_disconnect() -> None:
+def test_controller_requests_are_sequential_and_retried_after_a_disconnect() -> None:
     cluster = FakeCluster(latency_us=10_000)
     cluster.kill_without_waiting(3)
     cluster.create("orders", (3, 1), (1, 3))
@@ -232,7 +232,7 @@ def test_requests_to_a_broker_are_sent_one_after_the_other_and_again_after_a_dis
     assert not channel.queue
 
 
-def test_a_broker_that_is_back_is_told_everything_while_a_request_to_it_of_before_was_lost() -> None:
+def test_restarted_broker_gets_full_state_though_an_earlier_request_was_lost() -> None:
     cluster = FakeCluster()
     cluster.kernel.set_link_fault("b1", "b3", LinkFault(loss_percent=100))
     cluster.create("orders", (3, 1))
@@ -261,7 +261,7 @@ def test_requests_to_a_dead_broker_are_dropped() -> None:
     assert cluster.state("orders-0")[:3] == (1, 1, [1])
 
 
-def test_new_partition_tells_its_replicas_and_everybodys_metadata() -> None:
+def test_new_partition_is_sent_to_its_replicas_and_to_all_metadata_caches() -> None:
     cluster = FakeCluster()
     for broker in cluster.brokers.values():
         broker.requests.clear()
@@ -277,7 +277,7 @@ def test_new_partition_tells_its_replicas_and_everybodys_metadata() -> None:
     assert len(state.topic_id) == 22
 
 
-def test_partition_without_a_live_replica_waits_as_new() -> None:
+def test_partition_without_a_live_replica_stays_new() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (9,))
     assert cluster.controller.describe()["partitions"] == {"orders-0": "NewPartition"}
@@ -285,7 +285,7 @@ def test_partition_without_a_live_replica_waits_as_new() -> None:
     assert cluster.state("orders-0")[:3] == (9, 0, [9])
 
 
-def test_controlled_shutdown_hands_over_before_the_broker_goes() -> None:
+def test_controlled_shutdown_moves_leaders_before_the_broker_stops() -> None:
     cluster = FakeCluster()
     cluster.create("orders", *ORDERS)
     cluster.create("alone", (1,))
@@ -307,7 +307,7 @@ def test_controlled_shutdown_hands_over_before_the_broker_goes() -> None:
     assert cluster.state("orders-0")[:4] == (2, 1, [2, 3], 1)
 
 
-def test_controlled_shutdown_names_what_cannot_be_handed_over() -> None:
+def test_controlled_shutdown_returns_partitions_without_another_leader() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     cluster.kill(3)
@@ -315,7 +315,7 @@ def test_controlled_shutdown_names_what_cannot_be_handed_over() -> None:
     assert cluster.controller.controlled_shutdown(request).remaining == ("orders-0",)
 
 
-def test_controlled_shutdown_is_refused_to_strangers() -> None:
+def test_controlled_shutdown_of_an_unknown_broker_is_refused() -> None:
     cluster = FakeCluster()
     asked = cluster.controller.controlled_shutdown
     assert asked(ControlledShutdownRequest(9, -1)).error is Errors.BROKER_NOT_AVAILABLE
@@ -339,7 +339,7 @@ def test_leadership_moves_back_to_the_preferred_replicas_by_itself() -> None:
     assert cluster.state("orders-0")[:3] == (2, 2, [3, 1, 2])
 
 
-def test_a_failed_disk_takes_its_replicas_offline() -> None:
+def test_failed_disk_takes_its_replicas_offline() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3, 1))
     cluster.brokers[2].storage_errors.add("orders-0")
@@ -352,7 +352,7 @@ def test_a_failed_disk_takes_its_replicas_offline() -> None:
     assert cluster.store.children(0, "/log_dir_event_notification") == []
 
 
-def test_rubbish_in_zookeeper_does_not_stop_the_controller() -> None:
+def test_malformed_znodes_do_not_stop_the_controller() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     cluster.foreign("created", "/brokers/topics/rubbish", b"not json")
@@ -375,7 +375,7 @@ def test_unreadable_controller_epoch_leaves_the_cluster_without_a_controller_but
     assert cluster.controller.controller_epoch == 8
 
 
-def test_a_topic_that_somebody_created_without_an_id_gets_one() -> None:
+def test_topic_created_externally_without_an_id_gets_one() -> None:
     cluster = FakeCluster()
     cluster.foreign("created", "/brokers/topics/old", b'{"version":1,"partitions":{"0":[2,1]}}')
     assert cluster.state("old-0")[:3] == (2, 0, [2, 1])
@@ -391,7 +391,7 @@ def test_partitions_that_are_added_to_the_znode_come_online() -> None:
     assert cluster.state("orders-0")[:2] == (1, 0)
 
 
-def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on() -> None:
+def test_isr_changes_written_by_leaders_are_read_and_propagated() -> None:
     cluster = FakeCluster(era="2.4")
     cluster.create("orders", (1, 2, 3))
     leader = cluster.brokers[1]
@@ -408,7 +408,7 @@ def test_isr_changes_that_leaders_wrote_themselves_are_taken_over_and_passed_on(
     assert cluster.store.children(0, "/isr_change_notification") == []
 
 
-def test_a_controller_and_its_queues_pickle() -> None:
+def test_controller_and_its_queues_pickle() -> None:
     cluster = FakeCluster()
     cluster.kill_without_waiting(3)
     cluster.create("orders", (3, 1), (1, 3))
@@ -439,7 +439,7 @@ def test_unclean_election_when_it_is_allowed_for_all_topics() -> None:
     assert cluster.state("orders-0")[:3] == (3, 3, [3])
 
 
-def test_parents_that_somebody_removed_do_not_stop_the_next_controller() -> None:
+def test_deleted_parent_znodes_do_not_stop_the_next_controller() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2))
     for path in ("/admin/delete_topics", "/isr_change_notification", "/log_dir_event_notification"):
@@ -452,7 +452,7 @@ def test_parents_that_somebody_removed_do_not_stop_the_next_controller() -> None
     assert cluster.data("/admin/delete_topics/orders") == ""
 
 
-def test_every_broker_hears_that_there_is_no_controller() -> None:
+def test_every_broker_is_notified_when_there_is_no_controller() -> None:
     cluster = FakeCluster()
     cluster.zookeeper.close("b1", "expired")
     cluster.brokers[1].controller.session_expired()

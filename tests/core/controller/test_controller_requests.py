@@ -59,7 +59,7 @@ def test_alter_partition_twice_is_answered_twice_and_written_once() -> None:
     assert cluster.state("orders-0") == (1, 0, [1, 2], 1, 1)
 
 
-def test_alter_partition_refusals() -> None:
+def test_alter_partition_errors() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     alter(cluster, (1, 2))
@@ -79,7 +79,7 @@ def test_alter_partition_refusals() -> None:
     assert error((1,)) is Errors.FENCED_LEADER_EPOCH
 
 
-def test_alter_partition_of_a_topic_of_that_name_that_is_no_more() -> None:
+def test_alter_partition_with_the_id_of_a_deleted_topic() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3))
     known = cluster.controller.context.topic_ids["orders"]
@@ -189,7 +189,7 @@ def test_create_topic_only_to_validate_and_at_another_broker() -> None:
     assert cluster.brokers[2].controller.create_topics(request).topics[0].error is Errors.NOT_CONTROLLER
 
 
-def test_more_partitions_go_on_where_the_assignment_ended() -> None:
+def test_create_partitions_continues_the_assignment() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (2, 3))
     request = CreatePartitionsRequest((CreatePartitionsSpec("orders", 3),))
@@ -202,7 +202,7 @@ def test_more_partitions_go_on_where_the_assignment_ended() -> None:
     assert found[1].version == 1
 
 
-def test_more_partitions_errors() -> None:
+def test_create_partitions_errors() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2, 3), (2, 3, 1))
 
@@ -238,7 +238,7 @@ def test_more_partitions_errors() -> None:
     assert cluster.brokers[2].controller.create_partitions(request).topics[0].error is Errors.NOT_CONTROLLER
 
 
-def test_delete_topic_removes_replicas_and_znodes_and_the_name_is_free() -> None:
+def test_delete_topic_removes_replicas_and_znodes_and_frees_the_name() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2), (2, 3))
     first_id = cluster.controller.context.topic_ids["orders"]
@@ -279,7 +279,7 @@ def test_deletion_waits_for_a_dead_broker() -> None:
     assert cluster.store.children(0, "/admin/delete_topics") == []
 
 
-def test_deletion_is_taken_over_by_the_next_controller() -> None:
+def test_next_controller_resumes_a_deletion() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1, 2), (2, 3))
     cluster.kill(3)
@@ -291,7 +291,7 @@ def test_deletion_is_taken_over_by_the_next_controller() -> None:
     assert cluster.data("/brokers/topics/orders") is None
 
 
-def test_delete_topic_refusals() -> None:
+def test_delete_topic_errors() -> None:
     cluster = FakeCluster()
     cluster.create("orders", (1,))
     assert cluster.delete("nosuch").topics[0].error is Errors.UNKNOWN_TOPIC_OR_PARTITION

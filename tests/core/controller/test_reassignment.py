@@ -30,7 +30,7 @@ BROKERS = st.lists(st.integers(1, 7), min_size=1, max_size=4, unique=True).map(t
 
 
 @given(BROKERS, BROKERS, BROKERS)
-def test_a_move_can_be_changed_and_taken_back(
+def test_reassignment_can_be_changed_and_cancelled(
     origin: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
     moving = ReplicaAssignment(origin).reassign_to(first)
@@ -46,7 +46,7 @@ def test_a_move_can_be_changed_and_taken_back(
     assert not back.is_being_reassigned
 
 
-def test_as_kafka_writes_it() -> None:
+def test_reassignment_znode_is_as_kafka_writes_it() -> None:
     moving = ReplicaAssignment((1, 2)).reassign_to((3, 2))
     assert moving == ReplicaAssignment((3, 2, 1), (3,), (1,))
     assert moving.reassign_to(moving.origin) == ReplicaAssignment((2, 1), (), ())
@@ -93,7 +93,7 @@ def deleted_on(broker: FakeBroker) -> list[str]:
     ]
 
 
-def test_a_move_waits_for_the_isr_and_ends_with_the_files_gone() -> None:
+def test_reassignment_waits_for_the_isr_and_deletes_removed_replicas() -> None:
     cluster = FakeCluster(brokers=4)
     cluster.create("t", (1, 2))
     assert ask(cluster, "t-0", (3, 4)) == (Errors.NONE, None)
@@ -120,7 +120,7 @@ def test_a_move_waits_for_the_isr_and_ends_with_the_files_gone() -> None:
     assert set(states.values()) == {ReplicaState.ONLINE}
 
 
-def test_a_new_controller_carries_on() -> None:
+def test_new_controller_resumes_a_reassignment() -> None:
     cluster = FakeCluster(brokers=4)
     cluster.create("t", (2, 3))
     ask(cluster, "t-0", (3, 4))
@@ -130,7 +130,7 @@ def test_a_new_controller_carries_on() -> None:
     assert assignment(cluster, "t").partitions == {0: (3, 4)}
 
 
-def test_cancelling_goes_back_and_removes_what_was_added() -> None:
+def test_cancelled_reassignment_removes_added_replicas() -> None:
     cluster = FakeCluster(brokers=3)
     cluster.create("t", (1, 2))
     assert ask(cluster, "t-0", None)[0] is Errors.NO_REASSIGNMENT_IN_PROGRESS
@@ -140,7 +140,7 @@ def test_cancelling_goes_back_and_removes_what_was_added() -> None:
     assert deleted_on(cluster.brokers[3]) == ["t-0"]
 
 
-def test_what_the_controller_refuses() -> None:
+def test_invalid_reassignments_are_refused() -> None:
     cluster = FakeCluster(brokers=2)
     cluster.create("t", (1, 2))
     invalid = Errors.INVALID_REPLICA_ASSIGNMENT
@@ -157,7 +157,7 @@ def test_what_the_controller_refuses() -> None:
     assert ask(cluster, "t-0", (2, 1))[0] is Errors.NONE
 
 
-def test_a_znode_with_a_plan_goes_when_the_plan_is_done() -> None:
+def test_reassignment_znode_is_deleted_when_done() -> None:
     cluster = FakeCluster(brokers=3)
     cluster.create("t", (1, 2))
     plan = '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[2,3]},'
@@ -173,7 +173,7 @@ def test_a_znode_with_a_plan_goes_when_the_plan_is_done() -> None:
     assert assignment(cluster, "t").partitions == {0: (3, 2)}
 
 
-def test_leaders_that_write_the_isr_themselves_move_partitions_too() -> None:
+def test_reassignment_completes_in_eras_where_leaders_write_the_isr() -> None:
     cluster = FakeCluster(brokers=3, era="2.4")
     cluster.create("t", (1, 2))
     ask(cluster, "t-0", (1, 3))
@@ -183,7 +183,7 @@ def test_leaders_that_write_the_isr_themselves_move_partitions_too() -> None:
     assert cluster.state("t-0")[2] == [1, 3]
 
 
-def test_nothing_is_rebalanced_while_something_moves() -> None:
+def test_preferred_leader_rebalance_waits_for_reassignments() -> None:
     cluster = FakeCluster(brokers=3)
     cluster.create("t", (2, 3), (2, 3))
     cluster.kill(2)
@@ -199,7 +199,7 @@ def test_nothing_is_rebalanced_while_something_moves() -> None:
 
 
 @pytest.mark.parametrize("number", ["21", "22", "52", "65", "69"])
-def test_nothing_breaks_that_is_not_explained_and_the_page_shows_what_is(number: str) -> None:
+def test_no_invariant_fails_unexplained_during_reassignment(number: str) -> None:
     path = next(SCENARIOS.glob(f"{number}-*.scenario"))
     transcript = parse_transcript(path.read_text())
     run = pageless_run(config_of(transcript, path.stem, 3), MemoryStore())

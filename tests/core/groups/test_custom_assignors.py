@@ -31,11 +31,11 @@ def own(rules: str, counts: dict[str, int], wants: dict[str, list[str]]) -> dict
         ("give all to nobody", {"a": [], "b": [], "c": [], "nobody": ["t-0", "t-1", "t-2", "t-3", "t-4"]}),
     ],
 )
-def test_rules_of_ones_own_share_out_as_they_say(rules: str, expected: dict[str, list[str]]) -> None:
+def test_custom_assignor_assigns_by_its_rules(rules: str, expected: dict[str, list[str]]) -> None:
     assert own(rules, {"t": 5}, {"a": ["t"], "b": ["t"], "c": ["t"]}) == expected
 
 
-def test_dealing_gives_members_what_they_subscribe_to() -> None:
+def test_deal_rule_assigns_only_subscribed_topics() -> None:
     wants = {"a": ["t", "u"], "b": ["t"]}
     assert own("partitions by number; deal one by one", {"t": 2, "u": 2}, wants) == {
         "a": ["t-0", "u-0", "u-1"],
@@ -47,7 +47,7 @@ def test_dealing_gives_members_what_they_subscribe_to() -> None:
         assert not any(name.startswith("u") for name in given["b"])
 
 
-def test_a_group_goes_by_an_assignor_of_ones_own_and_kafka_checks_nothing() -> None:
+def test_group_uses_a_custom_assignor_without_validation_as_in_kafka() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --partitions 4 --replication-factor 3")
     shell.at("assignor define mine 'keep; give orders-0,orders-1 to c1;  give orders-1 to c2; give orders-2 to c9'")
@@ -73,7 +73,7 @@ def test_a_group_goes_by_an_assignor_of_ones_own_and_kafka_checks_nothing() -> N
     assert differences(shell.run) == []
 
 
-def test_rules_that_are_none_are_refused_with_what_may_stand_there() -> None:
+def test_invalid_rules_are_refused_with_what_is_allowed() -> None:
     shell = ShellRun()
     for line, what in (
         ("assignor define mine 'deal cards'", text("shell.assignor_rule", rule="deal cards")),

@@ -49,7 +49,7 @@ def plan(assignor: str, counts: dict[str, int], wants: dict[str, list[str]], own
     return ASSIGNORS[assignor]().assign(counts, members)
 
 
-def test_a_group_lives_where_java_hashes_its_name() -> None:
+def test_coordinator_partition_follows_the_java_hash_of_the_group() -> None:
     known = {"KafkaConsumerDemo": 35, "test-group": 12, "g1": 42, "console-consumer-1": 24}
     assert {name: partition_for(name, 50) for name in known} == known
 
@@ -89,7 +89,7 @@ def test_every_record_of_a_real_log_is_read_and_written_back() -> None:
     assert count == 18
 
 
-def test_a_subscription_says_what_it_was() -> None:
+def test_subscription_includes_owned_partitions() -> None:
     subscription = Subscription(("a", "b"), b"x", ("a-0", "a-1"), 7)
     assert decode_subscription(encode_subscription(subscription)) == subscription
 
@@ -104,7 +104,7 @@ def test_range_and_round_robin() -> None:
     }
 
 
-def test_sticky_gives_everybody_as_much() -> None:
+def test_sticky_assignment_is_balanced() -> None:
     topics = {f"t{number}": 2 for number in range(4)}
     first = plan("cooperative-sticky", topics, {key: list(topics) for key in ("C0", "C1", "C2")})
     assert first == {"C0": ["t0-0", "t1-1", "t3-0"], "C1": ["t0-1", "t2-0", "t3-1"], "C2": ["t1-0", "t2-1"]}
@@ -119,7 +119,7 @@ def test_sticky_gives_everybody_as_much() -> None:
     }
 
 
-def test_what_goes_from_one_member_to_another_is_first_only_taken_away() -> None:
+def test_cooperative_assignment_revokes_before_it_reassigns() -> None:
     owned = {"A": ["t-0", "t-2", "t-4"], "B": ["t-1", "t-3", "t-5"]}
     wants = {key: ["t"] for key in "ABC"}
     first = plan("cooperative-sticky", {"t": 6}, wants, owned)
@@ -135,7 +135,7 @@ def group_run(assignor: str = "range") -> ShellRun:
     return shell
 
 
-def test_the_view_shows_what_the_coordinator_has() -> None:
+def test_view_shows_the_coordinators_group() -> None:
     shell = group_run()
     shell.at("consumer start c2 --group g --topic orders --assignor range --instance bob")
     assert shell.at('wait "group g == Stable 2" 30s') == []
@@ -151,7 +151,7 @@ def test_the_view_shows_what_the_coordinator_has() -> None:
     assert differences(shell.run) == []
 
 
-def test_members_and_offsets_outlive_their_coordinator() -> None:
+def test_members_and_offsets_survive_a_coordinator_failover() -> None:
     shell = group_run()
     shell.at("producer open p --acks all")
     shell.at("producer send p orders-0 a:1 b:2")
@@ -168,7 +168,7 @@ def test_members_and_offsets_outlive_their_coordinator() -> None:
     assert [line.split(":")[-2:] for line in shell.at("consumer output c1")] == [["a", "1"], ["b", "2"], ["c", "3"]]
 
 
-def test_a_cooperative_member_keeps_what_nobody_takes() -> None:
+def test_cooperative_member_keeps_partitions_that_are_not_reassigned() -> None:
     shell = group_run("cooperative-sticky")
     shell.events()
     shell.at("consumer start c2 --group g --topic orders --assignor cooperative-sticky")
@@ -177,7 +177,7 @@ def test_a_cooperative_member_keeps_what_nobody_takes() -> None:
     assert kept and all({"orders-0", "orders-1"} <= set(partitions) for partitions in kept)
 
 
-def test_a_killed_member_goes_when_its_session_ends() -> None:
+def test_killed_member_is_removed_at_its_session_timeout() -> None:
     shell = group_run()
     shell.at("consumer kill c1")
     assert shell.at('wait "group g == Empty" 5s') == ["[timeout]"]
@@ -186,7 +186,7 @@ def test_a_killed_member_goes_when_its_session_ends() -> None:
     assert states[-2:] == ["PreparingRebalance", "Empty"]
 
 
-def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_new() -> None:
+def test_frozen_member_is_removed_at_its_session_timeout_and_rejoins_with_a_new_id() -> None:
     """Others read on from what it had committed; thawed, it hears that nobody knows it any more."""
     shell = group_run()
     shell.at("consumer start c2 --group g --topic orders --assignor range")
@@ -210,7 +210,7 @@ def test_a_frozen_member_goes_when_its_session_ends_and_comes_back_as_somebody_n
 
 
 @pytest.mark.parametrize("era", ["0.8", "0.10", "3.9"])
-def test_a_member_that_commits_by_hand_is_read_on_from_there(era: str) -> None:
+def test_next_owner_continues_from_a_manual_commit(era: str) -> None:
     """With auto-commit off nothing else does: whoever comes after reads the rest again."""
     shell = ShellRun(era=era)
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
@@ -230,7 +230,7 @@ def test_a_member_that_commits_by_hand_is_read_on_from_there(era: str) -> None:
     assert shell.run.view["alarms"] == {}
 
 
-def test_a_member_seeks_in_what_it_owns() -> None:
+def test_member_seeks_only_in_owned_partitions() -> None:
     shell = group_run()
     shell.at("producer open p --acks all")
     shell.at("producer send p orders-0 a:1 b:2 c:3")
@@ -255,7 +255,7 @@ def test_a_member_seeks_in_what_it_owns() -> None:
     assert shell.run.view["alarms"] == {}
 
 
-def test_a_commit_by_hand_says_why_it_cannot_be() -> None:
+def test_manual_commit_reports_why_it_fails() -> None:
     shell = group_run("range --auto-commit false")
     shell.at("producer open p --acks all")
     shell.at("producer send p orders-0 a:1")
@@ -275,7 +275,7 @@ def test_a_commit_by_hand_says_why_it_cannot_be() -> None:
     assert shell.run.view["alarms"] == {}
 
 
-def test_a_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> None:
+def test_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> None:
     shell = ShellRun(era="0.8")
     shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 3")
     shell.at("consumer start c1 --group g --topic orders --assignor range")
@@ -292,7 +292,7 @@ def test_a_frozen_consumer_of_0_8_loses_its_session_and_registers_again() -> Non
     assert shell.run.view["alarms"] == {}
 
 
-def test_offsets_go_with_their_topic() -> None:
+def test_offsets_are_deleted_with_their_topic() -> None:
     shell = group_run()
     assert shell.at('wait "committed g orders-0 == 0" 20s') == []
     shell.at("consumer stop c1")
@@ -302,7 +302,7 @@ def test_offsets_go_with_their_topic() -> None:
     assert differences(shell.run) == []
 
 
-def test_the_console_consumer_in_a_group_goes_on_where_it_stopped_printing() -> None:
+def test_console_consumer_in_a_group_resumes_after_the_last_printed_record() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     shell.at("producer open p --acks all")
@@ -315,7 +315,7 @@ def test_the_console_consumer_in_a_group_goes_on_where_it_stopped_printing() -> 
     assert differences(shell.run) == []
 
 
-def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading() -> None:
+def test_coordinator_that_is_loading_answers_load_in_progress() -> None:
     shell = group_run()
     shell.at("consumer stop c1")
     (group,) = shell.run.view["groups"].values()
@@ -334,7 +334,7 @@ def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading() -> None:
     assert differences(shell.run) == []
 
 
-def test_who_works_too_long_between_two_polls_is_out_and_reads_the_same_again() -> None:
+def test_member_that_exceeds_max_poll_interval_is_removed_and_rereads() -> None:
     shell = group_run()
     slow = "--process-ms 1000 --max-poll-records 3 --max-poll-interval-ms 2000"
     shell.at(f"consumer start c2 --group h --topic orders --assignor range {slow}")
@@ -349,7 +349,7 @@ def test_who_works_too_long_between_two_polls_is_out_and_reads_the_same_again() 
     assert differences(shell.run) == []
 
 
-def test_a_commit_waits_until_the_records_are_processed() -> None:
+def test_commit_waits_until_the_records_are_processed() -> None:
     shell = group_run()
     shell.at("consumer start c2 --group h --topic orders --assignor range --process-ms 1000")
     assert shell.at('wait "group h == Stable 1" 30s') == []
@@ -362,7 +362,7 @@ def test_a_commit_waits_until_the_records_are_processed() -> None:
     assert shell.run.view["groups"][key]["offsets"]["orders-0"] == 3
 
 
-def test_a_member_that_is_given_what_it_does_not_want_joins_again() -> None:
+def test_member_rejoins_when_assigned_an_unsubscribed_topic() -> None:
     shell = ShellRun()
     for topic in ("orders", "other"):
         shell.at(f"kafka-topics.sh --create --topic {topic} --partitions 1 --replication-factor 3")
@@ -374,7 +374,7 @@ def test_a_member_that_is_given_what_it_does_not_want_joins_again() -> None:
     assert member["generation_id"] > 2
 
 
-def test_a_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_second() -> None:
+def test_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_second() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 3,3,3,3")
     shell.at("consumer start c1 --group g --topic orders")
@@ -395,7 +395,7 @@ def test_a_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_secon
         (("orders,99999999999,1",), "not a valid `int` value"),
     ],
 )
-def test_a_plan_that_is_none_is_refused_as_jackson_does(rows: tuple[str, ...], complaint: str) -> None:
+def test_invalid_plan_json_is_refused_with_jacksons_message(rows: tuple[str, ...], complaint: str) -> None:
     shell = group_run()
     shell.at("consumer stop c1")
     shell.at("file plan", *rows)
@@ -403,7 +403,7 @@ def test_a_plan_that_is_none_is_refused_as_jackson_does(rows: tuple[str, ...], c
     assert any(complaint in line for line in printed)
 
 
-def test_rows_of_a_plan_that_say_too_little_stop_nothing() -> None:
+def test_incomplete_rows_of_a_plan_are_skipped() -> None:
     shell = group_run()
     shell.at("consumer stop c1")
     shell.at("file plan", "g,orders,0,1", "h")
@@ -411,7 +411,7 @@ def test_rows_of_a_plan_that_say_too_little_stop_nothing() -> None:
     assert "".join(printed).count("orders                         0") == 1
 
 
-def test_rows_of_a_plan_may_end_as_on_old_machines() -> None:
+def test_rows_of_a_plan_may_end_with_carriage_returns() -> None:
     shell = group_run()
     shell.at("producer open p --acks all")
     shell.at("producer send p orders-0 a:1 b:2")

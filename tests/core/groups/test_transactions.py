@@ -45,7 +45,7 @@ def states(shell: ShellRun) -> list[str]:
     return [event.to_state for event in shell.events(TransactionTransitioned)]
 
 
-def test_a_record_of_the_coordinator_has_the_bytes_of_a_real_broker() -> None:
+def test_record_of_the_coordinator_has_the_bytes_of_a_real_broker() -> None:
     transit = Transit(TransactionState.ONGOING, 0, 0, -1, 60_000, ("data-0",), 1_795_247_565_095, 1_795_247_565_095)
     assert encode_key("tx-1").hex() == "0000000474782d31"
     assert (len(encode_key("tx-1")), len(encode_value(transit))) == (8, 51)
@@ -53,7 +53,7 @@ def test_a_record_of_the_coordinator_has_the_bytes_of_a_real_broker() -> None:
     assert decode_value(encode_value(transit)) == transit
 
 
-def test_a_producer_that_has_used_up_its_epochs_gets_another_id() -> None:
+def test_producer_with_exhausted_epochs_gets_a_new_id() -> None:
     current = Transit(TransactionState.EMPTY, 7, 32_766, -1, 1_000, (), -1, 0)
     metadata = TransactionMetadata("x", "__transaction_state-0", current)
     assert metadata.is_epoch_exhausted
@@ -64,7 +64,7 @@ def test_a_producer_that_has_used_up_its_epochs_gets_another_id() -> None:
         metadata.fence_epoch()
 
 
-def test_what_is_sent_twice_is_written_once(shell: ShellRun) -> None:
+def test_duplicate_batch_is_written_once(shell: ShellRun) -> None:
     shell.at("kafka-topics.sh --create --topic alone --replica-assignment 1")
     shell.at("producer open p --idempotence true")
     assert shell.at("producer send p alone-0 a:1") == ["alone-0@0"]
@@ -81,7 +81,7 @@ def test_what_is_sent_twice_is_written_once(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_readers_of_committed_records_wait_for_the_end(shell: ShellRun) -> None:
+def test_read_committed_waits_for_the_end_of_the_transaction(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay")
     shell.at("producer begin t")
     assert shell.at("producer send t orders-0 a:1") == ["orders-0@0"]
@@ -96,7 +96,7 @@ def test_readers_of_committed_records_wait_for_the_end(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_a_member_of_a_group_reads_committed_records(shell: ShellRun) -> None:
+def test_group_member_reads_committed_records(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay")
     shell.at("producer begin t")
     shell.at("producer send t orders-0 a:1")
@@ -113,7 +113,7 @@ def test_a_member_of_a_group_reads_committed_records(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_a_decision_outlives_its_coordinator(shell: ShellRun) -> None:
+def test_prepared_decision_survives_a_coordinator_failover(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay")
     shell.at("producer begin t")
     shell.at("producer send t orders-0 a:1")
@@ -130,7 +130,7 @@ def test_a_decision_outlives_its_coordinator(shell: ShellRun) -> None:
     assert values(shell) == ["1"]
 
 
-def test_a_coordinator_with_a_slow_disk_says_that_it_is_still_reading(shell: ShellRun) -> None:
+def test_coordinator_that_is_loading_answers_load_in_progress(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay")
     old = coordinator(shell)
     for broker_id in sorted({1, 2, 3} - {old}):
@@ -152,7 +152,7 @@ def up(shell: ShellRun) -> list[int]:
     return [node["broker_id"] for node in nodes if node["kind"] == "broker" and node["state"] == "up"]
 
 
-def test_a_transaction_that_takes_too_long_is_aborted(shell: ShellRun) -> None:
+def test_transaction_past_its_timeout_is_aborted(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay --transaction-timeout 1000")
     shell.at("producer begin t")
     shell.at("producer send t orders-0 a:1")
@@ -163,7 +163,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(shell: ShellRun) -> None:
     assert values(shell) == []
 
 
-def test_producers_that_have_gone_are_forgotten() -> None:
+def test_expired_producers_are_removed() -> None:
     shell = ShellRun(producer_id_expiration_ms="5000", producer_id_expiration_check_interval_ms="2000")
     shell.at(CREATE)
     shell.at("producer open p --idempotence true")
@@ -189,7 +189,7 @@ def test_transactional_methods_need_their_state(shell: ShellRun) -> None:
     ]
 
 
-def test_what_never_got_its_id_or_was_fenced_is_opened_again_in_its_place(shell: ShellRun) -> None:
+def test_fenced_or_uninitialized_producer_is_replaced_when_opened_again(shell: ShellRun) -> None:
     for broker_id in (2, 3):
         shell.at(f"broker kill {broker_id}")
     (late, advice) = shell.at("producer open t --transactional-id pay")
@@ -217,6 +217,6 @@ def test_what_never_got_its_id_or_was_fenced_is_opened_again_in_its_place(shell:
     assert shell.at("producer commit t") == []
 
 
-def test_old_brokers_know_no_producer_ids() -> None:
+def test_old_brokers_do_not_support_producer_ids() -> None:
     assert [era.name for era in ERAS.values() if not era.transactions] == ["0.8", "0.10"]
     assert [era.name for era in ERAS.values() if era.verifies_transactions] == ["3.9"]

@@ -25,7 +25,7 @@ def owners(shell: ShellRun, topic: str = "demo") -> dict[str, str]:
     }
 
 
-def test_a_consumer_leaves_the_znodes_of_0_8_2() -> None:
+def test_consumer_writes_the_znodes_of_0_8_2() -> None:
     shell = group_of("c1 --group g1 --topic demo", partitions=2)
     shell.at("producer open p")
     shell.at("producer send p demo-0 a:1 b:2")
@@ -60,7 +60,7 @@ def test_a_consumer_leaves_the_znodes_of_0_8_2() -> None:
     assert differences(shell.run) == []
 
 
-def test_each_member_rebalances_by_itself_and_waits_for_what_another_still_owns() -> None:
+def test_each_zookeeper_consumer_rebalances_and_waits_for_partitions_still_owned() -> None:
     shell = group_of("c1 --group g1 --topic demo", "c2 --group g1 --topic demo", "c3 --group g1 --topic demo")
     assert owners(shell) == {"0": "g1_c1-0", "1": "g1_c1-0", "2": "g1_c2-0", "3": "g1_c3-0"}
     tried = [event.why for event in shell.events(ConsumerStateChanged) if event.client == "c2"]
@@ -74,7 +74,7 @@ def test_each_member_rebalances_by_itself_and_waits_for_what_another_still_owns(
     assert differences(shell.run) == []
 
 
-def test_a_killed_member_is_forgotten_with_its_session_and_offsets_go_on() -> None:
+def test_killed_zookeeper_consumer_is_removed_with_its_session_and_offsets_remain() -> None:
     shell = group_of("c1 --group g1 --topic demo", "c2 --group g1 --topic demo")
     shell.at("producer open p")
     shell.at("producer send p demo-3 a:1 b:2 c:3")
@@ -91,7 +91,7 @@ def test_a_killed_member_is_forgotten_with_its_session_and_offsets_go_on() -> No
     assert differences(shell.run) == []
 
 
-def test_who_does_not_reach_zookeeper_loses_its_share_and_takes_it_again_later() -> None:
+def test_consumer_that_loses_zookeeper_loses_its_partitions_and_reclaims_them() -> None:
     shell = group_of("c1 --group g1 --topic demo", "c2 --group g1 --topic demo")
     shell.at("link cut c2 zk")
     shell.after(14)
@@ -103,7 +103,7 @@ def test_who_does_not_reach_zookeeper_loses_its_share_and_takes_it_again_later()
     assert differences(shell.run) == []
 
 
-def test_more_partitions_are_shared_out_and_round_robin_goes_by_the_hash() -> None:
+def test_added_partitions_are_assigned_and_round_robin_follows_the_hash() -> None:
     shell = group_of(
         "c1 --group g1 --topic demo --assignor roundrobin", "c2 --group g1 --topic demo --assignor roundrobin"
     )
@@ -114,13 +114,13 @@ def test_more_partitions_are_shared_out_and_round_robin_goes_by_the_hash() -> No
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
-def test_assignors_of_later_are_refused(assignor: str) -> None:
+def test_assignors_of_later_releases_are_refused(assignor: str) -> None:
     shell = group_of()
     shell.at(f"consumer start c1 --group g1 --topic demo --assignor {assignor}")
     assert shell.exit_code == 1
 
 
-def test_the_shell_knows_groups_that_no_broker_knows() -> None:
+def test_tools_list_groups_kept_in_zookeeper() -> None:
     shell = group_of(partitions=3)
     assert shell.at("group describe g1") == ["group g1: Dead none"]
     shell.at("producer open p")

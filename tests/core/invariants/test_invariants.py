@@ -55,22 +55,22 @@ def violations(events: Iterable[Event], era: str = "3.9") -> list[tuple[str, str
     return [(alarm.invariant, alarm.explained_by) for alarm in alarms(events, era)]
 
 
-def test_a_healthy_history_has_no_alarm() -> None:
+def test_healthy_history_has_no_alarm() -> None:
     assert violations((*HEALTHY, *GROUP)) == []
 
 
-def test_what_a_coordinator_says_that_has_been_replaced_breaks_nothing() -> None:
+def test_events_of_a_replaced_coordinator_violate_nothing() -> None:
     successor = (loaded(2, 1), group("", "Stable", 1, node=2))
     assert violations((*GROUP, *successor, commit(0), group("Stable", "PreparingRebalance", 1))) == []
 
 
-def test_a_follower_lacks_what_its_leader_has_compacted() -> None:
+def test_follower_may_lack_records_that_its_leader_compacted() -> None:
     assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), numbered(2, 3, node=2))) == []
     marker = structs.replace(COMMITTED, replica="t-0@b2", offset=3)
     assert violations((*HEALTHY, numbered(0, 1, node=2), cleaned(1, 3), marker, numbered(2, 4, node=2))) == []
 
 
-def test_an_order_about_a_deleted_topic_may_come_late() -> None:
+def test_late_request_for_a_deleted_topic_violates_nothing() -> None:
     gone = ZnodeDeleted(path="/brokers/topics/t", zxid=9)
     made_anew = (opened("b2"), follower(2, of=-1, epoch=4))
     assert violations((*HEALTHY, state(-1, 4, [1], 1), gone, *made_anew)) == []
@@ -78,12 +78,12 @@ def test_an_order_about_a_deleted_topic_may_come_late() -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_history_is_found(name: str) -> None:
+def test_broken_history_is_detected(name: str) -> None:
     invariant, events = BROKEN[name]
     assert invariant in [found for found, _ in violations((*HEALTHY, *events))]
 
 
-def test_a_checker_of_some_invariants_finds_these_alone() -> None:
+def test_checker_reports_only_the_chosen_invariants() -> None:
     for invariant, events in BROKEN.values():
         everything = findings((*HEALTHY, *events), invariants=REPLICATION)
         found = {alarm.invariant for alarm in everything if isinstance(alarm, InvariantViolated)}
@@ -91,7 +91,7 @@ def test_a_checker_of_some_invariants_finds_these_alone() -> None:
         assert invariant in found or invariant not in REPLICATION
 
 
-def test_an_unclean_election_explains_a_lost_record() -> None:
+def test_unclean_election_explains_a_lost_record() -> None:
     unclean = LeaderElected(
         partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
     )
@@ -128,7 +128,7 @@ LOST_BY_A_CUT = (
 )
 
 
-def test_a_lost_record_is_explained_by_the_era_whose_followers_cut_at_their_high_watermark() -> None:
+def test_lost_record_is_explained_by_the_era_whose_followers_cut_at_their_high_watermark() -> None:
     raised = {alarm.invariant: alarm for alarm in alarms((*HEALTHY, *LOST_BY_A_CUT), "0.10")}
     assert set(raised) >= {"I-COMPLETE", "I-COMMIT"}
     commit = raised["I-COMMIT"]
@@ -139,12 +139,12 @@ def test_a_lost_record_is_explained_by_the_era_whose_followers_cut_at_their_high
     assert [alarm for alarm in raised.values() if not alarm.explained_by] == []
 
 
-def test_the_same_loss_has_no_excuse_in_an_era_that_must_not_lose_it() -> None:
+def test_same_loss_is_unexplained_in_a_later_era() -> None:
     unexplained = {invariant for invariant, explained_by in violations((*HEALTHY, *LOST_BY_A_CUT)) if not explained_by}
     assert {"I-COMPLETE", "I-COMMIT"} <= unexplained
 
 
-def test_what_never_breaks_has_no_excuse_after_an_unclean_election_either() -> None:
+def test_unclean_election_does_not_explain_other_violations() -> None:
     unclean = LeaderElected(
         partition="t-0", leader=2, leader_epoch=1, isr=(2,), strategy="OfflinePartition", unclean=True
     )
@@ -172,12 +172,12 @@ def test_records_acknowledged_by_the_leader_alone_are_counted_when_they_are_lost
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_core_as_it_is_raises_no_alarm(script: str) -> None:
+def test_core_as_it_is_raises_no_alarm(script: str) -> None:
     assert play(script) == []
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_wrong_core_is_caught(mutant: Mutant) -> None:
+def test_planted_bug_is_caught(mutant: Mutant) -> None:
     assert hunt(mutant) is not None
 
 
@@ -185,7 +185,7 @@ def test_each_invariant_has_a_mutant() -> None:
     assert sorted(mutant.invariant for mutant in MUTANTS) == sorted(INVARIANTS)
 
 
-def test_a_run_counts_what_was_acknowledged_with_acks_1_and_lost() -> None:
+def test_run_counts_what_was_acknowledged_with_acks_1_and_lost() -> None:
     run = Run(RunConfig(seed=3, broker_config=BROKER_CONFIG), disk=SimulatedDisk(), zk=MemoryStore())
     run.advance(500_000)
     for line, pause_ms in SCRIPTS["parting"]:

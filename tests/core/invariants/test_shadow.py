@@ -10,7 +10,7 @@ def batch(base: int, chain: int | None) -> ShadowBatch:
     return ShadowBatch(chain, hash((base,)), 2, 0, base * 10, 30, base)
 
 
-def test_a_log_goes_on_from_a_checkpoint_as_it_would_have() -> None:
+def test_shadow_log_continues_from_a_checkpoint() -> None:
     log = ShadowLog(0)
     for base, chain in ((0, 1 << 62), (3, -5), (6, None)):
         log.append(base, base + 2, batch(base, chain))

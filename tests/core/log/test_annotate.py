@@ -66,7 +66,7 @@ def test_every_byte_of_a_batch_is_a_field_with_its_value() -> None:
     assert [(place.offset, place.position + place.size) for place in batch.records][-1] == (43, len(data))
 
 
-def test_a_field_reads_back_from_its_bytes() -> None:
+def test_field_reads_back_from_its_bytes() -> None:
     data = build_batch(RECORDS, base_offset=42)
     (batch,) = annotate_log(data, 0, EVERYTHING)
     for field in (*named(batch, "key"), *named(batch, "value")):
@@ -78,7 +78,7 @@ def test_a_field_reads_back_from_its_bytes() -> None:
         )
 
 
-def test_only_records_in_the_window_are_taken_apart() -> None:
+def test_only_records_in_the_window_are_decoded() -> None:
     data = build_batch([(0, None, b"x" * 50, ())] * 100)
     (batch,) = annotate_log(data, 0, range(1000, 1100))
     shown = {field.offset for field in batch.fields if field.offset is not None}
@@ -97,7 +97,7 @@ def test_compressed_records_are_one_field(compression: CompressionType) -> None:
     assert {place.size for place in batch.records} == {0}
 
 
-def test_a_marker_says_what_it_decides() -> None:
+def test_control_marker_is_annotated_with_its_decision() -> None:
     key, value = (0).to_bytes(2, "big") + (1).to_bytes(2, "big"), bytes(6)
     data = build_batch([(1, key, value, ())], producer_id=7, producer_epoch=0, is_transactional=True, is_control=True)
     (batch,) = annotate_log(data, 0, EVERYTHING)
@@ -105,7 +105,7 @@ def test_a_marker_says_what_it_decides() -> None:
     assert "transactional control" in named(batch, "attributes")[0].value
 
 
-def test_a_damaged_batch_a_torn_end_and_room_are_told() -> None:
+def test_corrupt_batch_torn_tail_and_preallocated_bytes_are_annotated() -> None:
     data = build_batch(RECORDS)
     damaged = bytearray(data)
     damaged[-1] ^= 1
@@ -118,7 +118,7 @@ def test_a_damaged_batch_a_torn_end_and_room_are_told() -> None:
 
 @given(data=st.binary(max_size=200), at=st.integers(0, 300), more=st.binary(max_size=40))
 @settings(max_examples=200, deadline=None)
-def test_rubbish_is_told_as_rubbish(data: bytes, at: int, more: bytes) -> None:
+def test_undecodable_bytes_are_annotated_as_invalid(data: bytes, at: int, more: bytes) -> None:
     """Whatever lies in a file, each byte of it has its field and nothing is raised."""
     batch = build_batch(RECORDS)
     for content in (data, batch[:at] + data + batch[at:], batch[:at] + more + batch[at + len(more) :]):
@@ -133,7 +133,7 @@ def test_rubbish_is_told_as_rubbish(data: bytes, at: int, more: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", GOLDEN_LOGS, ids=lambda path: f"{path.parents[2].name}/{path.name}")
-def test_the_files_of_a_real_kafka(path: Path) -> None:
+def test_files_of_a_real_kafka(path: Path) -> None:
     data = path.read_bytes()
     if not data:
         return
@@ -210,7 +210,7 @@ def random_log(seed: int, format_version: str = "3.0") -> UnifiedLog:
     ("seed", "format_version"),
     [(0, "3.0"), (1, "3.0"), (2, "3.0"), (3, "3.0"), (0, "0.10.2"), (1, "0.10.2"), (1, "0.9.0")],
 )
-def test_the_steps_lead_where_the_log_itself_looks(seed: int, format_version: str) -> None:
+def test_lookup_steps_match_the_lookup_of_the_log(seed: int, format_version: str) -> None:
     log = random_log(seed, format_version)
     segments = [
         SegmentFacts(one.base_offset, one.size, one.offset_index.entries, one.time_index.entries)
@@ -246,7 +246,7 @@ def test_the_steps_lead_where_the_log_itself_looks(seed: int, format_version: st
 # The example, and the page's questions about it
 
 
-def test_the_textbook_s_example() -> None:
+def test_textbook_example_is_decoded() -> None:
     """Offset 2490: the index entry [2487, 49111], then the batches from there."""
     steps = look_up(ExampleDisk(), "orders-0", 2490, None)
     assert steps.floor == 0
@@ -256,7 +256,7 @@ def test_the_textbook_s_example() -> None:
     assert (steps.found, steps.skipped) == (2490, 2)
 
 
-def test_a_page_of_the_example() -> None:
+def test_page_of_the_example() -> None:
     disk = ExampleDisk()
     files = {file["name"]: file for file in tree(disk)[0]["files"]}
     assert [file["state"] for name, file in files.items() if name.endswith(".log")] == ["rolled", "active"]

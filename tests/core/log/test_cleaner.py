@@ -94,7 +94,7 @@ class CleanedLog:
         return " ".join(f"{record.offset}={text(record.key)}:{text(record.value)}" for record in self.records)
 
 
-def test_the_last_value_of_each_key_stays_at_its_offset() -> None:
+def test_last_value_of_each_key_stays_at_its_offset() -> None:
     log = CleanedLog()
     log.put_each("a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1 f:1")
     facts = log.clean()
@@ -105,7 +105,7 @@ def test_the_last_value_of_each_key_stays_at_its_offset() -> None:
     assert log.log.log_end_offset == 10
 
 
-def test_the_active_segment_is_never_touched() -> None:
+def test_active_segment_is_never_touched() -> None:
     log = CleanedLog(segment_bytes=10_000)
     log.put_each("a:1 a:2 a:3")
     offsets = cleanable_offsets(log.log, None, 3, NOW_MS)
@@ -115,7 +115,7 @@ def test_the_active_segment_is_never_touched() -> None:
     assert log.pairs == "2=a:3"
 
 
-def test_a_reader_of_a_removed_offset_gets_the_next_one() -> None:
+def test_fetch_of_a_removed_offset_returns_the_next_one() -> None:
     log = CleanedLog()
     log.put_each("a:1 b:1 a:2 c:1 b:2 c:2 a:3 d:1 e:1")
     log.clean()
@@ -124,7 +124,7 @@ def test_a_reader_of_a_removed_offset_gets_the_next_one() -> None:
     assert read.next_offset == 8
 
 
-def test_small_neighbours_become_one_segment_and_its_size_has_a_limit() -> None:
+def test_adjacent_small_segments_are_merged_up_to_segment_bytes() -> None:
     log = CleanedLog()
     for number in range(40):
         log.put(f"k{number % 4}:{number}")
@@ -141,7 +141,7 @@ def test_small_neighbours_become_one_segment_and_its_size_has_a_limit() -> None:
     assert log.disk.exists(f"{DIRECTORY}/{log.log.active_segment.base_offset:020d}.snapshot")
 
 
-def test_what_stays_whole_keeps_its_bytes() -> None:
+def test_batches_retained_whole_keep_their_bytes() -> None:
     log = CleanedLog(segment_bytes=1000)
     log.put("a:1", "b:1")
     log.put("c:1", "c:2")
@@ -156,7 +156,7 @@ def test_what_stays_whole_keeps_its_bytes() -> None:
 
 
 @pytest.mark.parametrize("codec", list(CompressionType))
-def test_a_batch_is_rebuilt_in_its_own_codec_with_its_timestamps_and_headers(codec: CompressionType) -> None:
+def test_batch_is_rebuilt_in_its_own_codec_with_its_timestamps_and_headers(codec: CompressionType) -> None:
     log = CleanedLog(segment_bytes=2000)
     headers = (("n", None), ("h", b"x"))
     sent = [(NOW_MS + 70 * number, b"k%d" % (number % 3), b"v%d" % number, headers) for number in range(6)]
@@ -169,7 +169,7 @@ def test_a_batch_is_rebuilt_in_its_own_codec_with_its_timestamps_and_headers(cod
     assert [(record.timestamp, record.key, record.value, record.headers) for record in log.records] == sent[3:]
 
 
-def test_append_time_stays_the_time_of_the_broker() -> None:
+def test_log_append_time_of_a_rebuilt_batch_is_retained() -> None:
     log = CleanedLog(segment_bytes=1000, message_timestamp_type="LogAppendTime")
     log.log.append_as_leader(build_batch([(7, b"a", b"1", ()), (9, b"a", b"2", ())]), 0, NOW_MS)
     log.roll()
@@ -183,7 +183,7 @@ def test_append_time_stays_the_time_of_the_broker() -> None:
 # tombstones
 
 
-def test_a_tombstone_gets_its_horizon_first_and_goes_in_a_pass_after_it() -> None:
+def test_tombstone_gets_a_delete_horizon_and_is_removed_after_it() -> None:
     log = CleanedLog()
     log.put_each("a:1 b:1 a:null")
     log.roll()
@@ -206,7 +206,7 @@ def test_a_tombstone_gets_its_horizon_first_and_goes_in_a_pass_after_it() -> Non
     assert facts.delete_horizon_ms == -1
 
 
-def test_a_tombstone_with_a_later_value_goes_at_once() -> None:
+def test_superseded_tombstone_is_removed_at_once() -> None:
     log = CleanedLog()
     log.put_each("a:null a:1")
     log.roll()
@@ -217,7 +217,7 @@ def test_a_tombstone_with_a_later_value_goes_at_once() -> None:
 # producers
 
 
-def test_the_last_batch_of_a_producer_stays_without_records() -> None:
+def test_last_batch_of_a_producer_is_retained_empty() -> None:
     log = CleanedLog()
     log.put("a:1", producer_id=9, producer_epoch=0, base_sequence=0)
     log.put("a:2", "b:2", producer_id=9, producer_epoch=0, base_sequence=1)
@@ -238,7 +238,7 @@ def test_the_last_batch_of_a_producer_stays_without_records() -> None:
     assert (info.first_offset, info.last_offset) == (1, 2)
 
 
-def test_the_empty_batch_goes_once_the_producer_has_written_more() -> None:
+def test_empty_batch_is_removed_once_the_producer_has_a_later_batch() -> None:
     log = CleanedLog()
     log.put("a:1", producer_id=9, producer_epoch=0, base_sequence=0)
     log.put("a:2")
@@ -262,7 +262,7 @@ def end(log: CleanedLog, kind: ControlRecordType, producer_id: int) -> None:
     log.log.high_watermark_moved(log.log.log_end_offset)
 
 
-def test_aborted_records_go_and_supersede_nothing() -> None:
+def test_aborted_records_are_removed_and_supersede_nothing() -> None:
     log = CleanedLog(segment_bytes=2000)
     log.put("a:1")
     log.put("a:2", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
@@ -278,7 +278,7 @@ def test_aborted_records_go_and_supersede_nothing() -> None:
     ] == [(1, 3)]
 
 
-def test_a_marker_stays_until_its_transaction_is_gone_and_its_horizon_has_passed() -> None:
+def test_marker_is_retained_until_its_records_are_removed_and_its_horizon_passed() -> None:
     log = CleanedLog(segment_bytes=2000)
     log.put("a:1", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
     end(log, ControlRecordType.COMMIT, 7)
@@ -307,7 +307,7 @@ def test_nothing_beyond_an_open_transaction_is_cleaned() -> None:
 # which part, and when
 
 
-def test_min_compaction_lag_keeps_what_is_young() -> None:
+def test_min_compaction_lag_retains_recent_records() -> None:
     log = CleanedLog(min_compaction_lag_ms=1000)
     log.put_each("a:1 a:2 a:3 a:4 a:5 a:6")
     assert cleanable_offsets(log.log, None, 6, NOW_MS + 999).first_uncleanable_offset == 0
@@ -322,7 +322,7 @@ def test_max_compaction_lag_makes_a_clean_enough_log_due() -> None:
     assert log_to_clean(log.log, offsets, NOW_MS + 1001).is_due
 
 
-def test_the_dirty_ratio_counts_whole_segments() -> None:
+def test_dirty_ratio_counts_whole_segments() -> None:
     log = CleanedLog(min_cleanable_dirty_ratio=0.5)
     log.put_each("a:1 b:1 c:1 d:1")
     log.roll()
@@ -335,7 +335,7 @@ def test_the_dirty_ratio_counts_whole_segments() -> None:
 
 
 @pytest.mark.parametrize("checkpoint", [-1, 11])
-def test_a_checkpoint_outside_of_the_log_begins_anew(checkpoint: int) -> None:
+def test_cleaner_checkpoint_outside_of_the_log_is_reset(checkpoint: int) -> None:
     log = CleanedLog()
     log.put_each("a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1")
     offsets = cleanable_offsets(log.log, checkpoint, 10, NOW_MS)
@@ -343,7 +343,7 @@ def test_a_checkpoint_outside_of_the_log_begins_anew(checkpoint: int) -> None:
     assert offsets.first_dirty_offset == 0
 
 
-def test_a_full_map_ends_the_pass_and_the_next_one_goes_on() -> None:
+def test_full_offset_map_ends_the_pass_and_the_next_pass_continues() -> None:
     log = CleanedLog()
     log.put_each(" ".join(f"k{number}:1" for number in range(8)) + " k0:2 k1:2 k2:2 k3:2")
     log.roll()
@@ -356,7 +356,7 @@ def test_a_full_map_ends_the_pass_and_the_next_one_goes_on() -> None:
     assert [record.offset for record in log.records] == list(range(4, 12))
 
 
-def test_long_keys_are_told_apart_and_records_without_a_key_go() -> None:
+def test_long_keys_are_distinguished_and_records_without_a_key_removed() -> None:
     log = CleanedLog(segment_bytes=4000, cleanup_policy="delete")
     keys = [b"x" * 40, b"x" * 41, b"x" * 15, b"x" * 16, b"", None]
     for value in (b"1", b"2"):
@@ -367,7 +367,7 @@ def test_long_keys_are_told_apart_and_records_without_a_key_go() -> None:
     assert dict(facts.counts)[Fate.NO_KEY] == 2
 
 
-def test_a_log_that_cannot_be_read_is_left_as_it_is() -> None:
+def test_unreadable_log_is_left_unchanged() -> None:
     log = CleanedLog()
     log.put_each("a:1 a:2 a:3 a:4 a:5")
     log.log.segments[0].log.write_at(16, b"\x07")
@@ -382,7 +382,7 @@ def test_a_log_that_cannot_be_read_is_left_as_it_is() -> None:
 # files
 
 
-def test_the_old_files_wait_as_deleted_and_their_bytes_are_in_the_archive() -> None:
+def test_cleaned_segments_are_renamed_deleted_and_archived() -> None:
     disk = SimulatedDisk()
     disk.archive = MemoryArchive()
     log = CleanedLog(disk)
@@ -395,7 +395,7 @@ def test_the_old_files_wait_as_deleted_and_their_bytes_are_in_the_archive() -> N
     assert f"{DIRECTORY}/{0:020d}.log" in [file.path for file in log.log.take_deleted_files()]
 
 
-def test_the_index_of_a_cleaned_segment_points_at_its_batches() -> None:
+def test_index_of_a_cleaned_segment_points_at_its_batches() -> None:
     log = CleanedLog(segment_bytes=4000, index_interval_bytes=200)
     for number in range(40):
         log.put(f"k{number % 25}:{number}")
@@ -433,7 +433,7 @@ class FragileDisk(SimulatedDisk):
         return super().delete(path)
 
 
-def test_a_crash_at_any_step_of_a_pass_loses_no_value() -> None:
+def test_crash_at_any_step_of_a_pass_loses_no_value() -> None:
     wanted = {"a": "9", "b": "8", "c": None, "d": "4"}
     crashes = 0
     for steps in range(200):

@@ -40,7 +40,7 @@ class OldLog(CleanedLog):
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_the_last_value_of_each_key_stays(magic: int) -> None:
+def test_last_value_of_each_key_stays(magic: int) -> None:
     log = OldLog(magic)
     log.put_set("a:1 b:1 a:2 c:1 c:2 b:2 a:3 d:1 d:2 e:1 f:1 g:1")
     log.roll()
@@ -52,7 +52,9 @@ def test_the_last_value_of_each_key_stays(magic: int) -> None:
 
 @pytest.mark.parametrize("codec", [GZIP, CompressionType.SNAPPY, CompressionType.LZ4])
 @pytest.mark.parametrize("magic", [0, 1])
-def test_a_wrapper_loses_what_is_superseded_and_keeps_offsets_and_times(magic: int, codec: CompressionType) -> None:
+def test_wrapper_message_drops_superseded_records_and_keeps_offsets_and_times(
+    magic: int, codec: CompressionType
+) -> None:
     log = OldLog(magic, segment_bytes=1000)
     log.put_set("a:1 b:1 c:1 d:1", codec)
     log.put_set("a:2 d:2", codec)
@@ -72,7 +74,7 @@ def test_a_wrapper_loses_what_is_superseded_and_keeps_offsets_and_times(magic: i
     assert log.open().log_end_offset == 9
 
 
-def test_append_time_stays() -> None:
+def test_log_append_time_is_retained() -> None:
     log = OldLog(1, message_timestamp_type="LogAppendTime", segment_bytes=1000)
     log.put_set("a:1 b:1", GZIP)
     log.put_set("a:2")
@@ -82,7 +84,7 @@ def test_append_time_stays() -> None:
     assert log.batches[0].has_append_time
 
 
-def test_tombstones_go_from_segments_older_than_what_was_clean_already() -> None:
+def test_tombstones_are_removed_from_segments_older_than_the_clean_point() -> None:
     """There is no horizon in such messages: what counts is when the files were last written."""
     log = OldLog(1)
     log.put_set("a:1 b:1 a:null")
@@ -105,7 +107,7 @@ def test_tombstones_go_from_segments_older_than_what_was_clean_already() -> None
     assert dict(facts.counts).get(Fate.TOMBSTONE) == 1
 
 
-def test_formats_may_follow_one_another() -> None:
+def test_segments_of_different_formats_are_cleaned() -> None:
     log = OldLog(1, segment_bytes=1000)
     log.put_set("a:1 b:1 c:1", GZIP)
     log.config = log.log.config = type(log.config)(

@@ -27,7 +27,7 @@ def append(log: UnifiedLog) -> int:
 
 
 @pytest.mark.parametrize("left_bytes", [1, 11, 16, 17, 40, 60, 69])
-def test_a_segment_with_a_part_of_a_batch_takes_appends(left_bytes: int) -> None:
+def test_segment_with_a_partial_batch_accepts_appends(left_bytes: int) -> None:
     """With the clean-shutdown marker nobody looks: the torn batch stays, and the next one comes behind it."""
     disk = SimulatedDisk()
     stopped(disk)
@@ -39,7 +39,7 @@ def test_a_segment_with_a_part_of_a_batch_takes_appends(left_bytes: int) -> None
 
 
 @pytest.mark.parametrize("name", [f"{2**63}.log", "9" * 25 + ".index", "9" * 250 + ".log"])
-def test_a_name_beyond_all_offsets_keeps_the_log_from_opening(name: str) -> None:
+def test_segment_name_beyond_the_largest_offset_fails_the_load(name: str) -> None:
     disk = SimulatedDisk()
     stopped(disk)
     disk.replace_file(f"{FOLDER}/{name}", b"")
@@ -47,7 +47,7 @@ def test_a_name_beyond_all_offsets_keeps_the_log_from_opening(name: str) -> None
         open_log(disk, SMALL)
 
 
-def test_an_entry_out_of_an_indexs_range_is_refused_with_the_files_name() -> None:
+def test_index_entry_out_of_range_is_refused_with_the_file_name() -> None:
     disk = SimulatedDisk()
     stopped(disk)
     log = open_log(disk, SMALL)
@@ -59,7 +59,7 @@ def test_an_entry_out_of_an_indexs_range_is_refused_with_the_files_name() -> Non
     assert open_log(disk, SMALL).log_end_offset == 12
 
 
-def test_a_cleaner_leaves_such_a_log_alone() -> None:
+def test_cleaner_skips_a_log_with_an_invalid_segment() -> None:
     disk = SimulatedDisk()
     stopped(disk)
     log = open_log(disk, SMALL)

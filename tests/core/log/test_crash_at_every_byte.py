@@ -131,7 +131,7 @@ def dies_after(patch: pytest.MonkeyPatch, budget: int) -> Callable[[], int]:
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("how", ["process", "machine"])
-def test_nothing_that_was_whole_is_lost_and_nothing_else_is_believed(how: str, rounds: Callable[[int], int]) -> None:
+def test_recovery_keeps_valid_batches_and_nothing_else(how: str, rounds: Callable[[int], int]) -> None:
     states, total = untouched()
     assert total > 3_000
     count = rounds(total)

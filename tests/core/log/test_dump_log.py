@@ -59,12 +59,12 @@ def command(*arguments: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_the_texts_beside_the_files_of_a_real_broker(case: Path) -> None:
+def test_dump_matches_the_output_recorded_beside_real_files(case: Path) -> None:
     assert compare_dumps(case) > 0
 
 
 @pytest.mark.parametrize("number", range(len(ANSWERS)), ids=lambda number: f"{ANSWERS[number]['kind']}-{number}")
-def test_what_the_real_tool_answers_to_damaged_files(
+def test_dump_of_damaged_files_matches_the_real_tool(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = ANSWERS[number]
@@ -80,7 +80,7 @@ def test_what_the_real_tool_answers_to_damaged_files(
         assert answer["file"] in thrown.sentence
 
 
-def test_another_text_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comparison_detects_a_different_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = shutil.copytree(DATA / "golden" / "01-plain", tmp_path / "01-plain")
     assert main(["--dir", str(tmp_path)]) == 0
     text = sorted(case.glob("dump/*/*.log.txt"))[0]
@@ -102,14 +102,14 @@ def test_text_is_decoded_as_java_does() -> None:
     assert decode("é组😀".encode()) == "é组😀"
 
 
-def test_a_long_text_is_cut_between_characters() -> None:
+def test_long_text_is_truncated_between_characters() -> None:
     text = "ab😀" * MIB
     pieces = list(decode_in_pieces(text.encode()))
     assert len(pieces) > 4
     assert "".join(pieces) == text
 
 
-def test_orders_and_parts_as_in_scala_and_java() -> None:
+def test_order_and_format_match_scala_and_java() -> None:
     assert scala_hash_order([17, 1, 0, 33, -1], 16) == [4, 2, 1, 0, 3]
     assert (split(",a,,b,,", ","), split(",,", ","), split("", ",")) == (["", "a", "", "b"], [], [""])
 
@@ -117,7 +117,7 @@ def test_orders_and_parts_as_in_scala_and_java() -> None:
 # the command
 
 
-def test_the_command_line_outside_the_lab(tmp_path: Path) -> None:
+def test_command_line_outside_the_lab(tmp_path: Path) -> None:
     partition = DATA / "golden" / "01-plain" / "log" / "plain-0"
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "dump_log", "plain-0/" + NAME],
@@ -130,7 +130,7 @@ def test_the_command_line_outside_the_lab(tmp_path: Path) -> None:
     assert done.stdout == wanted
 
 
-def test_who_has_seen_enough_sees_no_traceback(tmp_path: Path) -> None:
+def test_closed_pipe_ends_the_dump_without_a_traceback(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.write_bytes(build_batch([(0, None, b"v" * 90, ())] * 20_000))
     dump_log = subprocess.Popen(
@@ -172,7 +172,7 @@ def test_files_alone_are_dumped_with_their_records(tmp_path: Path) -> None:
     assert err == f"{tmp_path / '1.log'}: there is no such file.\n"
 
 
-def test_what_a_user_types_wrong(tmp_path: Path) -> None:
+def test_invalid_arguments_are_reported(tmp_path: Path) -> None:
     assert command("--version") == (0, "3.9.1\n", "")
     for arguments, first in (
         ((), 'Missing required argument "[files]"'),
@@ -254,7 +254,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_sentence_names_file_position_and_rule(name: str, tmp_path: Path) -> None:
+def test_error_names_file_position_and_rule(name: str, tmp_path: Path) -> None:
     file, content, rule = BAD[name]
     (tmp_path / file).write_bytes(content)
     code, out, err = command(str(tmp_path / file))
@@ -265,7 +265,7 @@ def test_a_sentence_names_file_position_and_rule(name: str, tmp_path: Path) -> N
     assert err.count("\n") == 1 and err.endswith(".\n")
 
 
-def test_a_file_that_is_no_log_has_no_batches(tmp_path: Path) -> None:
+def test_file_that_is_not_a_log_has_no_batches(tmp_path: Path) -> None:
     text = b"2026-01-01 INFO nothing here is a batch of records\n" * 9
     (tmp_path / NAME).write_bytes(text)
     code, out, _ = command("--files", str(tmp_path / NAME))
@@ -273,7 +273,7 @@ def test_a_file_that_is_no_log_has_no_batches(tmp_path: Path) -> None:
     assert out.splitlines()[-1] == f"Found {len(text)} invalid bytes at the end of {NAME}"
 
 
-def test_an_index_that_belongs_to_another_log(tmp_path: Path) -> None:
+def test_index_that_belongs_to_another_log(tmp_path: Path) -> None:
     golden = DATA / "golden" / "03-roll-size" / "log"
     indexes = [path for path in sorted(golden.glob("*/*.index")) if path.stat().st_size]
     log = tmp_path / NAME
@@ -286,13 +286,13 @@ def test_an_index_that_belongs_to_another_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
-def test_what_is_no_file_is_not_waited_for(make: Callable[[Path], None], tmp_path: Path) -> None:
+def test_paths_that_are_not_regular_files_are_refused(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / NAME)
     code, _, err = command(str(tmp_path / NAME))
     assert (code, err) == (1, f"{tmp_path / NAME}: this is no regular file.\n")
 
 
-def test_a_file_of_more_than_two_gibibytes(tmp_path: Path) -> None:
+def test_file_of_more_than_two_gibibytes(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.touch()
     os.truncate(log, 2 * GIB)
@@ -334,7 +334,7 @@ def measured(*arguments: str) -> tuple[int, int, str]:
     return code, most, done.stderr
 
 
-def test_a_gibibyte_of_batches_takes_no_more_memory_than_a_few(tmp_path: Path) -> None:
+def test_gibibyte_of_batches_takes_no_more_memory_than_a_few(tmp_path: Path) -> None:
     value = bytes(MIB - 128)
     batch = build_batch([(0, None, value, ())])
     log = tmp_path / NAME
@@ -366,7 +366,7 @@ def test_one_batch_of_a_gibibyte(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("codec", [CompressionType.GZIP, CompressionType.ZSTD, CompressionType.LZ4])
-def test_a_small_batch_that_decompresses_to_a_lot(codec: CompressionType, tmp_path: Path) -> None:
+def test_small_batch_that_decompresses_to_a_lot(codec: CompressionType, tmp_path: Path) -> None:
     records = [(0, None, bytes(100_000), ())] * 1400
     log = tmp_path / NAME
     log.write_bytes(build_batch(records, compression=codec))
@@ -378,7 +378,7 @@ def test_a_small_batch_that_decompresses_to_a_lot(codec: CompressionType, tmp_pa
         assert (code, err) == (0, "")
 
 
-def test_many_findings_leave_memory(tmp_path: Path) -> None:
+def test_many_mismatches_do_not_exhaust_memory(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.write_bytes(b"".join(stamp(GOOD, 2 * number, 0) for number in range(70_000)))
     code, _, err = command("--files", str(log), "--deep-iteration")
@@ -390,7 +390,7 @@ def test_many_findings_leave_memory(tmp_path: Path) -> None:
     assert len(lines) == 70_000
 
 
-def test_a_time_index_over_a_long_log_is_no_square(tmp_path: Path) -> None:
+def test_time_index_check_of_a_long_log_is_not_quadratic(tmp_path: Path) -> None:
     """Without an offset index every entry would be looked for from the start of the log."""
     batches = 40_000
     log = tmp_path / NAME
@@ -407,7 +407,7 @@ def test_a_time_index_over_a_long_log_is_no_square(tmp_path: Path) -> None:
 # in a run
 
 
-def test_the_tool_in_a_run() -> None:
+def test_tool_in_a_run() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 2")
     shell.at("kafka-console-producer.sh --topic orders", "one", "two\\nlines")
@@ -422,7 +422,7 @@ def test_the_tool_in_a_run() -> None:
         assert printed[-1].startswith(("! java.nio.file.NoSuchFileException", "! java.lang.StringIndexOutOf"))
 
 
-def test_a_long_dump_in_a_run_comes_in_parts() -> None:
+def test_long_dump_in_a_run_comes_in_parts() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1")
     shell.at("kafka-console-producer.sh --topic orders", *(f"value-{number}" for number in range(700)))
@@ -452,7 +452,7 @@ def test_completion_of_files() -> None:
     assert complete(line, len(line))[1] == ["org.apache.kafka.tools.api.LongDecoder"]
 
 
-def test_options_that_are_not_there_say_so() -> None:
+def test_unsupported_options_are_reported() -> None:
     assert DumpOptions().max_bytes() == (1 << 31) - 1
     printed = ShellRun().at("help kafka-dump-log.sh")
     assert any("--transaction-log-decoder" in line for line in printed)

@@ -38,7 +38,7 @@ def batches(first_offset: int, *counts: int) -> bytes:
         ("append start", ((3, 85),), ((3, 85), (5, 162), (9, 255))),
     ],
 )
-def test_an_index_entry_is_of_a_batch_or_of_an_append(
+def test_index_entry_is_of_a_batch_or_of_an_append(
     rule: IndexRule, appended: tuple[tuple[int, int], ...], recovered: tuple[tuple[int, int], ...]
 ) -> None:
     """3.9.1 looks at each batch, releases before it at each append; recovery looks at batches in all of them."""
@@ -52,7 +52,7 @@ def test_an_index_entry_is_of_a_batch_or_of_an_append(
     assert tuple(zip(index.relative_offsets, index.positions, strict=True)) == recovered
 
 
-def test_the_eras_have_their_rules() -> None:
+def test_index_rules_of_each_era() -> None:
     assert {name: era.index_rule for name, era in ERAS.items()} == {
         "0.8": "append start",
         "0.10": "append start",
@@ -63,7 +63,7 @@ def test_the_eras_have_their_rules() -> None:
 
 
 @pytest.mark.parametrize("rule", ["batch", "append start"])
-def test_the_dump_tool_holds_an_index_against_the_rule_by_which_it_was_written(rule: IndexRule) -> None:
+def test_dump_checks_an_index_by_the_rule_it_was_written_by(rule: IndexRule) -> None:
     disk = SimulatedDisk()
     log = open_log(disk, index_rule=rule)
     for first_offset in (0, 3, 6):
@@ -77,7 +77,7 @@ def test_the_dump_tool_holds_an_index_against_the_rule_by_which_it_was_written(r
         assert any("Mismatches" in line for line in complaints) is not expected
 
 
-def test_a_segment_rolls_when_an_index_is_full() -> None:
+def test_segment_rolls_when_an_index_is_full() -> None:
     """Before the append that would need the entry; the time index keeps a slot for the last one."""
     log = open_log(SimulatedDisk(), segment_index_bytes=36)
     rolled = [log.append_as_leader(batches(0, 1), 0, 0).rolled for _ in range(2)]
@@ -86,7 +86,7 @@ def test_a_segment_rolls_when_an_index_is_full() -> None:
     assert [[roll.new_base_offset for roll in each] for each in rolled] == [[], [], [], [3], []]
 
 
-def test_a_follower_whose_index_fills_up_within_an_append_writes_nothing() -> None:
+def test_follower_whose_index_fills_up_within_an_append_writes_nothing() -> None:
     """Kafka fails here, too: "Attempt to append to a full time index"; it has the batches in the file by then."""
     log = open_log(SimulatedDisk(), segment_index_bytes=36)
     log.append_as_follower(batches(0, 1, 1), 0)

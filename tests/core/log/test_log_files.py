@@ -47,7 +47,7 @@ def test_sparse_indexes_have_the_bytes_that_kafka_writes() -> None:
     )
 
 
-def test_index_files_come_to_be_when_kafka_makes_them() -> None:
+def test_index_files_are_created_when_kafka_creates_them() -> None:
     """What a 3.9.1 broker had in the folder of a topic with segment.bytes=1000 after each append of 420 bytes, after
     retention had taken all of it, and after a clean stop.
     """
@@ -86,7 +86,7 @@ def test_index_files_come_to_be_when_kafka_makes_them() -> None:
     assert listing() == [("3.index", 0), ("3.log", 0), ("3.snapshot", 10), ("3.timeindex", 0)]
 
 
-def test_an_index_file_that_is_not_there_yet_is_no_loss() -> None:
+def test_index_file_not_created_yet_is_not_a_loss() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     log.append_as_leader(build_batch([(1000, None, b"v", ())]), 0, 0)
@@ -100,7 +100,7 @@ def test_an_index_file_that_is_not_there_yet_is_no_loss() -> None:
 
 
 @pytest.mark.parametrize("clean_shutdown", [True, False])
-def test_the_oldest_index_of_a_log_that_begins_late_is_made_anew(clean_shutdown: bool) -> None:
+def test_first_index_of_a_log_with_a_late_start_is_rebuilt(clean_shutdown: bool) -> None:
     disk = SimulatedDisk()
     log = open_log(disk, LogConfig(index_interval_bytes=100), log_start_offset=7)
     for _ in range(6):
@@ -116,7 +116,7 @@ def test_the_oldest_index_of_a_log_that_begins_late_is_made_anew(clean_shutdown:
     assert len(disk.read_file(index)) >= len(written) - 8
 
 
-def test_a_snapshot_has_the_bytes_that_kafka_writes() -> None:
+def test_snapshot_has_the_bytes_that_kafka_writes() -> None:
     entry = ProducerStateEntry(4000)
     entry.producer_epoch = 2
     entry.last_timestamp = 1531477349290
@@ -129,7 +129,7 @@ def test_a_snapshot_has_the_bytes_that_kafka_writes() -> None:
 
 
 @pytest.mark.parametrize("at", range(len(SNAPSHOT)))
-def test_a_damaged_snapshot_is_noticed(at: int) -> None:
+def test_corrupt_producer_snapshot_is_detected(at: int) -> None:
     damaged = bytearray(SNAPSHOT)
     damaged[at] ^= 1
     with pytest.raises(ValueError):
@@ -160,7 +160,7 @@ def test_offset_checkpoints_are_kafkas_text() -> None:
         b"0\n1\ndemo 0 x\n",
     ],
 )
-def test_a_malformed_checkpoint_is_refused_with_its_name(content: bytes) -> None:
+def test_malformed_checkpoint_is_refused_with_its_name(content: bytes) -> None:
     disk = SimulatedDisk()
     disk.replace_file("broker-1/replication-offset-checkpoint", content)
     with pytest.raises(KafkaException, match="broker-1/replication-offset-checkpoint") as refusal:
@@ -175,7 +175,7 @@ def cache(*entries: tuple[int, int]) -> LeaderEpochCache:
     return epochs
 
 
-def test_an_epoch_is_on_disk_when_it_is_assigned() -> None:
+def test_epoch_is_on_disk_when_it_is_assigned() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     assert disk.read_file("broker-1/orders-0/leader-epoch-checkpoint") == b""
@@ -194,7 +194,9 @@ def test_assigning_the_latest_epoch_again_changes_nothing() -> None:
     ("assigned", "expected"),
     [((4, 20), ((0, 0), (2, 5), (3, 10), (4, 20))), ((4, 10), ((0, 0), (2, 5), (4, 10))), ((2, 7), ((0, 0), (2, 7)))],
 )
-def test_assigning_drops_what_contradicts(assigned: tuple[int, int], expected: tuple[tuple[int, int], ...]) -> None:
+def test_assigning_an_epoch_drops_conflicting_entries(
+    assigned: tuple[int, int], expected: tuple[tuple[int, int], ...]
+) -> None:
     epochs = cache((0, 0), (2, 5), (3, 10))
     assert epochs.assign(*assigned)
     assert epochs.entries == expected
@@ -204,12 +206,12 @@ def test_assigning_drops_what_contradicts(assigned: tuple[int, int], expected: t
     ("asked", "answer"),
     [(-1, (-1, -1)), (3, (3, 99)), (4, (-1, -1)), (2, (1, 10)), (1, (1, 10)), (0, (0, 3))],
 )
-def test_the_end_of_an_epoch_is_the_start_of_the_next(asked: int, answer: tuple[int, int]) -> None:
+def test_end_of_an_epoch_is_the_start_of_the_next(asked: int, answer: tuple[int, int]) -> None:
     epochs = cache((1, 3), (3, 10))
     assert epochs.end_offset_for(asked, 99) == answer
 
 
-def test_epochs_are_cut_at_both_ends() -> None:
+def test_epochs_are_truncated_at_both_ends() -> None:
     epochs = cache((0, 0), (1, 10), (2, 20))
     assert epochs.truncate_from_end(20)
     assert epochs.entries == ((0, 0), (1, 10))
@@ -220,7 +222,7 @@ def test_epochs_are_cut_at_both_ends() -> None:
     assert not epochs.truncate_from_start(15)
 
 
-def test_the_topic_id_stays_with_the_directory() -> None:
+def test_topic_id_stays_with_the_directory() -> None:
     disk = SimulatedDisk()
     open_log(disk)
     content = disk.read_file("broker-1/orders-0/partition.metadata")
@@ -237,7 +239,7 @@ def test_the_topic_id_stays_with_the_directory() -> None:
 
 
 @pytest.mark.parametrize("kind", [OffsetIndex, TimeIndex])
-def test_part_of_an_entry_stays_until_the_index_is_written_to(kind: type[OffsetIndex] | type[TimeIndex]) -> None:
+def test_partial_index_entry_remains_until_the_next_write(kind: type[OffsetIndex] | type[TimeIndex]) -> None:
     disk = SimulatedDisk()
     disk.replace_file("0.index", b"\x00" * 5)
     index = kind(disk, "0.index", 0, 240)

@@ -46,7 +46,7 @@ def abort(log: UnifiedLog, producer_id: int) -> None:
 
 
 @pytest.mark.parametrize("is_reopened", [False, True])
-def test_a_newest_timestamp_that_nobody_asked_for_goes_with_its_index_entry(is_reopened: bool) -> None:
+def test_unread_max_timestamp_is_lost_with_its_index_entry(is_reopened: bool) -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     put(log, "a")
@@ -62,7 +62,7 @@ def test_a_newest_timestamp_that_nobody_asked_for_goes_with_its_index_entry(is_r
     assert disk.size_of(f"{DIRECTORY}/{FIRST}.timeindex") == (0 if is_reopened else 12)
 
 
-def test_an_epoch_begun_without_an_append_ends_when_the_log_is_cut_above_its_end() -> None:
+def test_epoch_without_appends_is_dropped_by_a_truncation() -> None:
     log = open_log(SimulatedDisk())
     put(log, "a")
     log.leader_epoch_cache.assign(3, 1)
@@ -70,7 +70,7 @@ def test_an_epoch_begun_without_an_append_ends_when_the_log_is_cut_above_its_end
     assert log.leader_epoch_cache.entries == ((0, 0),)
 
 
-def test_what_lies_below_the_log_start_needs_no_recovery() -> None:
+def test_segments_below_the_log_start_are_not_recovered() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     for key in "abcd":
@@ -79,7 +79,7 @@ def test_what_lies_below_the_log_start_needs_no_recovery() -> None:
     assert open_log(disk, clean=False, recovery_point=1, start=3).recovery_point == 3
 
 
-def test_an_append_that_is_refused_makes_the_indexes_of_a_new_segment() -> None:
+def test_refused_append_creates_the_indexes_of_a_new_segment() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_index_bytes=96)
     put(log, "a", producer_id=7, producer_epoch=0, base_sequence=0)
@@ -92,7 +92,7 @@ def test_an_append_that_is_refused_makes_the_indexes_of_a_new_segment() -> None:
     assert disk.size_of(f"{DIRECTORY}/{1:020}.timeindex") == 96
 
 
-def test_producers_read_back_from_a_segment_stand_in_the_order_of_scalas_map() -> None:
+def test_recovered_producers_are_in_the_order_of_the_scala_map() -> None:
     log = open_log(SimulatedDisk())
     same_place = [2**40 + 3, 3 + 2 * 16, 3, 3 + 16]
     for producer_id in same_place:
@@ -103,7 +103,7 @@ def test_producers_read_back_from_a_segment_stand_in_the_order_of_scalas_map() -
     assert [entry.producer_id for entry in log.producer_state.producers] == [3, 19, 35, 2**40 + 3]
 
 
-def test_producers_of_one_fetch_stand_in_the_order_of_scalas_map() -> None:
+def test_producers_of_one_fetch_are_in_the_order_of_the_scala_map() -> None:
     leader, follower = open_log(SimulatedDisk()), open_log(SimulatedDisk())
     for producer_id in (35, 3):
         put(leader, "a", producer_id=producer_id, producer_epoch=0, base_sequence=0)
@@ -111,7 +111,7 @@ def test_producers_of_one_fetch_stand_in_the_order_of_scalas_map() -> None:
     assert [entry.producer_id for entry in follower.producer_state.producers] == [3, 35]
 
 
-def test_a_map_that_fills_in_the_middle_of_a_batch_ends_the_pass_there() -> None:
+def test_offset_map_full_within_a_batch_ends_the_pass_there() -> None:
     log = open_log(SimulatedDisk(), cleanup_policy="compact")
     put(log, "a", "b", "c", "d")
     put(log, "e")
@@ -121,7 +121,7 @@ def test_a_map_that_fills_in_the_middle_of_a_batch_ends_the_pass_there() -> None
     assert clean(found, NOW_MS, OffsetMap(buffer_bytes=3 * 24, load_factor=0.9)).to_offset == 2
 
 
-def test_the_cleaner_forgets_what_was_aborted_below_the_log_start() -> None:
+def test_cleaner_ignores_transactions_aborted_below_the_log_start() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, cleanup_policy="compact")
     put(log, "a")
@@ -150,7 +150,7 @@ def stopped_with_index(disk: SimulatedDisk, relative_offset: int) -> None:
     disk.replace_file(path, entries[:-8] + struct.pack(">ii", relative_offset, 0))
 
 
-def test_an_append_that_the_index_cannot_take_is_in_the_file_all_the_same() -> None:
+def test_append_rejected_by_the_index_is_in_the_log_file() -> None:
     disk = SimulatedDisk()
     stopped_with_index(disk, relative_offset=50)
     log = open_log(disk, index_interval_bytes=0)
@@ -164,7 +164,7 @@ def test_an_append_that_the_index_cannot_take_is_in_the_file_all_the_same() -> N
     assert log.segments[0].size > size
 
 
-def test_a_segment_that_claims_offsets_of_its_time_index_cannot_be_rolled() -> None:
+def test_segment_that_claims_offsets_of_its_time_index_cannot_be_rolled() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_bytes=200)
     put(log, "a")
@@ -177,7 +177,7 @@ def test_a_segment_that_claims_offsets_of_its_time_index_cannot_be_rolled() -> N
     assert log.log_end_offset == 2
 
 
-def test_a_segment_without_a_whole_batch_cannot_be_rolled() -> None:
+def test_segment_without_a_whole_batch_cannot_be_rolled() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_bytes=100)
     put(log, "a")
@@ -190,7 +190,7 @@ def test_a_segment_without_a_whole_batch_cannot_be_rolled() -> None:
         put(log, "c")
 
 
-def test_a_segment_to_be_swapped_in_gets_an_index_by_being_looked_at() -> None:
+def test_swap_segment_gets_an_index_when_it_is_read() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_index_bytes=96)
     put(log, "a")
@@ -202,7 +202,7 @@ def test_a_segment_to_be_swapped_in_gets_an_index_by_being_looked_at() -> None:
     assert disk.read_file(f"{DIRECTORY}/{FIRST}.index") == bytes(96)
 
 
-def test_a_single_batch_that_a_cleaned_segments_index_cannot_take_makes_the_log_uncleanable() -> None:
+def test_batch_rejected_by_the_index_of_a_cleaned_segment_makes_the_log_uncleanable() -> None:
     # Two slots, of which the time index keeps one for its last entry; two segments become one.
     log = open_log(SimulatedDisk(), cleanup_policy="compact", segment_index_bytes=24, index_interval_bytes=0)
     for number, key in enumerate("abc"):
@@ -215,7 +215,7 @@ def test_a_single_batch_that_a_cleaned_segments_index_cannot_take_makes_the_log_
         clean(found, NOW_MS, OffsetMap())
 
 
-def test_a_snapshot_that_recovery_took_stays_when_its_segment_goes() -> None:
+def test_snapshot_taken_by_recovery_outlives_its_segment() -> None:
     """With it a producer that has expired stays forgotten, which is only looked at when a snapshot is read."""
     disk = SimulatedDisk()
     log = open_log(disk)
@@ -234,7 +234,7 @@ def test_a_snapshot_that_recovery_took_stays_when_its_segment_goes() -> None:
 
 
 @pytest.mark.parametrize("is_asked", [False, True])
-def test_an_index_that_is_asked_loses_a_part_of_an_entry_at_its_end(is_asked: bool) -> None:
+def test_reading_an_index_drops_its_partial_last_entry(is_asked: bool) -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     put(log, "a")
@@ -250,7 +250,7 @@ def test_an_index_that_is_asked_loses_a_part_of_an_entry_at_its_end(is_asked: bo
     assert disk.size_of(path) == (0 if is_asked else 3)
 
 
-def test_all_snapshots_of_a_log_that_ends_below_its_start_go_at_once() -> None:
+def test_log_that_ends_below_its_start_deletes_all_snapshots() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     put(log, "a")
@@ -262,7 +262,7 @@ def test_all_snapshots_of_a_log_that_ends_below_its_start_go_at_once() -> None:
     assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n0\n"
 
 
-def test_a_segment_to_be_swapped_in_that_is_no_log_keeps_the_log_from_opening() -> None:
+def test_invalid_swap_segment_fails_the_load() -> None:
     disk = SimulatedDisk()
     open_log(disk).close()
     disk.replace_file(f"{DIRECTORY}/{FIRST}.log.swap", bytes(40))
@@ -270,7 +270,7 @@ def test_a_segment_to_be_swapped_in_that_is_no_log_keeps_the_log_from_opening() 
         open_log(disk)
 
 
-def test_a_log_that_starts_over_writes_its_epochs_even_where_there_were_none() -> None:
+def test_log_that_starts_over_writes_its_epochs_even_where_there_were_none() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b""
@@ -278,7 +278,7 @@ def test_a_log_that_starts_over_writes_its_epochs_even_where_there_were_none() -
     assert disk.read_file(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n0\n"
 
 
-def test_timestamps_are_looked_for_in_the_first_segment_that_reaches_them() -> None:
+def test_timestamp_lookup_uses_the_first_segment_that_reaches_it() -> None:
     log = open_log(SimulatedDisk())
     put(log, "a", timestamp=NOW_MS + 5)
     log.roll(NOW_MS)
@@ -291,7 +291,7 @@ def test_timestamps_are_looked_for_in_the_first_segment_that_reaches_them() -> N
     assert (newest.timestamp, newest.offset) == (NOW_MS + 5, 0)
 
 
-def test_a_newest_timestamp_that_was_forgotten_is_no_records() -> None:
+def test_lookup_of_a_lost_max_timestamp_finds_no_records() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     put(log, "a")

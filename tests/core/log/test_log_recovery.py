@@ -59,7 +59,7 @@ def copy_of(files: dict[str, bytes]) -> SimulatedDisk:
     return disk
 
 
-def test_a_killed_broker_loses_nothing_that_it_wrote() -> None:
+def test_killed_broker_loses_nothing_that_it_wrote() -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     records = all_records(log)
@@ -71,7 +71,7 @@ def test_a_killed_broker_loses_nothing_that_it_wrote() -> None:
 
 
 @pytest.mark.parametrize("recovery_point", [0, 16])
-def test_a_tail_torn_at_any_byte_costs_only_the_batch_that_it_tore(recovery_point: int) -> None:
+def test_tail_torn_at_any_byte_loses_only_the_torn_batch(recovery_point: int) -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     records = all_records(log)
@@ -91,7 +91,7 @@ def test_a_tail_torn_at_any_byte_costs_only_the_batch_that_it_tore(recovery_poin
         assert reopened.append_as_leader(build_batch([(0, b"k", b"v", ())]), 3, 1000).first_offset == whole[1]
 
 
-def test_rubbish_and_zeros_behind_the_end_are_cut_off() -> None:
+def test_garbage_and_zeros_past_the_end_are_truncated() -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     name = f"{log.active_segment.base_offset:020d}.log"
@@ -102,7 +102,7 @@ def test_rubbish_and_zeros_behind_the_end_are_cut_off() -> None:
         assert reopened.active_segment.size == len(files[name])
 
 
-def test_a_flipped_bit_ends_the_log_before_its_batch() -> None:
+def test_flipped_bit_ends_the_log_before_its_batch() -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     first, second = log.segments[0], log.segments[1]
@@ -122,7 +122,7 @@ def test_a_flipped_bit_ends_the_log_before_its_batch() -> None:
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex", ".snapshot"])
 @pytest.mark.parametrize("how", ["missing", "rubbish"])
-def test_files_that_follow_from_the_log_are_made_again(suffix: str, how: str) -> None:
+def test_derived_files_are_rebuilt_from_the_log(suffix: str, how: str) -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     records = all_records(log)
@@ -144,7 +144,7 @@ def test_files_that_follow_from_the_log_are_made_again(suffix: str, how: str) ->
         assert all(positions[position] == segment.base_offset + relative for relative, position in entries)
 
 
-def test_a_lost_epoch_file_comes_back_from_the_batches() -> None:
+def test_missing_epoch_file_is_rebuilt_from_the_batches() -> None:
     disk = SimulatedDisk()
     written_log(disk)
     files = log_files(disk)
@@ -153,7 +153,7 @@ def test_a_lost_epoch_file_comes_back_from_the_batches() -> None:
 
 
 @pytest.mark.parametrize("has_time_index", [True, False])
-def test_an_index_without_room_for_what_recovery_finds_ends_the_start(has_time_index: bool) -> None:
+def test_index_too_small_for_recovery_fails_the_start(has_time_index: bool) -> None:
     """As in Kafka, which dies of "Attempt to append to a full time index (size = 2)." then."""
     disk = SimulatedDisk()
     wide = LogConfig(segment_bytes=500, segment_index_bytes=240, has_time_index=has_time_index)
@@ -170,7 +170,7 @@ def test_an_index_without_room_for_what_recovery_finds_ends_the_start(has_time_i
     assert not refused.value.is_io_error
 
 
-def test_after_a_clean_stop_the_files_are_as_they_were_but_trimmed() -> None:
+def test_clean_shutdown_only_trims_files() -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     records, end = all_records(log), log.log_end_offset
@@ -186,7 +186,7 @@ def test_after_a_clean_stop_the_files_are_as_they_were_but_trimmed() -> None:
     assert {name: data for name, data in log_files(disk).items() if name in files} == files
 
 
-def test_leftovers_without_a_log_are_removed() -> None:
+def test_orphaned_files_are_removed() -> None:
     disk = SimulatedDisk()
     log = written_log(disk)
     log.close()
@@ -197,7 +197,7 @@ def test_leftovers_without_a_log_are_removed() -> None:
     assert not [name for name in disk.list(DIRECTORY) if "999" in name or name.endswith(("cleaned", "deleted"))]
 
 
-def test_a_log_below_its_start_offset_begins_anew() -> None:
+def test_log_that_ends_below_its_start_offset_is_recreated_there() -> None:
     disk = SimulatedDisk()
     written_log(disk)
     reopened = open_log(disk, log_start_offset=500)
@@ -221,7 +221,7 @@ while True:
 """
 
 
-def test_a_recording_survives_the_death_of_its_process(tmp_path: Path) -> None:
+def test_recording_survives_the_death_of_its_process(tmp_path: Path) -> None:
     """A process that writes batches of 512 records is killed: what it had reported is there, in order."""
     writer = subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(tmp_path)],

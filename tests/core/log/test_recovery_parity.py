@@ -36,7 +36,7 @@ def name_of(case: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_a_damaged_log_opens_as_kafka_opens_it(case: dict[str, Any]) -> None:
+def test_damaged_log_is_loaded_as_by_kafka(case: dict[str, Any]) -> None:
     disk = SimulatedDisk()
     damaged = with_changes(RECORDED["base"], case["damage"])
     for name, key in damaged.items():
@@ -73,7 +73,7 @@ def test_a_damaged_log_opens_as_kafka_opens_it(case: dict[str, Any]) -> None:
         assert any(fact.file.endswith(".log") for fact in log.repairs)
 
 
-def test_the_recorded_cases_are_of_all_kinds() -> None:
+def test_recorded_cases_are_of_all_kinds() -> None:
     assert len(CASES) > 300
     assert sum(case["after"] is None for case in CASES) > 20
     suffixes = {Path(name).suffix or name for case in CASES for name in case["damage"]}

@@ -65,7 +65,7 @@ def test_what_retention_bytes_leaves_is_never_less_than_that(disk: Disk) -> None
     assert clean(log) == []
 
 
-def test_a_segment_goes_when_its_newest_record_is_older_than_retention_ms(disk: Disk) -> None:
+def test_segment_is_deleted_when_its_newest_record_exceeds_retention_ms(disk: Disk) -> None:
     log = open_log(disk, retention_ms=HOUR_MS)
     append(log, NOW_MS - 5 * HOUR_MS, NOW_MS - HOUR_MS, NOW_MS - 9 * HOUR_MS, NOW_MS - 8 * HOUR_MS)
     # exactly an hour old is not older, and what stands behind it waits
@@ -88,7 +88,7 @@ def test_one_record_from_the_future_keeps_its_segment_and_all_after_it() -> None
     assert bases(log) == [2, 4]
 
 
-def test_without_timestamps_counts_when_the_file_was_written(disk: Disk) -> None:
+def test_retention_without_timestamps_uses_the_file_modification_time(disk: Disk) -> None:
     log = open_log(disk, retention_ms=HOUR_MS)
     append(log, -1, -1, now_ms=NOW_MS - 2 * HOUR_MS)
     append(log, -1, -1, now_ms=NOW_MS)
@@ -99,7 +99,7 @@ def test_without_timestamps_counts_when_the_file_was_written(disk: Disk) -> None
     assert clean(open_log(disk, retention_ms=HOUR_MS)) == []
 
 
-def test_what_the_high_watermark_has_not_passed_stays() -> None:
+def test_retention_keeps_segments_above_the_high_watermark() -> None:
     log = open_log(SimulatedDisk(), retention_bytes=0)
     append(log, *[NOW_MS] * 6)
     assert clean(log, high_watermark=3)[0].segments == (0,)
@@ -112,7 +112,7 @@ def test_what_the_high_watermark_has_not_passed_stays() -> None:
     assert clean(log) == []
 
 
-def test_segments_below_the_start_of_the_log_go_whatever_the_policy() -> None:
+def test_segments_below_the_log_start_are_deleted_under_any_policy() -> None:
     for policy in ("delete", "compact", "compact,delete"):
         log = open_log(SimulatedDisk(), cleanup_policy=policy, retention_bytes=-1)
         append(log, *[NOW_MS] * 7)
@@ -124,13 +124,13 @@ def test_segments_below_the_start_of_the_log_go_whatever_the_policy() -> None:
         assert (bases(log), log.log_start_offset) == ([4, 6], 5)
 
 
-def test_a_compacted_log_keeps_what_is_old_and_much() -> None:
+def test_compacted_log_ignores_retention() -> None:
     log = open_log(SimulatedDisk(), cleanup_policy="compact", retention_bytes=0, retention_ms=0)
     append(log, *[NOW_MS - HOUR_MS] * 4)
     assert clean(log) == []
 
 
-def test_the_rules_take_their_turns() -> None:
+def test_retention_rules_are_applied_in_order() -> None:
     log = open_log(SimulatedDisk(), retention_bytes=2 * SEGMENT_BYTES, retention_ms=HOUR_MS)
     append(log, *[NOW_MS - 2 * HOUR_MS] * 6, *[NOW_MS] * 4)
     log.increment_log_start_offset(2)
@@ -167,7 +167,7 @@ def test_files_are_renamed_first_and_a_restart_removes_them(disk: Disk) -> None:
     assert not [name for name, _ in again.describe_files() if name.endswith(".deleted")]
 
 
-def test_a_file_that_waits_under_the_same_name_gives_way() -> None:
+def test_deleted_file_of_the_same_name_is_replaced() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     for _ in range(2):
@@ -178,7 +178,7 @@ def test_a_file_that_waits_under_the_same_name_gives_way() -> None:
     assert [file.replaced is not None for file in files] == [False, True]
 
 
-def test_the_start_moves_forward_only_and_takes_the_recovery_point_along() -> None:
+def test_log_start_only_rises_and_raises_the_recovery_point() -> None:
     log = open_log(SimulatedDisk())
     append(log, *[NOW_MS] * 5)
     assert log.recovery_point == 0
@@ -192,7 +192,7 @@ def test_the_start_moves_forward_only_and_takes_the_recovery_point_along() -> No
         log.read(2, 100)
 
 
-def test_a_preallocated_segment_has_its_full_size_until_it_is_closed_for_appends(disk: Disk) -> None:
+def test_preallocated_segment_has_its_full_size_until_it_is_closed_for_appends(disk: Disk) -> None:
     log = open_log(disk, preallocate=True, segment_bytes=1000)
     append(log, NOW_MS)
     path = f"{DIRECTORY}/{0:020d}.log"

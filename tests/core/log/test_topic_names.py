@@ -37,14 +37,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", ["segments {}", "hw {}", "log describe {}", "log clean {}", "consumer open c {}"])
-def test_a_path_is_no_partition(run: Run, verb: str, name: str) -> None:
+def test_path_is_not_a_partition(run: Run, verb: str, name: str) -> None:
     with pytest.raises(ShellError) as caught:
         run_command(run, verb.format(name))
     assert caught.value.id in ("shell.invalid_partition", "shell.not_understood")
 
 
 @pytest.mark.parametrize("name", [name.strip("'") for name in NAMES])
-def test_no_condition_speaks_of_one(run: Run, name: str) -> None:
+def test_conditions_reject_names_with_paths(run: Run, name: str) -> None:
     for condition in (
         f"isr {name} == [1]",
         f"leader {name} == 1",
@@ -57,14 +57,14 @@ def test_no_condition_speaks_of_one(run: Run, name: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/a/../b", "/./x", "//x", "/a/", "/.."])
-def test_a_znode_has_a_plain_path(run: Run, path: str) -> None:
+def test_znode_has_a_plain_path(run: Run, path: str) -> None:
     with pytest.raises(ShellError) as caught:
         run_command(run, f'wait "znode {path} exists" 1s')
     assert caught.value.id == "shell.invalid_condition"
 
 
 @pytest.mark.parametrize("name", ["../x", "..", ".", "a/b", "/etc", "t" * 250])
-def test_no_condition_speaks_of_such_a_topic(run: Run, name: str) -> None:
+def test_conditions_reject_such_topics(run: Run, name: str) -> None:
     with pytest.raises(ShellError) as caught:
         run_command(run, f'wait "topic {name} exists" 1s')
     assert caught.value.id == "shell.invalid_condition"

@@ -70,7 +70,7 @@ def all_aborted(log: UnifiedLog) -> list[AbortedTransaction]:
     return [transaction for segment in log.segments for transaction in segment.transaction_index.transactions]
 
 
-def test_the_last_stable_offset_waits_for_the_oldest_open_transaction() -> None:
+def test_last_stable_offset_waits_for_the_oldest_open_transaction() -> None:
     log = open_log(SimulatedDisk())
     log.append_as_leader(build_batch([(NOW_MS, None, b"plain", ())]), 0, NOW_MS)
     first, second = Producer(log, 1), Producer(log, 2)
@@ -85,7 +85,7 @@ def test_the_last_stable_offset_waits_for_the_oldest_open_transaction() -> None:
     assert last_stable_offset(log) == log.log_end_offset == 5
 
 
-def test_an_ended_transaction_is_stable_only_when_its_marker_is_replicated() -> None:
+def test_ended_transaction_is_stable_only_when_its_marker_is_replicated() -> None:
     log = open_log(SimulatedDisk())
     producer = Producer(log, 1)
     producer.send()
@@ -96,7 +96,7 @@ def test_an_ended_transaction_is_stable_only_when_its_marker_is_replicated() -> 
     assert log.last_stable_offset(2) == 2
 
 
-def test_an_abort_enters_the_index_with_the_last_stable_offset_of_then() -> None:
+def test_abort_is_indexed_with_the_last_stable_offset_at_that_time() -> None:
     disk = SimulatedDisk()
     log = open_log(disk)
     older, aborting = Producer(log, 4000), Producer(log, 4001)
@@ -110,14 +110,14 @@ def test_an_abort_enters_the_index_with_the_last_stable_offset_of_then() -> None
     assert content.hex() == "0000" + "0000000000000fa1" + f"{1:016x}" + f"{3:016x}" + f"{0:016x}"
 
 
-def test_a_marker_without_a_transaction_is_written_and_changes_nothing() -> None:
+def test_marker_without_a_transaction_is_written_and_changes_nothing() -> None:
     log = open_log(SimulatedDisk())
     assert Producer(log, 1).end(ABORT) == ()
     assert (log.log_end_offset, last_stable_offset(log)) == (1, 1)
     assert all_aborted(log) == []
 
 
-def test_a_reader_hears_of_the_aborted_transactions_in_what_it_read() -> None:
+def test_fetch_returns_the_aborted_transactions_of_its_range() -> None:
     log = open_log(SimulatedDisk(), segment_bytes=400)
     transactions = []
     for producer_id in range(6):
@@ -139,7 +139,7 @@ def test_a_reader_hears_of_the_aborted_transactions_in_what_it_read() -> None:
     }
 
 
-def test_a_zombie_coordinator_or_producer_cannot_end_a_transaction() -> None:
+def test_zombie_coordinator_or_producer_cannot_end_a_transaction() -> None:
     log = open_log(SimulatedDisk())
     producer = Producer(log, 1, epoch=3)
     producer.send()
@@ -156,7 +156,7 @@ def test_a_zombie_coordinator_or_producer_cannot_end_a_transaction() -> None:
     assert all_aborted(log) == [AbortedTransaction(1, 2, 3, 4)]
 
 
-def test_a_batch_outside_the_open_transaction_is_refused() -> None:
+def test_batch_outside_the_open_transaction_is_refused() -> None:
     log = open_log(SimulatedDisk())
     Producer(log, 1).send()
     plain = build_batch([(NOW_MS, None, b"v", ())], producer_id=1, producer_epoch=0, base_sequence=1)
@@ -165,7 +165,7 @@ def test_a_batch_outside_the_open_transaction_is_refused() -> None:
     assert refused.value.error is Errors.INVALID_TXN_STATE
 
 
-def test_a_follower_builds_the_same_index_and_state() -> None:
+def test_follower_builds_the_same_index_and_state() -> None:
     leader, follower = open_log(SimulatedDisk(), segment_bytes=500), open_log(SimulatedDisk(), segment_bytes=500)
     for producer_id in range(8):
         producer = Producer(leader, producer_id)
@@ -180,7 +180,7 @@ def test_a_follower_builds_the_same_index_and_state() -> None:
     assert last_stable_offset(follower) == 10
 
 
-def test_a_marker_that_compaction_has_emptied_ends_nothing() -> None:
+def test_marker_that_compaction_has_emptied_ends_nothing() -> None:
     marker = Producer(open_log(SimulatedDisk()), 7).marker(ABORT)
     emptied = empty_batch(parse_header(marker))
     follower = open_log(SimulatedDisk())
@@ -220,7 +220,7 @@ def test_open_and_aborted_transactions_survive_a_stop(how: str) -> None:
     assert open_again.end(ABORT) == (AbortedTransaction(99, 0, 13, 14),)
 
 
-def test_a_truncation_takes_the_markers_and_what_they_said() -> None:
+def test_truncation_removes_markers_and_their_effect() -> None:
     log = open_log(SimulatedDisk(), segment_bytes=400)
     for producer_id in range(6):
         producer = Producer(log, producer_id)
@@ -238,7 +238,7 @@ def test_a_truncation_takes_the_markers_and_what_they_said() -> None:
     assert producer.end(ABORT) == (AbortedTransaction(9, 6, 7, 8),)
 
 
-def test_what_lies_below_the_logs_start_does_not_hold_back_readers() -> None:
+def test_transactions_below_the_log_start_do_not_hold_back_readers() -> None:
     log = open_log(SimulatedDisk())
     Producer(log, 1).send(3)
     log.append_as_leader(build_batch([(NOW_MS, None, b"v", ())]), 0, NOW_MS)
@@ -250,7 +250,7 @@ def test_what_lies_below_the_logs_start_does_not_hold_back_readers() -> None:
     ("content", "position"),
     [(AbortedTransaction(1, 0, 1, 2), 0), (AbortedTransaction(1, 0, 1, 2), 34)],
 )
-def test_an_index_of_another_segment_is_made_anew(content: AbortedTransaction, position: int) -> None:
+def test_transaction_index_of_another_segment_is_rebuilt(content: AbortedTransaction, position: int) -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_bytes=400)
     for producer_id in range(6):

@@ -43,7 +43,7 @@ def disk(request, tmp_path) -> Disk:
     return SimulatedDisk() if request.param == "simulated" else RealDisk(tmp_path)
 
 
-def test_a_leader_gives_offsets_and_its_epoch(disk: Disk) -> None:
+def test_leader_assigns_offsets_and_its_epoch(disk: Disk) -> None:
     log = open_log(disk)
     assert log.append_as_leader(batch_of(3), 5, NOW_MS).epoch_entries == ((5, 0),)
     info = log.append_as_leader(batch_of(2), 5, NOW_MS)
@@ -55,7 +55,7 @@ def test_a_leader_gives_offsets_and_its_epoch(disk: Disk) -> None:
     assert log.leader_epoch_cache.entries == ((5, 0),)
 
 
-def test_a_follower_holds_the_same_bytes(disk: Disk) -> None:
+def test_follower_holds_the_same_bytes(disk: Disk) -> None:
     leader, follower = open_log(disk, "broker-1/orders-0"), open_log(disk, "broker-2/orders-0")
     for epoch in (0, 0, 2, 2, 3):
         leader.append_as_leader(batch_of(2), epoch, NOW_MS)
@@ -67,7 +67,7 @@ def test_a_follower_holds_the_same_bytes(disk: Disk) -> None:
     assert follower.leader_epoch_cache.entries == leader.leader_epoch_cache.entries
 
 
-def test_a_follower_refuses_what_does_not_follow() -> None:
+def test_follower_refuses_batches_out_of_order() -> None:
     log = open_log(SimulatedDisk())
     log.append_as_follower(batch_of(5, base_offset=10), NOW_MS)
     assert log.log_end_offset == 15
@@ -115,7 +115,7 @@ def test_record_timestamps_roll_a_segment_not_the_clock() -> None:
     assert log.append_as_leader(batch_of(timestamp=6001), 0, 0).rolled != ()
 
 
-def test_an_offset_that_does_not_fit_the_index_rolls() -> None:
+def test_offset_that_does_not_fit_the_index_rolls() -> None:
     log = open_log(SimulatedDisk())
     log.append_as_follower(batch_of(base_offset=0), NOW_MS)
     assert log.append_as_follower(batch_of(base_offset=2**31 - 1), NOW_MS).rolled == ()
@@ -161,7 +161,7 @@ def test_reading_gives_whole_batches_within_the_bounds(disk: Disk) -> None:
         assert refusal.value.error is Errors.OFFSET_OUT_OF_RANGE
 
 
-def test_a_read_ends_with_its_segment_and_the_next_one_goes_on() -> None:
+def test_read_ends_at_the_segment_and_the_next_read_continues() -> None:
     log = open_log(SimulatedDisk(), segment_bytes=300)
     for _ in range(10):
         log.append_as_leader(batch_of(), 0, NOW_MS)
@@ -207,7 +207,7 @@ def test_every_offset_is_found_in_logs_with_gaps(
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
-def test_a_log_that_was_opened_again_is_read_from_its_start(disk: Disk, is_clean: bool) -> None:
+def test_log_that_was_opened_again_is_read_from_its_start(disk: Disk, is_clean: bool) -> None:
     log = open_log(disk)
     for _ in range(5):
         log.append_as_leader(batch_of(2), 0, NOW_MS)
@@ -229,7 +229,7 @@ def test_available_bytes_are_counted_over_segments(disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("is_opened_anew", [False, True])
-def test_a_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk, is_opened_anew: bool) -> None:
+def test_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk, is_opened_anew: bool) -> None:
     log = open_log(disk)
     for _ in range(4):
         log.append_as_leader(batch_of(2), 0, NOW_MS)
@@ -248,7 +248,7 @@ def test_a_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Di
 
 
 @pytest.mark.parametrize("is_archived", [False, True])
-def test_truncating_cuts_batches_and_says_what_went(disk: Disk, is_archived: bool) -> None:
+def test_truncation_removes_batches_and_reports_them(disk: Disk, is_archived: bool) -> None:
     disk.archive = MemoryArchive() if is_archived else None
     log = open_log(disk, segment_bytes=500, index_interval_bytes=0)
     for epoch in range(10):
@@ -281,7 +281,7 @@ def test_truncating_at_the_end_only_drops_epochs() -> None:
     assert (log.log_end_offset, log.leader_epoch_cache.entries) == (4, ((0, 0),))
 
 
-def test_starting_afresh_elsewhere(disk: Disk) -> None:
+def test_truncate_fully_and_start_at_an_offset(disk: Disk) -> None:
     log = open_log(disk, segment_bytes=200)
     for _ in range(5):
         log.append_as_leader(batch_of(), 0, NOW_MS)
@@ -311,7 +311,7 @@ def test_records_are_found_by_timestamp(disk: Disk) -> None:
     assert found is not None and found.offset == 57
 
 
-def test_the_start_of_the_log_only_rises() -> None:
+def test_start_of_the_log_only_rises() -> None:
     log = open_log(SimulatedDisk())
     log.append_as_leader(batch_of(10), 3, NOW_MS)
     assert log.increment_log_start_offset(4)
@@ -337,7 +337,7 @@ def test_flushing_moves_the_recovery_point_and_survives_the_power_cut() -> None:
     assert offsets(b"".join(reopened.read(o, 1).data for o in range(4))) == [0, 1, 2, 3]
 
 
-def test_a_log_is_pickled_with_its_disk() -> None:
+def test_log_is_pickled_with_its_disk() -> None:
     disk = SimulatedDisk()
     log = open_log(disk, segment_bytes=300)
     for _ in range(7):
@@ -389,7 +389,7 @@ def test_idempotent_producers_are_checked() -> None:
         ("3.9", None, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER),
     ],
 )
-def test_leaders_of_an_era_take_or_refuse_sequences_of_producers_they_do_not_know(
+def test_first_sequence_of_unknown_producers_depends_on_the_era(
     era: str, unknown: Errors | None, after_marker: Errors
 ) -> None:
     log = open_log(SimulatedDisk(), unknown_sequences=ERAS[era].unknown_sequences)
@@ -415,7 +415,7 @@ def test_leaders_of_an_era_take_or_refuse_sequences_of_producers_they_do_not_kno
     assert send(11, 0) is None
 
 
-def test_a_follower_knows_the_producers_too(disk: Disk) -> None:
+def test_follower_rebuilds_producer_state(disk: Disk) -> None:
     leader, follower = open_log(disk, "broker-1/orders-0"), open_log(disk, "broker-2/orders-0")
     sent = batch_of(2, producer_id=9, producer_epoch=0, base_sequence=0)
     leader.append_as_leader(sent, 0, NOW_MS)
@@ -426,7 +426,7 @@ def test_a_follower_knows_the_producers_too(disk: Disk) -> None:
     assert reopened.append_as_leader(sent, 1, NOW_MS).is_duplicate
 
 
-def test_a_marker_ends_a_transaction() -> None:
+def test_marker_ends_a_transaction() -> None:
     log = open_log(SimulatedDisk())
     sent = batch_of(2, producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True)
     log.append_as_leader(sent, 0, NOW_MS)
@@ -450,7 +450,7 @@ def test_a_marker_ends_a_transaction() -> None:
 
 
 @pytest.mark.parametrize("codec", [codec for codec in CompressionType if codec])
-def test_the_broker_recompresses_when_the_topic_says_so(codec: CompressionType) -> None:
+def test_broker_recompresses_to_the_topics_codec(codec: CompressionType) -> None:
     log = open_log(SimulatedDisk(), compression_type=codec.name.lower())
     records = [(NOW_MS + i, b"k", b"some text " * 20, (("h", b"x"),)) for i in range(20)]
     log.append_as_leader(build_batch(records, compression=CompressionType.GZIP), 0, NOW_MS)

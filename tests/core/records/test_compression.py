@@ -58,7 +58,7 @@ def _codec_and_level(key: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_the_bytes_are_those_of_kafkas_libraries(codec: str) -> None:
+def test_bytes_are_those_of_kafkas_libraries(codec: str) -> None:
     compared = 0
     for name, its_codec, level in cases():
         if its_codec != codec:
@@ -75,7 +75,7 @@ def test_the_bytes_are_those_of_kafkas_libraries(codec: str) -> None:
 
 
 @pytest.mark.parametrize(("codec", "level"), [("gzip", -1), ("lz4", 9), ("zstd", 3)])
-def test_no_level_is_the_default(codec: str, level: int) -> None:
+def test_missing_level_is_the_default(codec: str, level: int) -> None:
     kind = CompressionType.for_name(codec)
     assert compress(kind, INPUTS["text-5000"]) == compress(kind, INPUTS["text-5000"], level=level)
 
@@ -91,7 +91,7 @@ BATCH = [(1000 + n, b"k%d" % n, INPUTS["text-5000"], ()) for n in range(4)]
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("lz4", 3, 12), ("zstd", -5, 19)])
-def test_a_topics_level_acts_when_the_broker_recompresses(codec: str, low: int, high: int) -> None:
+def test_topics_compression_level_applies_when_recompressing(codec: str, low: int, high: int) -> None:
     plain = build_batch(BATCH)
     sizes = []
     for level in (low, high):
@@ -105,11 +105,11 @@ def test_a_topics_level_acts_when_the_broker_recompresses(codec: str, low: int, 
     assert sizes[1] < sizes[0]
 
 
-def test_a_batch_that_came_in_the_topics_codec_keeps_its_level() -> None:
+def test_batch_that_came_in_the_topics_codec_keeps_its_level() -> None:
     sent = build_batch(BATCH, compression=CompressionType.GZIP, compression_level=1)
     assert _append(sent, compression_type="gzip", compression_gzip_level=9)[61:] == sent[61:]
 
 
-def test_another_codecs_level_does_not_act() -> None:
+def test_level_of_another_codec_is_ignored() -> None:
     plain = build_batch(BATCH)
     assert _append(plain, compression_type="gzip", compression_zstd_level=19) == _append(plain, compression_type="gzip")

@@ -112,7 +112,7 @@ def fetch(topic: str, version: int, *configs: tuple[str, str]) -> tuple[int, byt
 
 
 @pytest.mark.parametrize(("version", "magic", "values"), [(1, 0, [b"two"]), (3, 1, [b"two"]), (4, 2, [b"one", b"two"])])
-def test_the_version_of_a_fetch_decides_the_format_of_the_answer(version: int, magic: int, values: list[bytes]) -> None:
+def test_version_of_a_fetch_decides_the_format_of_the_answer(version: int, magic: int, values: list[bytes]) -> None:
     error, records = fetch("old", version)
     assert error == 0
     assert {header.magic for _, header in iterate_batches(records)} == {magic}
@@ -123,7 +123,7 @@ def test_the_version_of_a_fetch_decides_the_format_of_the_answer(version: int, m
     assert stamped == ({-1} if magic == 0 else {CONFIG.start_wall_ms})
 
 
-def test_a_topic_may_forbid_it() -> None:
+def test_topic_can_disable_down_conversion() -> None:
     assert fetch("strict", 3, ("message.downconversion.enable", "false")) == (
         Errors.UNSUPPORTED_VERSION.code,
         b"",
@@ -131,6 +131,6 @@ def test_a_topic_may_forbid_it() -> None:
     assert fetch("strict", 4, ("message.downconversion.enable", "false"))[0] == 0
 
 
-def test_readers_that_do_not_know_zstd_are_told() -> None:
+def test_consumers_without_zstd_get_an_error() -> None:
     assert fetch("z", 9, ("compression.type", "zstd"))[0] == Errors.UNSUPPORTED_COMPRESSION_TYPE.code
     assert fetch("z", 10, ("compression.type", "zstd"))[0] == 0

@@ -60,7 +60,7 @@ def _size(content: bytes | None) -> int:
 
 
 @given(messages, st.sampled_from([0, 1]), st.sampled_from(CODECS), st.integers(0, 2**40))
-def test_messages_survive(
+def test_messages_round_trip(
     written: list[tuple[int, bytes | None, bytes | None]], magic: int, codec: CompressionType, base_offset: int
 ) -> None:
     records: list[KeyedRecord] = [
@@ -77,7 +77,7 @@ def test_messages_survive(
 
 
 @given(messages, st.sampled_from([0, 1]), st.data())
-def test_a_flipped_bit_is_found(
+def test_flipped_bit_is_detected(
     written: list[tuple[int, bytes | None, bytes | None]], magic: int, data: st.DataObject
 ) -> None:
     message = bytearray(encode_message(magic, 0, 7, *written[0]))
@@ -87,7 +87,7 @@ def test_a_flipped_bit_is_found(
         read_message(bytes(message)).ensure_valid()
 
 
-def test_append_time_reaches_into_a_wrapper() -> None:
+def test_log_append_time_of_a_wrapper_applies_to_inner_messages() -> None:
     data = build_message_set([(5, 1, b"k", b"v"), (6, 2, None, None)], 1, CompressionType.GZIP, append_time=NOW_MS)
     assert [record.timestamp for record in iterate(data)] == [NOW_MS, NOW_MS]
     assert parse_header(data).has_append_time
@@ -97,7 +97,9 @@ def test_append_time_reaches_into_a_wrapper() -> None:
     ("inner", "outer_offset", "offsets"),
     [((0, 1, 2), 9, [7, 8, 9]), ((0, 1, 2), 0, [0, 1, 2]), ((0, 0, 0), 2, [2, 2, 2]), ((0, 2), 2, [0, 2])],
 )
-def test_offsets_inside_count_from_the_wrappers(inner: tuple[int, ...], outer_offset: int, offsets: list[int]) -> None:
+def test_inner_offsets_are_relative_to_the_wrapper(
+    inner: tuple[int, ...], outer_offset: int, offsets: list[int]
+) -> None:
     data = b"".join(encode_message(1, 0, offset, NOW_MS, b"k", b"v") for offset in inner)
     wrapper = encode_message(1, 1, outer_offset, NOW_MS, None, compress(CompressionType.GZIP, data))
     assert [message.offset for message in read_message(wrapper).records()] == offsets
@@ -116,12 +118,12 @@ def test_offsets_inside_count_from_the_wrappers(inner: tuple[int, ...], outer_of
         (1, compress(CompressionType.GZIP, encode_message(1, 0, 9, 0, None, b"")), InvalidRecord),
     ],
 )
-def test_a_wrapper_that_cannot_be_opened_says_so(attributes: int, value: bytes | None, fault: type[Exception]) -> None:
+def test_undecodable_wrapper_is_reported(attributes: int, value: bytes | None, fault: type[Exception]) -> None:
     with pytest.raises(fault):
         read_message(encode_message(1, attributes, 3, NOW_MS, None, value)).records()
 
 
-def test_a_log_of_magic_1_has_no_leader_epochs() -> None:
+def test_log_of_magic_1_has_no_leader_epochs() -> None:
     disk = SimulatedDisk()
     config = LogConfig(message_format_version="0.10.2", index_interval_bytes=100)
     log = UnifiedLog.load(disk, "b/t-0", "t", 0, config, now_ms=NOW_MS, clean_shutdown=True)
@@ -143,7 +145,7 @@ def test_a_log_of_magic_1_has_no_leader_epochs() -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("version", ["0.9.0", "0.10.2"])
-def test_a_log_of_messages_opens_again(version: str, clean: bool) -> None:
+def test_log_of_messages_opens_again(version: str, clean: bool) -> None:
     """Its last message is the smallest there is: shorter than the header of a batch."""
     disk = SimulatedDisk()
     config = LogConfig(message_format_version=version)
@@ -163,7 +165,7 @@ def test_a_log_of_messages_opens_again(version: str, clean: bool) -> None:
     assert cut.log_end_offset == 2
 
 
-def test_a_follower_takes_messages_and_forgets_epochs() -> None:
+def test_follower_of_old_formats_clears_epochs() -> None:
     log = UnifiedLog.load(SimulatedDisk(), "b/t-0", "t", 0, LogConfig(), now_ms=NOW_MS, clean_shutdown=True)
     log.append_as_follower(build_batch([(NOW_MS, b"k", b"v", ())], leader_epoch=3), NOW_MS)
     assert log.leader_epoch_cache.entries == ((3, 0),)
@@ -204,7 +206,7 @@ def test_only_old_brokers_write_old_formats(broker: dict[str, str], topic: dict[
     assert LogConfig.of(topic_values(broker, topic)).magic == magic
 
 
-def test_producer_ids_have_no_place_in_old_formats() -> None:
+def test_producer_ids_are_refused_in_old_formats() -> None:
     config = LogConfig(message_format_version="0.10.2")
     log = UnifiedLog.load(SimulatedDisk(), "b/t-0", "t", 0, config, now_ms=NOW_MS, clean_shutdown=True)
     batch = build_batch([(NOW_MS, b"k", b"v", ())], producer_id=1, producer_epoch=0, base_sequence=0)
@@ -214,7 +216,7 @@ def test_producer_ids_have_no_place_in_old_formats() -> None:
 
 
 @given(st.binary(max_size=300) | st.integers(60_000, 140_000).map(bytes), st.sampled_from([0, 2]))
-def test_lz4_frames_survive(data: bytes, magic: int) -> None:
+def test_lz4_frames_round_trip(data: bytes, magic: int) -> None:
     frame = compress(CompressionType.LZ4, data, magic)
     assert decompress(CompressionType.LZ4, frame, magic) == data
     # What follows the end mark does not count; the header's checksum is that of the magic.
@@ -232,7 +234,7 @@ def test_xxh32_has_the_published_values(data: bytes, digest: int) -> None:
     assert lz4_frame.xxh32(data) == digest
 
 
-def test_what_follows_a_stream_is_taken_or_left_as_kafkas_libraries_do() -> None:
+def test_bytes_after_a_compressed_stream_are_handled_as_by_kafkas_libraries() -> None:
     gzip, snappy = (compress(codec, b"text") for codec in (CompressionType.GZIP, CompressionType.SNAPPY))
     assert decompress(CompressionType.GZIP, gzip + gzip) == b"texttext"
     assert decompress(CompressionType.GZIP, gzip + b"something else that is long") == b"text"
@@ -244,12 +246,12 @@ def test_what_follows_a_stream_is_taken_or_left_as_kafkas_libraries_do() -> None
             decompress(codec, data)
 
 
-def test_a_snappy_block_cannot_claim_gigabytes() -> None:
+def test_snappy_block_cannot_claim_gigabytes() -> None:
     with pytest.raises(UnreadableRecords, match="gives its uncompressed length as"):
         decompress(CompressionType.SNAPPY, b"\xff\xff\xff\xff\x0f" + bytes(100))
 
 
-def test_a_gzip_stream_has_a_crc_of_its_own() -> None:
+def test_gzip_stream_has_a_crc_of_its_own() -> None:
     stream = bytearray(compress(CompressionType.GZIP, b"text" * 50))
     stream[-8] ^= 1
     with pytest.raises(UnreadableRecords):

@@ -58,7 +58,7 @@ records = st.lists(
 )
 
 
-def test_a_batch_has_the_bytes_that_kafka_writes() -> None:
+def test_batch_has_the_bytes_that_kafka_writes() -> None:
     batch = build_batch(
         [
             SimpleRecord(1531477349286, b"k1", b"message_0"),
@@ -73,7 +73,7 @@ def test_a_batch_has_the_bytes_that_kafka_writes() -> None:
     assert second.headers == (("h", b"v"), ("n", None))
 
 
-def test_an_abort_marker_has_the_bytes_that_kafka_writes() -> None:
+def test_abort_marker_has_the_bytes_that_kafka_writes() -> None:
     marker = build_end_transaction_marker(
         ControlRecordType.ABORT,
         timestamp=1531477350000,
@@ -125,13 +125,13 @@ def test_varints_are_zigzag_and_little_endian(number: int, encoded: str) -> None
 
 
 @given(int64, st.binary(max_size=3))
-def test_varlongs_survive(number: int, around: bytes) -> None:
+def test_varlongs_round_trip(number: int, around: bytes) -> None:
     encoded = encode_varlong(number)
     assert len(encoded) <= 10
     assert decode_varlong(around + encoded + around, len(around)) == (number, len(around) + len(encoded))
 
 
-def test_a_varint_that_is_too_long_is_not_one_that_is_cut_off() -> None:
+def test_overlong_varint_differs_from_a_truncated_one() -> None:
     with pytest.raises(VarintTooLong):
         decode_varint(b"\xff\xff\xff\xff\xff\x01", 0)
     with pytest.raises(VarintError) as cut_off:
@@ -140,7 +140,7 @@ def test_a_varint_that_is_too_long_is_not_one_that_is_cut_off() -> None:
 
 
 @given(records, st.sampled_from(CompressionType), st.integers(0, 2**40), st.integers(-1, 2**31 - 1))
-def test_records_survive(
+def test_records_round_trip(
     written: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     codec: CompressionType,
     base_offset: int,
@@ -161,7 +161,7 @@ def test_records_survive(
 @given(st.integers(8, 60 + 25), st.integers(1, 255))
 @example(16, 2)
 @example(16, 1)
-def test_any_changed_byte_behind_the_crc_is_noticed(at: int, change: int) -> None:
+def test_any_changed_byte_covered_by_the_crc_is_detected(at: int, change: int) -> None:
     batch = bytearray(TWO_RECORDS)
     batch[at] ^= change
     header = parse_header(bytes(batch))
@@ -198,7 +198,7 @@ def test_sequence_numbers_wrap_to_zero() -> None:
     assert header.last_sequence == 0
 
 
-def test_part_of_a_batch_at_the_end_is_left_out() -> None:
+def test_partial_batch_at_the_end_is_omitted() -> None:
     for length in range(len(TWO_RECORDS)):
         assert [position for position, _ in iterate_batches(TWO_RECORDS + TWO_RECORDS[:length])] == [0]
 
@@ -223,17 +223,17 @@ def test_records_that_break_the_format_are_refused(change) -> None:
 
 
 @given(st.sampled_from([codec for codec in CompressionType if codec]), st.binary(max_size=100_000))
-def test_codecs_give_back_what_they_took(codec: CompressionType, plain: bytes) -> None:
+def test_codecs_round_trip(codec: CompressionType, plain: bytes) -> None:
     assert decompress(codec, compress(codec, plain)) == plain
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4, 5, 7])
-def test_rubbish_is_not_decompressed(codec: int) -> None:
+def test_malformed_compressed_data_is_refused(codec: int) -> None:
     with pytest.raises(UnreadableRecords):
         decompress(codec, b"\xffthis was never compressed")
 
 
-def test_lz4_is_written_as_kafkas_reader_wants_it() -> None:
+def test_lz4_is_readable_by_kafka() -> None:
     """A frame of version 1 with independent blocks; the Java client cannot read linked ones, so they are refused."""
     frame = compress(CompressionType.LZ4, b"plain text" * 10_000)
     assert frame[:4].hex() == "04224d18"

@@ -20,7 +20,7 @@ alike = st.builds(
 
 
 @given(one_by_one | alike | st.builds(list.__add__, alike, one_by_one))
-def test_the_columns_are_those_of_the_records(records: list) -> None:
+def test_columns_are_those_of_the_records(records: list) -> None:
     batch = build_batch(records)
     body = batch[HEADER_BYTES:]
     columns = read_columns(body, len(records))
@@ -35,7 +35,7 @@ def test_the_columns_are_those_of_the_records(records: list) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
-def test_a_batch_that_was_cut_is_refused(cut: int) -> None:
+def test_truncated_batch_is_refused(cut: int) -> None:
     body = build_batch([(1, b"key", b"value", ())] * 30)[HEADER_BYTES:]
     with pytest.raises(InvalidRecord):
         read_columns(body[:-cut], 30)

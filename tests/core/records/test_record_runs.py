@@ -66,13 +66,13 @@ def one_by_one(body: bytes, count: int, append_time: int | None) -> list[Record]
 
 
 @given(bodies(), st.none() | st.integers(0, 2**40))
-def test_runs_hold_the_records_that_are_there(batch: tuple[bytes, int], append_time: int | None) -> None:
+def test_runs_contain_the_records(batch: tuple[bytes, int], append_time: int | None) -> None:
     body, count = batch
     assert list(read_records(body, count, 100, 5000, append_time)) == one_by_one(body, count, append_time)
 
 
 @given(bodies())
-def test_a_summary_is_that_of_the_records(batch: tuple[bytes, int]) -> None:
+def test_summary_is_that_of_the_records(batch: tuple[bytes, int]) -> None:
     body, count = batch
     records = outline(body, count)
     summary = summarize(body, count)
@@ -84,7 +84,7 @@ def test_a_summary_is_that_of_the_records(batch: tuple[bytes, int]) -> None:
 
 
 @given(bodies(), st.data())
-def test_a_damaged_byte_is_found_by_both_or_changes_both(batch: tuple[bytes, int], data: st.DataObject) -> None:
+def test_corrupt_byte_affects_both_readers_alike(batch: tuple[bytes, int], data: st.DataObject) -> None:
     body, count = batch
     damaged = bytearray(body)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -105,7 +105,7 @@ def test_a_damaged_byte_is_found_by_both_or_changes_both(batch: tuple[bytes, int
         assert summarize(cut, asked).highest_timestamp_delta == max(record[0] for record in outline(cut, asked))
 
 
-def test_a_batch_of_like_records_is_a_few_runs() -> None:
+def test_batch_of_similar_records_is_few_runs() -> None:
     """Offset deltas take a second byte from 64 on: that is where the first run ends."""
     body = b"".join(record(number // 4, number, b"key-%04d" % number, bytes(100)) for number in range(150))
     runs = list(stretches(body, 150))
@@ -113,7 +113,7 @@ def test_a_batch_of_like_records_is_a_few_runs() -> None:
     assert [run.record_count for run in runs if isinstance(run, RecordRun)] == [64, 86]
 
 
-def test_lengths_count_unless_records_are_skimmed() -> None:
+def test_lengths_are_checked_unless_records_are_skimmed() -> None:
     right = record(0, 0, b"key", b"value")
     wrong = bytes((right[0] + 2,)) + right[1:]
     with pytest.raises(InvalidRecord, match=r"the record at byte|are left"):
@@ -124,7 +124,7 @@ def test_lengths_count_unless_records_are_skimmed() -> None:
         skim(wrong[:-2], 1)
 
 
-def test_a_length_without_end_is_told_from_other_faults() -> None:
+def test_unterminated_length_is_distinguished_from_other_errors() -> None:
     with pytest.raises(OverlongLength):
         outline(b"\xff\xff\xff\xff\xff\x01" + bytes(8), 1)
     with pytest.raises(InvalidRecord) as fault:

@@ -10,7 +10,7 @@ def shell() -> ShellRun:
     return ShellRun()
 
 
-def test_help_says_what_each_command_takes(shell: ShellRun) -> None:
+def test_help_lists_arguments_of_each_command(shell: ShellRun) -> None:
     assert shell.at("kafka-cluster.sh -h") == [
         "usage: kafka-cluster [-h] {cluster-id,unregister} ...",
         "",
@@ -49,14 +49,14 @@ def test_help_says_what_each_command_takes(shell: ShellRun) -> None:
         ("kafka-cluster.sh cluster-id -b", "error:   argument   --bootstrap-server/-b:   expected   one|arg"),
     ],
 )
-def test_what_is_not_understood_is_said_below_the_usage(shell: ShellRun, line: str, complaint: str) -> None:
+def test_parse_error_is_printed_below_the_usage(shell: ShellRun, line: str, complaint: str) -> None:
     printed = "|".join(text.removeprefix("! ") for text in shell.at(line))
     assert shell.exit_code == 1
     assert printed.startswith("usage: ")
     assert complaint in printed
 
 
-def test_beginnings_of_names_are_enough_and_the_last_value_counts(shell: ShellRun) -> None:
+def test_option_prefixes_are_accepted_and_the_last_value_is_used(shell: ShellRun) -> None:
     assert shell.at("kafka-transactions.sh --version") == ["3.9.1 (Commit:f745dfdcee2b9851)"]
     header = shell.at("kafka-transactions.sh list")
     assert header[0].startswith("TransactionalId")

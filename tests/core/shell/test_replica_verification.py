@@ -21,7 +21,7 @@ def shell() -> ShellRun:
     return shell
 
 
-def test_replicas_that_are_alike_are_read_to_the_high_watermark(shell: ShellRun) -> None:
+def test_equal_replicas_are_verified_up_to_the_high_watermark(shell: ShellRun) -> None:
     shell.at("kafka-topics.sh --create --topic others --replica-assignment 3")
     number = shell.run.submit(TOOL, "test")
     shell.after(3.5)
@@ -36,14 +36,14 @@ def test_replicas_that_are_alike_are_read_to_the_high_watermark(shell: ShellRun)
     ] * 3
 
 
-def test_a_replica_that_was_cleaned_alone_is_at_another_offset(shell: ShellRun) -> None:
+def test_replica_cleaned_alone_differs_in_offset(shell: ShellRun) -> None:
     shell.at("log clean orders-0 2")
     _, unlike = shell.at(TOOL)
     assert unlike.endswith(": partition orders-0: replica 1's offset 0 doesn't match replica 2's offset 2")
     assert shell.exit_code == 1
 
 
-def test_it_begins_only_when_all_brokers_are_there(shell: ShellRun) -> None:
+def test_verification_starts_once_all_brokers_are_up(shell: ShellRun) -> None:
     shell.at("broker stop 3")
     assert shell.at(TOOL) == [
         refused("shell.verification_broker", broker=3),

@@ -8,7 +8,7 @@ from broker_core.shell.tools.kafka.consumer_groups_reset import parse_datetime, 
 from tests.support.shell_runs import ShellRun, refused
 
 
-def test_commands_run_side_by_side_and_end_on_their_own() -> None:
+def test_commands_run_concurrently_and_end_independently() -> None:
     shell = ShellRun()
     slow = shell.run.submit("sleep 10s", "a")
     quick = shell.run.submit("sleep 2s", "b")
@@ -21,7 +21,7 @@ def test_commands_run_side_by_side_and_end_on_their_own() -> None:
     assert shell.run.running_commands == ()
 
 
-def test_an_interrupted_command_says_what_it_has_done() -> None:
+def test_interrupted_command_reports_its_result() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     shell.at("kafka-console-producer.sh --topic orders", "one", "two")
@@ -53,7 +53,7 @@ DIGITS = "9" * 5000
     ],
 )
 @pytest.mark.parametrize("number", [DIGITS, "²"], ids=["long", "superscript"])
-def test_what_is_no_number_is_refused(line: str, why: str, number: str) -> None:
+def test_invalid_numbers_are_refused(line: str, why: str, number: str) -> None:
     shell = ShellRun()
     with pytest.raises(ShellError) as caught:
         shell.at(line.format(number))
@@ -76,14 +76,14 @@ def test_what_is_no_number_is_refused(line: str, why: str, number: str) -> None:
         "kafka-reassign-partitions.sh --generate --broker-list {} --topics-to-move-json-file none",
     ],
 )
-def test_tools_refuse_numbers_of_any_length(line: str) -> None:
+def test_tools_refuse_out_of_range_numbers(line: str) -> None:
     shell = ShellRun()
     assert shell.at(line.format(DIGITS))
     assert shell.exit_code == 1
     assert shell.at("zk get /controller_epoch") == ["1"]
 
 
-def test_a_broker_must_be_in_a_state_that_allows_it() -> None:
+def test_broker_must_be_in_a_state_that_allows_it() -> None:
     shell = ShellRun()
     assert shell.at("broker thaw 2") == [
         refused("shell.broker_state", broker=2, state="up", verb="thaw", states="frozen")
@@ -97,7 +97,7 @@ def test_a_broker_must_be_in_a_state_that_allows_it() -> None:
     assert shell.at('wait "brokers == [1,2,3]" 1s') == []
 
 
-def test_a_broker_starts_when_its_old_registration_has_expired() -> None:
+def test_broker_starts_when_its_old_registration_has_expired() -> None:
     shell = ShellRun()
     shell.at("broker kill 3")
     killed_us = shell.run.now_us
@@ -105,7 +105,7 @@ def test_a_broker_starts_when_its_old_registration_has_expired() -> None:
     assert shell.run.now_us - killed_us >= 6_000_000
 
 
-def test_a_link_is_cut_once() -> None:
+def test_link_is_cut_once() -> None:
     shell = ShellRun()
     assert shell.at("link cut 1 zk") == []
     assert shell.at("link cut zk b1") == [refused("shell.link_cut", a="zk", b="b1")]
@@ -113,14 +113,14 @@ def test_a_link_is_cut_once() -> None:
     assert shell.at("link restore 1 zk") == [refused("shell.link_not_cut", a="b1", b="zk")]
 
 
-def test_waiting_in_vain_says_so() -> None:
+def test_wait_reports_a_timeout() -> None:
     shell = ShellRun()
     begun_us = shell.run.now_us
     assert shell.at('wait "controller == 3" 2s') == ["[timeout]"]
     assert shell.run.now_us - begun_us == 2_000_000
 
 
-def test_a_condition_needs_the_metadata_of_every_live_broker() -> None:
+def test_condition_needs_the_metadata_of_every_live_broker() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     state = '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1]}'
@@ -128,7 +128,7 @@ def test_a_condition_needs_the_metadata_of_every_live_broker() -> None:
     assert shell.at('wait "isr orders-0 == [1]" 1s') == ["[timeout]"]
 
 
-def test_no_broker_answers() -> None:
+def test_tools_report_that_no_broker_responds() -> None:
     shell = ShellRun()
     for broker_id in (1, 2, 3):
         shell.at(f"broker kill {broker_id}")
@@ -139,7 +139,7 @@ def test_no_broker_answers() -> None:
     assert 60_000_000 <= shell.run.now_us - begun_us < 62_000_000
 
 
-def test_tools_wait_for_a_broker_that_stands_still_and_ask_no_other_one() -> None:
+def test_tools_wait_for_a_frozen_broker() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2,3:2")
     shell.at("file quick.properties", "default.api.timeout.ms=4000", "request.timeout.ms=2000")
@@ -155,7 +155,7 @@ def test_tools_wait_for_a_broker_that_stands_still_and_ask_no_other_one() -> Non
     assert printed == [f"{skipped}{late}listOffsets(api=LIST_OFFSETS)", "orders:0:0"]
 
 
-def test_a_client_that_knows_a_dead_leader_does_not_ask_the_next_one() -> None:
+def test_tool_with_a_dead_leader_does_not_try_another_broker() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 3:2")
     shell.at("broker kill 3")
@@ -164,7 +164,7 @@ def test_a_client_that_knows_a_dead_leader_does_not_ask_the_next_one() -> None:
     assert shell.at("kafka-get-offsets.sh --topic orders") == ["orders:0:0"]
 
 
-def test_a_throttle_holds_for_the_brokers_that_answer() -> None:
+def test_throttle_is_set_at_the_brokers_that_respond() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 2")
     plan = '{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[3]}]}'
@@ -175,7 +175,7 @@ def test_a_throttle_holds_for_the_brokers_that_answer() -> None:
     assert "500" in shell.at("zk get /config/brokers/3")[0]
 
 
-def test_a_client_is_not_made_of_values_that_are_none() -> None:
+def test_client_with_invalid_values_is_refused() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1")
     bad = "org.apache.kafka.common.config.ConfigException: Invalid value x for configuration "
@@ -222,20 +222,20 @@ def test_durations_are_read_as_by_java(text: str, ms: int) -> None:
     assert parse_duration(text) == ms
 
 
-def test_a_duration_that_is_too_long() -> None:
+def test_too_long_duration_is_refused() -> None:
     with pytest.raises(JavaException, match="Text cannot be parsed to a Duration: seconds"):
         parse_duration("PT99999999999999999999S")
     with pytest.raises(JavaException, match="Instant exceeds minimum or maximum instant"):
         parse_duration("P999999999999D")
 
 
-def test_numbers_are_as_large_as_ints_of_java() -> None:
+def test_numbers_are_limited_to_java_ints() -> None:
     shell = ShellRun()
     printed = shell.at("kafka-topics.sh --create --topic orders --replica-assignment 99999999999")
     assert '! ERROR java.lang.NumberFormatException: For input string: "99999999999"' in printed
 
 
-def test_the_controller_may_move_while_a_topic_is_made() -> None:
+def test_controller_may_move_while_a_topic_is_made() -> None:
     shell = ShellRun()
     shell.at("broker kill 1")
     assert shell.at("kafka-topics.sh --create --topic orders --partitions 2 --replication-factor 2") == [
@@ -243,7 +243,7 @@ def test_the_controller_may_move_while_a_topic_is_made() -> None:
     ]
 
 
-def test_znodes_by_hand() -> None:
+def test_znodes_are_edited_from_the_console() -> None:
     shell = ShellRun()
     assert shell.at("zk create /lab hello") == ["Created /lab"]
     assert shell.at("zk create /lab") == ["Node already exists: /lab"]
@@ -275,14 +275,14 @@ def test_segments_and_their_sizes() -> None:
     assert shell.at("segments orders-0") == ["broker 1: 0(140) 2(140) 4(70)", "broker 2: 0(140) 2(140) 4(70)"]
 
 
-def test_segments_of_a_partition_that_no_broker_has() -> None:
+def test_segments_of_an_unhosted_partition() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2")
     assert shell.at("segments orders-7") == [refused("shell.no_replica", partition="orders-7")]
     assert shell.exit_code == 1
 
 
-def test_a_consumer_of_many_topics() -> None:
+def test_consumer_of_many_topics() -> None:
     shell = ShellRun()
     for topic in ("eu", "us", "other"):
         shell.at(f"kafka-topics.sh --create --topic {topic} --replica-assignment 1:2")
@@ -309,7 +309,7 @@ def test_tools_help() -> None:
         assert any(line.startswith("! --topic") for line in printed)
 
 
-def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
+def test_unknown_options_are_reported_by_the_tool() -> None:
     shell = ShellRun()
     printed = shell.at("kafka-topics.sh --zookeeper localhost --list")
     assert printed[0] == "! zookeeper is not a recognized option"
@@ -320,7 +320,7 @@ def test_unknown_options_of_a_tool_are_its_own_affair() -> None:
 
 
 @pytest.mark.parametrize("era", ["0.8", "0.10", "1.1", "2.4"])
-def test_tools_of_older_eras_may_be_told_where_zookeeper_is(era: str) -> None:
+def test_tools_of_older_eras_accept_the_zookeeper_option(era: str) -> None:
     shell = ShellRun(era=era)
     create = "kafka-topics.sh --create --zookeeper localhost:2181 --topic orders --partitions 1 --replication-factor 3"
     hint, created = shell.at(create)
@@ -333,7 +333,7 @@ def test_tools_of_older_eras_may_be_told_where_zookeeper_is(era: str) -> None:
     assert shell.at("kafka-get-offsets.sh --zookeeper x --topic orders")[0].endswith("is not a recognized option")
 
 
-def test_a_topic_of_a_million_partitions_is_refused_at_once() -> None:
+def test_topic_of_a_million_partitions_is_refused_at_once() -> None:
     shell = ShellRun()
     create = "kafka-topics.sh --create --topic orders --partitions {} --replication-factor 3"
     assert "Excessively large number of partitions" in "\n".join(shell.at(create.format(1_000_000)))

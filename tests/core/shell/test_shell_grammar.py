@@ -52,18 +52,18 @@ def test_words_split_as_in_a_posix_shell(line: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "plain", "two words", "it's", 'say "x"', "a\\b", "$x", "{1,2}"])
-def test_a_quoted_word_is_read_back(word: str) -> None:
+def test_quoted_word_round_trips(word: str) -> None:
     assert split(quoted(word)) == [word]
 
 
 @pytest.mark.parametrize("line", ["wait 'x", 'say "x', "a 'b' \"c"])
-def test_an_open_quote_is_refused(line: str) -> None:
+def test_open_quote_is_refused(line: str) -> None:
     with pytest.raises(ShellError) as caught:
         split(line)
     assert caught.value.id == "shell.quote_open"
 
 
-def test_input_stands_below_the_command() -> None:
+def test_input_follows_the_command_on_the_next_lines() -> None:
     assert command_and_input("tool --x\n< a\n<\n< b ") == ("tool --x", ["a", "", "b "])
     with pytest.raises(ShellError) as caught:
         command_and_input("one\ntwo")
@@ -73,11 +73,11 @@ def test_input_stands_below_the_command() -> None:
 @pytest.mark.parametrize(
     ("word", "time_us"), [("500ms", 500_000), ("2s", 2_000_000), ("1.5", 1_500_000), ("1m", 60_000_000)]
 )
-def test_times(word: str, time_us: int) -> None:
+def test_times_are_parsed(word: str, time_us: int) -> None:
     assert duration_us(word) == time_us
 
 
-def test_input_stands_behind_three_arrows() -> None:
+def test_input_follows_three_arrows() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2")
     assert shell.at("kafka-console-producer.sh --topic orders <<< 'a b' <<< c", "d") == []
@@ -88,7 +88,7 @@ def test_input_stands_behind_three_arrows() -> None:
     assert caught.value.id == "shell.here_string_empty"
 
 
-def test_a_time_that_is_none() -> None:
+def test_invalid_time_is_refused() -> None:
     with pytest.raises(ShellError) as caught:
         duration_us("soon")
     assert str(caught.value) == (
@@ -120,7 +120,7 @@ def test_bad_options(words: list[str], message: str) -> None:
     assert caught.value.message == message
 
 
-def test_bad_values_are_noticed_when_they_are_asked_for() -> None:
+def test_bad_values_are_reported_when_read() -> None:
     options = ParsedOptions(OPTIONS).parse(["--partitions", "x", "--topic", "a", "--topic", "b"])
     with pytest.raises(OptionError, match="Cannot parse argument 'x' of option partitions"):
         options.integer("partitions")
@@ -137,7 +137,7 @@ def test_usage_lists_every_option() -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant() -> None:
+def test_usage_error_lists_the_forms_of_the_verb() -> None:
     def forms(command: str, *arguments: str) -> str:
         what = not_understood(command, arguments).what
         return str(usage_error(Grammar(COMMANDS).commands[command], what, arguments[0]).expected)
@@ -180,7 +180,7 @@ def test_a_complaint_about_a_verb_of_many_forms_says_those_that_were_meant() -> 
         ("sleep 1s\nsleep 2s", "second_command"),
     ],
 )
-def test_a_line_that_cannot_be_run_leaves_no_trace(shell: ShellRun, line: str, what: str) -> None:
+def test_refused_line_is_not_recorded(shell: ShellRun, line: str, what: str) -> None:
     before = shell.run.seq
     with pytest.raises(ShellError) as caught:
         shell.run.submit(line, "test")
@@ -222,7 +222,7 @@ def test_completion(shell: ShellRun, line: str, items: list[str]) -> None:
     assert line[begin:] == line.rpartition(" ")[2]
 
 
-def test_files_that_were_written_complete(shell: ShellRun) -> None:
+def test_written_files_are_completed(shell: ShellRun) -> None:
     shell.at("file plan.json", "{}")
     line = "kafka-reassign-partitions.sh --verify --reassignment-json-file p"
     assert shell.run.complete(line, len(line))[1] == ["plan.json"]

@@ -16,7 +16,7 @@ def shell(request: pytest.FixtureRequest) -> ShellRun:
     return shell
 
 
-def test_it_reads_a_partition_and_names_the_line_of_today(shell: ShellRun) -> None:
+def test_simple_consumer_reads_a_partition_and_names_its_replacement(shell: ShellRun) -> None:
     line = "kafka-simple-consumer-shell.sh --broker-list localhost:9092 --topic orders --partition 1"
     today = "kafka-console-consumer.sh --topic orders --partition 1 --offset {}"
     assert shell.at(f"{line} --no-wait-at-logend") == [
@@ -44,7 +44,7 @@ def test_any_replica_can_be_read(shell: ShellRun) -> None:
     assert shell.exit_code == 1
 
 
-def test_it_waits_at_the_end_until_it_is_interrupted() -> None:
+def test_simple_consumer_waits_at_the_end_until_interrupted() -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     number = shell.run.submit("kafka-simple-consumer-shell.sh --topic orders --offset -1", "test")
@@ -56,7 +56,7 @@ def test_it_waits_at_the_end_until_it_is_interrupted() -> None:
     assert shell.run.running_commands == ()
 
 
-def test_the_offsets_of_groups_are_read_with_the_line_of_old_texts() -> None:
+def test_group_offsets_are_read_with_the_command_of_old_tutorials() -> None:
     shell = ShellRun(offsets_topic_num_partitions="1")
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     shell.at("kafka-console-producer.sh --topic orders", "one")
@@ -83,7 +83,7 @@ def test_the_offsets_of_groups_are_read_with_the_line_of_old_texts() -> None:
         ("--topic orders --bogus", "joptsimple.UnrecognizedOptionException: bogus is not a recognized option"),
     ],
 )
-def test_what_cannot_be_read_is_said(arguments: str, says: str) -> None:
+def test_simple_consumer_reports_read_errors(arguments: str, says: str) -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     printed = shell.at(f"kafka-simple-consumer-shell.sh {arguments}")

@@ -26,7 +26,7 @@ def disk(request, tmp_path) -> Disk:
     return SimulatedDisk() if request.param == "simulated" else RealDisk(tmp_path / "root")
 
 
-def test_a_file_is_written_read_and_cut(disk: Disk) -> None:
+def test_file_is_written_read_and_truncated(disk: Disk) -> None:
     file = disk.open("broker-1/orders-0/0.log")
     assert (file.append(b"hello "), file.append(b"world")) == (0, 6)
     assert (file.size, file.read(0, 100), file.read(4, 4), file.read(11, 5)) == (11, b"hello world", b"o wo", b"")
@@ -82,7 +82,7 @@ def test_paths_stay_below_the_root(disk: Disk, path: str) -> None:
             operation(path)
 
 
-def test_a_power_loss_leaves_what_was_fsynced(disk: Disk) -> None:
+def test_power_loss_keeps_fsynced_bytes(disk: Disk) -> None:
     disk.archive = MemoryArchive()
     kept, lost, never = disk.open("a/kept"), disk.open("a/lost"), disk.open("a/never")
     kept.append(b"safe")
@@ -106,7 +106,7 @@ def test_a_power_loss_leaves_what_was_fsynced(disk: Disk) -> None:
     assert disk.power_loss() == ()
 
 
-def test_cutting_a_file_is_not_undone_by_a_power_loss(disk: Disk) -> None:
+def test_truncation_survives_a_power_loss(disk: Disk) -> None:
     file = disk.open("a/x")
     file.append(b"0123456789")
     file.fsync()
@@ -118,7 +118,7 @@ def test_cutting_a_file_is_not_undone_by_a_power_loss(disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "directory"])
-def test_removed_bytes_go_to_the_archive(disk: Disk, kind: str, tmp_path: Path) -> None:
+def test_removed_bytes_are_archived(disk: Disk, kind: str, tmp_path: Path) -> None:
     archive = disk.archive = MemoryArchive() if kind == "memory" else DirectoryArchive(tmp_path / "archive")
     file = disk.open("a/x")
     file.append(b"hello world")
@@ -167,7 +167,7 @@ def test_many_files_need_few_descriptors(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("parts", [(b"123456",), (b"12", memoryview(b"345"), b"6")])
-def test_a_full_disk_is_one_clear_message_and_no_half_batch(
+def test_full_disk_is_one_clear_error_without_a_partial_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[bytes, ...]
 ) -> None:
     disk = RealDisk(tmp_path)

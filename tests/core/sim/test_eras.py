@@ -34,7 +34,7 @@ def test_every_era_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_anomaly_as_a_script(path: Path) -> None:
+def test_anomaly_script_runs(path: Path) -> None:
     verdict = judge(path, MemoryStore())
     assert verdict.kind == "ok", "\n".join([verdict.detail, *verdict.lines])
 
@@ -56,7 +56,7 @@ LOST_AND_DIVERGED = {
 @pytest.mark.parametrize(
     ("anomaly", "era"), [(anomaly, era) for anomaly, eras in LOST_AND_DIVERGED.items() for era in eras]
 )
-def test_what_is_lost_and_where_logs_differ(anomaly: str, era: str) -> None:
+def test_script_shows_lost_records_and_divergence(anomaly: str, era: str) -> None:
     recording = json.loads((RECORDINGS / "anomalies" / f"{anomaly}-{ERAS[era].release}.json").read_text())
     replicas = replayed(era, recording).steps[-1]["replicas"].values()
     logs = [[record.partition("@")[0] for record in replica["log"]] for replica in replicas]
@@ -64,14 +64,14 @@ def test_what_is_lost_and_where_logs_differ(anomaly: str, era: str) -> None:
     assert (is_lost, any(log != logs[0] for log in logs)) == LOST_AND_DIVERGED[anomaly][era]
 
 
-def test_the_divergence_that_kip_279_cured_is_found_in_1_1_alone() -> None:
+def test_divergence_fixed_by_kip_279_occurs_in_1_1_only() -> None:
     for era in ("0.10", "1.1", "2.4", "3.9"):
         recording = json.loads((RECORDINGS / "anomalies" / f"s3-{ERAS[era].release}.json").read_text())
         comparison = next(step for step in replayed(era, recording).steps if step["what"] == "comparison")
         assert [offset for offset, _, _ in comparison["diverged_at"]] == ([*range(10, 15)] if era == "1.1" else []), era
 
 
-def test_the_runner_says_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runner_reports_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = json.loads((RECORDINGS / "anomalies" / "s4off-3.9.1.json").read_text())
     recording["steps"][3]["state"]["isr"] = [1, 2]
     (tmp_path / "anomalies").mkdir()
@@ -98,7 +98,7 @@ def test_fetches_are_held_in_one_direction_only() -> None:
     assert shell.at("release fetch 2 1") == [refused("shell.fetches_not_held", follower="b2", leader="b1")]
 
 
-def test_a_held_fetch_goes_with_the_process_at_either_end() -> None:
+def test_held_fetch_is_dropped_when_either_process_dies() -> None:
     for victim in ("1", "2"):
         shell = ShellRun()
         shell.at("kafka-topics.sh --create --topic t --replica-assignment 1:2:3")
@@ -120,7 +120,7 @@ def test_scripts_name_their_brokers() -> None:
             parse_transcript(f"#! brokers {bad}\n")
 
 
-def test_the_brokers_of_a_recording_may_have_other_numbers() -> None:
+def test_scripts_are_mapped_to_other_broker_ids() -> None:
     step = {
         "live": [4, 11],
         "controller": 4,

@@ -36,7 +36,7 @@ def delivered(run: ShellRun, api: str, kind: str, source: str, destination: str)
     return sum(event.rpc in sent for event in events if isinstance(event, RpcDelivered))
 
 
-def test_a_link_cut_one_way_lets_the_other_way_pass(shell: ShellRun) -> None:
+def test_link_cut_in_one_direction_delivers_in_the_other(shell: ShellRun) -> None:
     assert shell.at("link cut 3 1 --one-way") == []
     assert differences(shell.run) == []
     assert shell.run.view["links"]["b1|b3"]["from"] == "b3"
@@ -76,7 +76,7 @@ def test_latency_makes_an_acknowledgement_wait_for_the_slowest_follower(shell: S
     assert after.latency_us < 10_000
 
 
-def test_what_a_link_loses_never_arrives_and_its_sender_times_out(shell: ShellRun) -> None:
+def test_lost_message_never_arrives_and_its_sender_times_out(shell: ShellRun) -> None:
     shell.at("link loss p 1 100% --one-way")
     assert shell.at("producer send p orders-0 a:1") == [
         "TimeoutException: Expiring 1 record(s) for orders-0:15000 ms has passed since batch creation"
@@ -88,7 +88,7 @@ def test_what_a_link_loses_never_arrives_and_its_sender_times_out(shell: ShellRu
     assert shell.at("producer send p orders-0 a:2") == ["orders-0@1"]
 
 
-def test_some_messages_of_a_link_that_reorders_are_overtaken(shell: ShellRun) -> None:
+def test_reordering_link_reorders_some_messages(shell: ShellRun) -> None:
     shell.at("link latency p 1 20ms")
     shell.at("link reorder p 1 50 --one-way")
     shell.at("producer stream p orders-0 400")
@@ -99,7 +99,7 @@ def test_some_messages_of_a_link_that_reorders_are_overtaken(shell: ShellRun) ->
     assert arrived != [rpc for rpc in produced if rpc in set(arrived)]
 
 
-def test_a_slow_disk_holds_up_every_append(shell: ShellRun) -> None:
+def test_slow_disk_delays_every_append(shell: ShellRun) -> None:
     shell.at("disk slow 2 400ms")
     assert shell.node("b2")["disk_latency_us"] == 400_000
     shell.at("producer send p orders-0 a:1")
@@ -115,7 +115,7 @@ def test_a_slow_disk_holds_up_every_append(shell: ShellRun) -> None:
     assert shell.at("disk slow 2 0") == [refused("shell.disk_not_slow", broker=2)]
 
 
-def test_a_session_ends_while_its_process_lives_on(shell: ShellRun) -> None:
+def test_session_expires_while_its_process_runs(shell: ShellRun) -> None:
     epoch = shell.node("b2")["broker_epoch"]
     shell.at("session expire 2")
     shell.after(1)
@@ -128,7 +128,7 @@ def test_a_session_ends_while_its_process_lives_on(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_the_controller_loses_its_session_and_another_one_takes_over(shell: ShellRun) -> None:
+def test_controller_loses_its_session_and_another_one_takes_over(shell: ShellRun) -> None:
     assert shell.run.view["controller"]["broker"] == 1
     before = shell.run.view["controller"]["controller_epoch"]
     shell.at("session expire 1")
@@ -138,7 +138,7 @@ def test_the_controller_loses_its_session_and_another_one_takes_over(shell: Shel
     assert differences(shell.run) == []
 
 
-def test_the_session_of_a_dead_broker_ends_before_its_time(shell: ShellRun) -> None:
+def test_session_of_a_dead_broker_can_be_expired_early(shell: ShellRun) -> None:
     shell.at("broker kill 3")
     shell.at("session expire 3")
     shell.after(0.2)
@@ -153,7 +153,7 @@ def produce_request(shell: ShellRun) -> str:
     return str(sent[-1])
 
 
-def test_a_message_is_dropped(shell: ShellRun) -> None:
+def test_message_is_dropped(shell: ShellRun) -> None:
     rpc = produce_request(shell)
     assert shell.at(f"message drop {rpc}") == []
     shell.after(4)
@@ -164,7 +164,7 @@ def test_a_message_is_dropped(shell: ShellRun) -> None:
     assert shell.at(f"message drop {rpc}") == [refused("shell.message_not_in_flight", rpc=rpc)]
 
 
-def test_a_message_is_delayed_and_delivered_at_last(shell: ShellRun) -> None:
+def test_delayed_message_is_delivered(shell: ShellRun) -> None:
     rpc = produce_request(shell)
     shell.at(f"message delay {rpc} 2s")
     shell.after(1.5)
@@ -175,7 +175,7 @@ def test_a_message_is_delayed_and_delivered_at_last(shell: ShellRun) -> None:
     assert differences(shell.run) == []
 
 
-def test_a_produce_that_arrives_twice_is_stored_twice_without_idempotence(shell: ShellRun) -> None:
+def test_duplicated_produce_is_stored_twice_without_idempotence(shell: ShellRun) -> None:
     shell.at("producer close p")
     shell.at("producer open p --idempotence false")
     shell.at("producer send p orders-0 second:0")
@@ -190,7 +190,7 @@ def test_a_produce_that_arrives_twice_is_stored_twice_without_idempotence(shell:
     assert differences(shell.run) == []
 
 
-def test_a_produce_that_arrives_twice_is_stored_once_with_idempotence(shell: ShellRun) -> None:
+def test_duplicated_produce_is_stored_once_with_idempotence(shell: ShellRun) -> None:
     rpc = produce_request(shell)
     shell.at(f"message duplicate {rpc}")
     shell.after(2)
@@ -200,7 +200,7 @@ def test_a_produce_that_arrives_twice_is_stored_once_with_idempotence(shell: She
     assert differences(shell.run) == []
 
 
-def test_a_message_is_carried_through_a_link_that_is_cut(shell: ShellRun) -> None:
+def test_message_can_be_delivered_through_a_cut_link(shell: ShellRun) -> None:
     shell.at("link cut p 1")
     rpc = produce_request(shell)
     assert shell.at(f"message delay {rpc} 1s") == [refused("shell.message_held_delay", rpc=rpc)]
@@ -211,7 +211,7 @@ def test_a_message_is_carried_through_a_link_that_is_cut(shell: ShellRun) -> Non
     assert differences(shell.run) == []
 
 
-def test_what_a_frozen_broker_has_in_its_socket_is_out_of_reach(shell: ShellRun) -> None:
+def test_messages_in_the_socket_of_a_frozen_broker_cannot_be_changed(shell: ShellRun) -> None:
     shell.at("broker freeze 1")
     rpc = produce_request(shell)
     shell.after(0.5)
@@ -236,13 +236,13 @@ def test_what_a_frozen_broker_has_in_its_socket_is_out_of_reach(shell: ShellRun)
         ("message delay r1", "not_understood"),
     ],
 )
-def test_what_makes_no_sense_is_refused(shell: ShellRun, line: str, complaint: str) -> None:
+def test_invalid_faults_are_refused(shell: ShellRun, line: str, complaint: str) -> None:
     with pytest.raises(ShellError) as caught:
         shell.run.submit(line)
     assert caught.value.id == f"shell.{complaint}"
 
 
-def test_what_zookeeper_sends_is_not_lost(shell: ShellRun) -> None:
+def test_messages_of_zookeeper_cannot_be_dropped(shell: ShellRun) -> None:
     assert shell.at("link loss 1 zk 10") == [refused("shell.zookeeper_link")]
 
 
@@ -257,6 +257,6 @@ def test_what_zookeeper_sends_is_not_lost(shell: ShellRun) -> None:
         ("message ", {"drop", "delay", "duplicate", "deliver"}),
     ],
 )
-def test_completion_knows_the_faults(shell: ShellRun, line: str, offers: set[str]) -> None:
+def test_completion_offers_faults(shell: ShellRun, line: str, offers: set[str]) -> None:
     _, items = shell.run.complete(line, len(line))
     assert offers <= set(items)

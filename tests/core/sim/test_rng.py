@@ -18,7 +18,7 @@ def splitmix64(state: int, count: int) -> list[int]:
     return found
 
 
-def test_a_stream_is_splitmix64() -> None:
+def test_stream_matches_splitmix64() -> None:
     for seed in range(5):
         stream = Stream(seed, "network")
         expected = splitmix64(stream._state, 300)
@@ -31,7 +31,7 @@ def test_draws_stay_below_their_bound_and_come_from_the_same_numbers() -> None:
     assert [stream.below(151) for _ in range(200)] == [number * 151 >> 64 for number in numbers]
 
 
-def test_streams_are_independent_and_go_on_after_a_pickle() -> None:
+def test_streams_are_independent_and_resume_after_a_pickle() -> None:
     streams = Streams(7)
     first = [streams["a"].next_u64() for _ in range(70)]
     streams["b"].next_u64()

@@ -64,7 +64,7 @@ def journal(run: Run) -> bytes:
     return b"\n".join(data for _, _, data in run.take())
 
 
-def test_the_spine_ends_healthy_and_without_alarm() -> None:
+def test_main_scenario_ends_healthy_and_without_alarm() -> None:
     run = new_run()
     play(run)
     assert run.view["alarms"] == {}
@@ -78,7 +78,7 @@ def test_the_spine_ends_healthy_and_without_alarm() -> None:
     assert {IsrShrunk, IsrExpanded} <= kinds
 
 
-def test_the_view_agrees_with_the_cluster_after_each_command() -> None:
+def test_view_agrees_with_the_cluster_after_each_command() -> None:
     run = new_run()
     run.advance(1_000_000)
     for line, seconds in SPINE:
@@ -87,7 +87,7 @@ def test_the_view_agrees_with_the_cluster_after_each_command() -> None:
         assert differences(run) == [], f"after {line!r}"
 
 
-def test_a_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws() -> None:
+def test_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws() -> None:
     run = new_run()
     run.advance(1_000_000)
     cluster = run._cluster
@@ -101,7 +101,7 @@ def test_a_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws
     assert differences(run) == []
 
 
-def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
+def test_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
     script = (
         "import hashlib\n"
         "from tests.core.sim import test_run\n"
@@ -123,7 +123,7 @@ def test_the_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -
     assert len(printed) == 1
 
 
-def test_what_is_taken_bit_by_bit_is_what_is_taken_at_once() -> None:
+def test_events_taken_in_steps_equal_events_taken_at_once() -> None:
     at_once, bit_by_bit = new_run(), new_run()
     at_once.advance(4_000_000)
     made = []
@@ -146,7 +146,7 @@ def test_another_seed_gives_other_events() -> None:
     assert journal(run) != journal(other)
 
 
-def test_patches_lead_from_view_to_view_and_back() -> None:
+def test_patches_apply_and_revert() -> None:
     run = new_run()
     play(run, SPINE[:9])
     view = empty_view()
@@ -162,7 +162,7 @@ def test_patches_lead_from_view_to_view_and_back() -> None:
 
 
 @pytest.mark.parametrize("share", [0.13, 0.5, 0.97])
-def test_re_execution_gives_the_recorded_events(share: float) -> None:
+def test_reexecution_reproduces_the_recorded_events(share: float) -> None:
     run = new_run()
     play(run)
     inputs: list[Input] = run.take_inputs()
@@ -175,7 +175,7 @@ def test_re_execution_gives_the_recorded_events(share: float) -> None:
     assert made == recorded[: len(made)]
 
 
-def test_a_checkpoint_goes_on_as_the_run_did() -> None:
+def test_restored_checkpoint_continues_like_the_run() -> None:
     script = SPINE[:6]
     run = new_run()
     play(run, script)
@@ -203,7 +203,7 @@ def test_a_checkpoint_goes_on_as_the_run_did() -> None:
         ("/brokers/topics/orders", "rubbish"),
     ],
 )
-def test_rubbish_in_a_znode_is_shown_and_the_cluster_lives_on(path: str, data: str) -> None:
+def test_malformed_znode_is_shown_and_the_cluster_keeps_running(path: str, data: str) -> None:
     run = new_run()
     play(
         run,
@@ -219,7 +219,7 @@ def test_rubbish_in_a_znode_is_shown_and_the_cluster_lives_on(path: str, data: s
     assert differences(run) == []
 
 
-def test_a_line_that_cannot_be_run_leaves_no_trace() -> None:
+def test_refused_line_is_not_recorded() -> None:
     run = new_run()
     run.advance(1_000_000)
     before = run.seq

@@ -12,7 +12,7 @@ def drained(scheduler: Scheduler) -> list[tuple[int, int]]:
     return items
 
 
-def test_things_run_by_due_time_then_in_the_order_in_which_they_were_put_there() -> None:
+def test_tasks_run_by_due_time_then_in_insertion_order() -> None:
     scheduler = Scheduler()
     first, second, third = (scheduler.at(due_us, "b1", None) for due_us in (20, 10, 10))
     assert scheduler.next_due_us() == 10
@@ -20,14 +20,14 @@ def test_things_run_by_due_time_then_in_the_order_in_which_they_were_put_there()
     assert scheduler.now_us == 20
 
 
-def test_what_is_due_before_now_runs_now() -> None:
+def test_overdue_tasks_run_at_once() -> None:
     scheduler = Scheduler()
     scheduler.advance_to(50)
     late = scheduler.at(10, "b1", None)
     assert drained(scheduler) == [(50, late)]
 
 
-def test_what_was_cancelled_does_not_run_and_the_rest_keeps_its_order() -> None:
+def test_cancelled_tasks_do_not_run_and_others_keep_their_order() -> None:
     scheduler = Scheduler()
     draws = random.Random(7)
     waiting: dict[int, int] = {}
@@ -43,7 +43,7 @@ def test_what_was_cancelled_does_not_run_and_the_rest_keeps_its_order() -> None:
     assert scheduler.next_due_us() is None
 
 
-def test_deadlines_of_what_ended_in_time_take_no_room() -> None:
+def test_cancelled_deadlines_use_no_memory() -> None:
     scheduler = Scheduler()
     for now_us in range(10_000):
         scheduler.advance_to(now_us)

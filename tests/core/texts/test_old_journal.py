@@ -27,11 +27,11 @@ def folded() -> View:
     return fold.view
 
 
-def test_it_reads_back_to_the_same_bytes() -> None:
+def test_old_journal_reencodes_to_the_same_bytes() -> None:
     assert [codec.encode(envelope) for envelope in journal()] == JOURNAL.read_bytes().splitlines()
 
 
-def test_its_alarms_bring_both_languages() -> None:
+def test_alarms_of_an_old_journal_have_both_languages() -> None:
     alarms = folded()["alarms"].values()
     assert [alarm["invariant"] for alarm in alarms] == ["I-COMPLETE", "I-COMMIT"]
     for alarm in alarms:
@@ -40,7 +40,7 @@ def test_its_alarms_bring_both_languages() -> None:
         assert alarm["detail_zh"] and alarm["explained_by_zh"].startswith("b3 断电")
 
 
-def test_every_event_is_a_sentence_in_both_languages_with_its_prose() -> None:
+def test_every_event_of_an_old_journal_renders_in_both_languages() -> None:
     by_kind = {type(event).__name__: event for *_, event in journal()}
     assert len(by_kind) > 40
     said = {(name, language): sentence(event, language) for name, event in by_kind.items() for language in LANGUAGES}

@@ -23,7 +23,7 @@ def damaged(tmp_path: Path):
     forget(tmp_path)
 
 
-def test_a_rejection_is_three_sentences_in_the_readers_language() -> None:
+def test_rejection_is_three_sentences_in_the_readers_language() -> None:
     refused = ShellError("shell.unknown_broker", broker="9", brokers="1, 2, 3", example="broker ... 1")
     assert (refused.id, refused.what) == (
         "shell.unknown_broker",
@@ -34,7 +34,7 @@ def test_a_rejection_is_three_sentences_in_the_readers_language() -> None:
     assert render(refused.codes["expected"], "zh-CN") == "应为以下之一：1, 2, 3。"
 
 
-def test_messages_that_several_share_make_one() -> None:
+def test_catalogues_share_common_messages() -> None:
     refused = ShellError.of(
         text("shell.sleep_incomplete"),
         text("shell.usage", forms="sleep TIME"),
@@ -44,14 +44,14 @@ def test_messages_that_several_share_make_one() -> None:
     assert render(refused.expected) == "Expected: sleep TIME"
 
 
-def test_a_catalogue_that_lacks_a_message_or_a_value_is_named(damaged: Path) -> None:
+def test_catalogue_that_lacks_a_message_or_a_value_is_named(damaged: Path) -> None:
     with pytest.raises(TextError, match=r"trial\.short\.todo"):
         str(Rejection("trial.short"))
     with pytest.raises(TextError, match=r"trial\.wide\.what needs a value for {brokers}"):
         render(Rejection("trial.wide", seed=1).what)
 
 
-def test_a_terminal_shows_messages_of_the_lab_in_english_and_kafkas_as_they_are() -> None:
+def test_terminal_shows_messages_of_the_lab_in_english_and_kafkas_as_they_are() -> None:
     assert shown("! shell.no_producer?name=p1") == "! No producer is named p1; producer open p1 opens one."
     for line in ("! Error while executing topic command : boom", "shell.no_producer?name=p1", "! No producer runs."):
         assert shown(line) == line

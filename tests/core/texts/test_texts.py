@@ -31,13 +31,13 @@ def greetings(tmp_path):
         text("event.HighWatermarkAdvanced", replica="orders-0@b1", to_offset="7"),
     ],
 )
-def test_a_code_is_one_line_of_ascii_and_reads_back(message: Text) -> None:
+def test_code_is_one_line_of_ascii_and_reads_back(message: Text) -> None:
     assert message.code.isascii()
     assert not any(one.isspace() for one in message.code)
     assert Text.parse(message.code) == message
 
 
-def test_a_code_is_the_same_whatever_the_order_of_its_values() -> None:
+def test_code_is_the_same_whatever_the_order_of_its_values() -> None:
     assert text("greeting.hello", why="b", name="a").code == "greeting.hello?name=a&why=b"
     nested = text("greeting.hello", name="orders-0@b1", why=text("greeting.n", n=5))
     assert nested.code == "greeting.hello?name=orders-0@b1&why=(greeting.n?n=5)"
@@ -61,12 +61,12 @@ def test_a_code_is_the_same_whatever_the_order_of_its_values() -> None:
         "greeting.day: and more",
     ],
 )
-def test_prose_is_no_code_and_is_shown_as_it_is(prose: str) -> None:
+def test_prose_is_not_parsed_as_a_code(prose: str) -> None:
     assert Text.parse(prose) is None
     assert [render(prose, language) for language in LANGUAGES] == [prose, prose]
 
 
-def test_a_message_is_rendered_in_each_language_with_the_messages_in_it(greetings) -> None:
+def test_message_is_rendered_in_each_language_with_the_messages_in_it(greetings) -> None:
     message = text("greeting.hello", name="c1", why=text("greeting.day"))
     assert str(message) == render(message) == "hello c1, for a day"
     assert render(message, "zh-CN") == render(message.code, "zh-CN") == "c1，你好（一天）"
@@ -78,11 +78,11 @@ def test_one_of_something_has_its_own_template(greetings) -> None:
     assert render(text("greeting.n", n=1), "zh-CN") == "1 天"
 
 
-def test_braces_in_a_value_are_no_places(greetings) -> None:
+def test_braces_in_a_value_are_not_placeholders(greetings) -> None:
     assert render(f"greeting.hello?name={escape('{why} & more')}&why=fun") == "hello {why} & more, for fun"
 
 
-def test_a_message_without_a_template_or_a_value_is_a_defect(greetings) -> None:
+def test_message_without_a_template_or_a_value_is_a_defect(greetings) -> None:
     with pytest.raises(TextError, match=r"no text greeting\.evening in zh-CN"):
         render(text("greeting.evening"), "zh-CN")
     with pytest.raises(TextError, match=r"greeting\.hello needs a value for \{why\}"):
@@ -94,7 +94,7 @@ def test_a_message_without_a_template_or_a_value_is_a_defect(greetings) -> None:
     assert render("greeting.hello?name=c1") == "greeting.hello?name=c1"
 
 
-def test_an_id_that_stands_twice_is_a_defect(greetings) -> None:
+def test_duplicate_id_is_a_defect(greetings) -> None:
     (greetings / "en" / "other.json").write_text('{"greeting.day": "again"}')
     with pytest.raises(TextError, match=r"greeting\.day of other\.json"):
         catalogue.cache_clear()

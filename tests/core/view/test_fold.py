@@ -139,7 +139,7 @@ def _parked() -> RequestParked:
     ],
     ids=lambda events: type(events[-1]).__name__,
 )
-def test_a_patch_finds_the_key_that_the_fold_has_changed_whatever_is_in_its_name(events: list[Event]) -> None:
+def test_patch_escapes_any_key(events: list[Event]) -> None:
     fold, other = Fold(), empty_view()
     for seq, event in enumerate(events, 1):
         apply(other, fold.fold((seq, 0, "b1", 0, event)))
@@ -153,7 +153,7 @@ def _version_of(root: Path) -> str:
     ).stdout.strip()
 
 
-def test_keyframes_are_stale_when_anything_has_changed_that_a_fold_is_made_of(tmp_path: Path) -> None:
+def test_keyframes_are_stale_when_a_module_of_the_fold_changed(tmp_path: Path) -> None:
     core = tmp_path / "broker_core"
     shutil.copytree(broker_core.__path__[0], core, ignore=shutil.ignore_patterns("__pycache__"))
     before = _version_of(tmp_path)
@@ -165,7 +165,7 @@ def test_keyframes_are_stale_when_anything_has_changed_that_a_fold_is_made_of(tm
     assert len(versions) == 5, "each change must give another version"
 
 
-def test_keyframes_stay_when_only_the_engine_has_changed(tmp_path: Path) -> None:
+def test_keyframes_remain_valid_when_only_the_engine_changed(tmp_path: Path) -> None:
     core = tmp_path / "broker_core"
     shutil.copytree(broker_core.__path__[0], core, ignore=shutil.ignore_patterns("__pycache__"))
     before = _version_of(tmp_path)

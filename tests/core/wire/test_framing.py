@@ -13,7 +13,7 @@ from broker_core.wire.framing import (
 from broker_core.wire.schemas import BY_NAME
 
 
-def test_a_request_of_an_old_and_of_a_flexible_version() -> None:
+def test_request_of_an_old_and_of_a_flexible_version() -> None:
     metadata = BY_NAME["Metadata"]
     old = encode_request(metadata, 1, metadata.request.type(topics=None), correlation_id=7, client_id="me")
     assert old.hex(" ") == "00 00 00 10 00 03 00 01 00 00 00 07 00 02 6d 65 ff ff ff ff"
@@ -25,7 +25,7 @@ def test_a_request_of_an_old_and_of_a_flexible_version() -> None:
     assert request.topics == [topic]
 
 
-def test_an_answer_to_api_versions_always_has_the_oldest_header() -> None:
+def test_answer_to_api_versions_always_has_the_oldest_header() -> None:
     api = BY_NAME["ApiVersions"]
     answer = api.response.type(api_keys=[api.response.ApiVersion(18, 0, 4)])
     frame = encode_response(api, 3, answer, correlation_id=9)
@@ -36,7 +36,7 @@ def test_an_answer_to_api_versions_always_has_the_oldest_header() -> None:
     assert decode_response(heartbeat, 4, frame[4:]) == (9, heartbeat.response.type(error_code=25))
 
 
-def test_a_version_of_api_versions_from_the_future_is_told_apart() -> None:
+def test_future_version_of_api_versions_is_distinguished() -> None:
     api = BY_NAME["ApiVersions"]
     frame = bytearray(encode_request(api, 3, api.request.type(), correlation_id=5, client_id="new")[4:])
     frame[2:4] = b"\x00\x63"
@@ -63,7 +63,7 @@ def test_a_version_of_api_versions_from_the_future_is_told_apart() -> None:
         ("0003 0009 00000001 ffff 00 02 818002", "MetadataRequest v9: a string of 32768 bytes; at most 32767 are"),
     ],
 )
-def test_what_is_no_request_is_refused_with_a_sentence(frame: str, what: str) -> None:
+def test_malformed_request_is_refused_with_a_message(frame: str, what: str) -> None:
     with pytest.raises(WireError, match=what):
         decode_request(bytes.fromhex(frame))
 
@@ -74,7 +74,7 @@ def test_bytes_that_are_not_utf_8_are_replaced_as_java_does() -> None:
     assert request.topics[0].name == "a\ufffd\ufffd"
 
 
-def test_bytes_behind_a_message_and_unknown_tagged_fields_are_skipped() -> None:
+def test_trailing_bytes_and_unknown_tagged_fields_are_skipped() -> None:
     _, request = decode_request(bytes.fromhex("0003 0005 00000001 ffff 00000000 00 00"))
     assert request.topics == []
     _, request = decode_request(bytes.fromhex("0003 0009 00000001 ffff 00 ffffffff0f 000000 ffffffff0f"))
@@ -84,7 +84,7 @@ def test_bytes_behind_a_message_and_unknown_tagged_fields_are_skipped() -> None:
     assert request.topics == []
 
 
-def test_a_stream_is_cut_into_frames_wherever_its_pieces_end() -> None:
+def test_stream_is_split_into_frames_at_any_chunk_boundary() -> None:
     stream = b"".join(len(body).to_bytes(4, "big") + body for body in (b"abc", b"", b"x" * 300, b"z"))
     for size in (1, 2, 3, 5, 7, 100, 1000):
         splitter = FrameSplitter()
@@ -93,14 +93,14 @@ def test_a_stream_is_cut_into_frames_wherever_its_pieces_end() -> None:
 
 
 @pytest.mark.parametrize("length", [-1, -(2**31), 101, 2**31 - 1])
-def test_an_absurd_length_ends_the_stream_but_not_what_came_before(length: int) -> None:
+def test_invalid_length_ends_the_stream_after_earlier_frames(length: int) -> None:
     splitter = FrameSplitter(most_bytes=100)
     assert splitter.feed(b"\0\0\0\1a" + length.to_bytes(4, "big", signed=True) + b"b") == [b"a"]
     assert str(splitter.fault) == f"a frame of {length} bytes; expected 0 to 100"
     assert splitter.feed(b"\0\0\0\1c") == []
 
 
-def test_a_request_says_when_a_version_cannot_say_it_and_an_answer_drops_it() -> None:
+def test_unsupported_field_is_an_error_in_requests_and_dropped_in_responses() -> None:
     produce = BY_NAME["Produce"]
     with pytest.raises(WireError, match="ProduceRequest v2 cannot be sent: this version has no transactional_id"):
         produce.request.encode(2, produce.request.type(transactional_id="t"))

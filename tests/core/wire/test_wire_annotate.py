@@ -8,7 +8,7 @@ from broker_core.wire.schemas import BY_NAME
 from tests.support.wire_messages import kinds, random_message, spoil
 
 
-def test_no_byte_of_any_version_is_left_out_and_spoilt_ones_are_told_as_far_as_they_go() -> None:
+def test_annotation_covers_every_byte_and_stops_at_corrupt_ones() -> None:
     rng = random.Random(3)
     for kind in kinds():
         message = random_message(rng, kind)
@@ -31,7 +31,7 @@ def test_no_byte_of_any_version_is_left_out_and_spoilt_ones_are_told_as_far_as_t
             assert at == len(data), kind
 
 
-def test_fields_are_told_by_their_place_their_type_and_their_value() -> None:
+def test_fields_are_annotated_with_position_type_and_value() -> None:
     api = BY_NAME["FindCoordinator"]
     frame = encode_request(api, 4, api.request.type(key_type=1, coordinator_keys=["pay"]), client_id="me")
     told = {field.path: (field.type, field.value) for field in annotate_request(api, 4, frame)}

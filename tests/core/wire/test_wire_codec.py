@@ -138,7 +138,7 @@ def test_all_that_a_broker_of_3_9_offers_has_a_table() -> None:
 
 
 @pytest.mark.soak
-def test_random_messages_mean_to_kio_and_kafka_python_what_they_mean_here(rounds) -> None:
+def test_random_messages_decode_alike_in_kio_and_kafka_python(rounds) -> None:
     """Each message goes to both and back; 10,000 of them, and at least one of each version."""
     rng = random.Random(6)
     all_kinds = list(kinds())

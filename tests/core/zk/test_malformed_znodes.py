@@ -17,7 +17,7 @@ def goes_on(shell: ShellRun) -> None:
 
 
 @pytest.mark.parametrize("era", [era for era in ERAS if era != "0.8"])
-def test_a_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str) -> None:
+def test_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str) -> None:
     shell = ShellRun(era=era)
     whole = shell.at("zk get /cluster/id")[0]
     shell.at("zk set /cluster/id rubbish")
@@ -34,7 +34,7 @@ def test_a_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str
 
 
 @pytest.mark.parametrize("era", ["1.1", "2.4"])
-def test_brokers_that_help_themselves_to_producer_ids_do_not_start_without(era: str) -> None:
+def test_broker_that_allocates_producer_ids_fails_to_start_without_them(era: str) -> None:
     shell = ShellRun(era=era)
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2,2:1,3:2")
     shell.at("zk set /latest_producer_id_block rubbish")
@@ -54,7 +54,7 @@ def test_brokers_that_help_themselves_to_producer_ids_do_not_start_without(era: 
 
 
 @pytest.mark.parametrize("block", ["rubbish", '{"version":1,"broker":1,"block_start":"0","block_end":"x"}'])
-def test_a_producer_waits_for_an_id_until_the_block_can_be_read_again(block: str) -> None:
+def test_init_producer_id_waits_until_the_block_is_readable(block: str) -> None:
     shell = ShellRun()
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     shell.at(f"zk set /latest_producer_id_block '{block}'")
@@ -70,7 +70,7 @@ def test_a_producer_waits_for_an_id_until_the_block_can_be_read_again(block: str
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_what_is_no_broker_among_the_registered_ones_bothers_nobody(era: str) -> None:
+def test_invalid_broker_registrations_are_ignored(era: str) -> None:
     shell = ShellRun(era=era)
     shell.at("zk create /brokers/ids/x rubbish")
     shell.at("broker stop 3")
@@ -80,7 +80,7 @@ def test_what_is_no_broker_among_the_registered_ones_bothers_nobody(era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_broker_whose_place_somebody_else_has_taken_does_not_start(era: str) -> None:
+def test_broker_whose_id_is_registered_externally_does_not_start(era: str) -> None:
     shell = ShellRun(era=era)
     shell.at("broker stop 3")
     shell.at("zk create /brokers/ids/3 rubbish")

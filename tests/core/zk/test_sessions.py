@@ -18,7 +18,7 @@ def do(run: Run, line: str, seconds: int = 1) -> None:
     run.advance(run.now_us + seconds * 1_000_000)
 
 
-def test_a_restarted_broker_does_not_hear_the_watches_of_its_earlier_life() -> None:
+def test_restarted_broker_gets_no_watches_of_its_previous_session() -> None:
     run = new_run()
     do(run, "broker kill 2", 0)
     run._cluster.start_broker(2)
@@ -27,7 +27,7 @@ def test_a_restarted_broker_does_not_hear_the_watches_of_its_earlier_life() -> N
     assert run.view["nodes"]["b2"]["state"] == "up"
 
 
-def test_a_restarted_broker_does_not_keep_the_session_of_its_earlier_life_alive() -> None:
+def test_restarted_broker_does_not_renew_its_previous_session() -> None:
     run = new_run()
     do(run, "broker kill 2", 0)
     run._cluster.start_broker(2)
@@ -37,7 +37,7 @@ def test_a_restarted_broker_does_not_keep_the_session_of_its_earlier_life_alive(
     assert run.view["nodes"]["b1"]["live_brokers"] == [1, 2, 3]
 
 
-def test_answers_that_came_while_zookeeper_was_out_of_reach_are_counted() -> None:
+def test_responses_received_while_zookeeper_was_unreachable_are_counted() -> None:
     """Else the controller would take the answer to a later request for that of an earlier one, and wait for ever."""
     run = new_run(1, 2)
     run._cluster.freeze_broker(2)

@@ -68,7 +68,7 @@ def test_versions_guard_set_and_delete(store, session) -> None:
     assert store.get(session, "/a")[1].version == 0
 
 
-def test_a_node_with_children_stays(store, session) -> None:
+def test_node_with_children_is_not_deleted(store, session) -> None:
     store.create(session, "/a/b", makepath=True)
     with pytest.raises(NotEmpty):
         store.delete(session, "/a")
@@ -102,7 +102,7 @@ def test_sequence_numbers_count_all_children_ever_created(store, session) -> Non
     assert store.create(session, "/s/", sequential=True) == "/s/0000000003"
 
 
-def test_ephemerals_die_with_their_session_in_order_of_creation(store, session) -> None:
+def test_ephemerals_are_deleted_with_their_session_in_creation_order(store, session) -> None:
     other = store.open_session("broker-2")
     store.create(session, "/ids")
     store.create(session, "/ids/2", ephemeral=True)
@@ -115,7 +115,7 @@ def test_ephemerals_die_with_their_session_in_order_of_creation(store, session) 
     assert store.children(other, "/ids") == ["3"]
 
 
-def test_a_deleted_ephemeral_is_not_deleted_again(store, session) -> None:
+def test_deleted_ephemeral_is_not_deleted_again(store, session) -> None:
     store.create(session, "/e", ephemeral=True)
     store.delete(OUTSIDE_SESSION, "/e")
     store.create(OUTSIDE_SESSION, "/e")
@@ -129,13 +129,13 @@ def test_ephemerals_have_no_children(store, session) -> None:
         store.create(session, "/e/child")
 
 
-def test_the_outside_session_owns_no_ephemerals(store) -> None:
+def test_outside_session_owns_no_ephemerals(store) -> None:
     store.create(OUTSIDE_SESSION, "/a")
     with pytest.raises(ValueError, match="open a session"):
         store.create(OUTSIDE_SESSION, "/e", ephemeral=True)
 
 
-def test_a_closed_session_does_nothing_more(store, session) -> None:
+def test_operations_of_a_closed_session_fail(store, session) -> None:
     store.close_session(session)
     for refused in (
         lambda: store.create(session, "/a"),
@@ -148,21 +148,21 @@ def test_a_closed_session_does_nothing_more(store, session) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "a", "/a/", "//", "/a//b", "/a/./b", "/a/../b", "/a\0b", "/\ud800"])
-def test_paths_that_zookeeper_refuses(store, session, path) -> None:
+def test_invalid_paths_are_refused(store, session, path) -> None:
     with pytest.raises(InvalidPath):
         store.create(session, path)
     with pytest.raises(InvalidPath):
         store.exists(session, path)
 
 
-def test_the_root_stays(store, session) -> None:
+def test_root_cannot_be_deleted(store, session) -> None:
     with pytest.raises(InvalidPath):
         store.delete(session, "/")
     with pytest.raises(NodeExists):
         store.create(session, "/")
 
 
-def test_data_that_a_server_would_hang_up_on(store, session) -> None:
+def test_data_over_the_server_limit_is_refused(store, session) -> None:
     with pytest.raises(DataTooLarge):
         store.create(session, "/a", bytes(1_000_001))
     store.create(session, "/a", bytes(1_000_000))
@@ -243,7 +243,7 @@ def test_data_watches_fire_once(store, session) -> None:
     assert store.take_watches() == []
 
 
-def test_exists_watches_hear_of_the_creation(store, session) -> None:
+def test_exists_watches_fire_on_creation(store, session) -> None:
     store.exists(session, "/controller", watch=True)
     store.create(session, "/controller")
     assert store.take_watches() == [WatchFired(session, "created", "/controller")]
@@ -259,7 +259,7 @@ def test_reads_that_find_nothing_leave_no_watch(store, session) -> None:
     assert store.take_watches() == []
 
 
-def test_child_watches_hear_of_coming_and_going_but_not_of_data(store, session) -> None:
+def test_child_watches_fire_on_create_and_delete_but_not_on_data(store, session) -> None:
     store.create(session, "/a")
     store.children(session, "/a", watch=True)
     store.set(session, "/a", b"x")
@@ -274,7 +274,7 @@ def test_child_watches_hear_of_coming_and_going_but_not_of_data(store, session) 
     assert store.take_watches() == [WatchFired(session, "children", "/a")]
 
 
-def test_a_deletion_fires_both_kinds_and_the_parents(store, session) -> None:
+def test_deletion_fires_both_kinds_and_the_parents(store, session) -> None:
     other = store.open_session("other")
     store.create(session, "/a/b", makepath=True)
     store.get(other, "/a/b", watch=True)
@@ -301,7 +301,7 @@ def test_watches_come_in_the_order_of_operations_then_of_sessions(store) -> None
     assert fired == [("/b", 1), ("/b", 2), ("/b", 3), ("/a", 1), ("/a", 2), ("/a", 3)]
 
 
-def test_a_closing_session_hears_nothing_and_others_hear_of_its_ephemerals(store, session) -> None:
+def test_closing_session_gets_no_watch_events_and_others_do(store, session) -> None:
     other = store.open_session("other")
     store.create(session, "/controller", ephemeral=True)
     store.exists(session, "/controller", watch=True)
@@ -310,7 +310,7 @@ def test_a_closing_session_hears_nothing_and_others_hear_of_its_ephemerals(store
     assert store.take_watches() == [WatchFired(other, "deleted", "/controller")]
 
 
-def test_a_session_can_watch_again_and_again(store, session) -> None:
+def test_session_can_watch_again_and_again(store, session) -> None:
     store.create(session, "/a")
     for count in range(20):
         store.get(session, "/a", watch=True)
@@ -318,7 +318,7 @@ def test_a_session_can_watch_again_and_again(store, session) -> None:
         assert store.take_watches() == [WatchFired(session, "changed", "/a")]
 
 
-def test_changes_are_facts_with_their_results(store, session) -> None:
+def test_changes_are_returned_with_their_results(store, session) -> None:
     store.create(session, "/a", b"1", ephemeral=True)
     store.set(session, "/a", b"2")
     store.delete(session, "/a")

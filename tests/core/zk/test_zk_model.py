@@ -60,7 +60,7 @@ def in_memory(store: MemoryStore, session: int, ops):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_same_answers_stats_and_zxids_as_a_server(zookeeper, chroot, seed) -> None:
+def test_results_stats_and_zxids_match_a_server(zookeeper, chroot, seed) -> None:
     draw = random.Random(seed)
     client = KazooClient(zookeeper.address)
     client.start()
@@ -96,7 +96,7 @@ def children_below(client: KazooClient, path: str) -> list[str]:
     return sorted(found)
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_copy_is_independent() -> None:
     store = MemoryStore()
     session = store.open_session("a")
     store.create(session, "/a", b"1")
@@ -109,7 +109,7 @@ def test_a_copy_goes_its_own_way() -> None:
     assert store.take_watches() == []
 
 
-def test_foreign_changes_come_in_like_those_of_the_outside_session() -> None:
+def test_external_changes_are_applied_like_those_of_the_external_session() -> None:
     store = MemoryStore()
     session = store.open_session("a")
     store.create(session, "/controller", b"1", ephemeral=True)
@@ -124,7 +124,7 @@ def test_foreign_changes_come_in_like_those_of_the_outside_session() -> None:
     assert store.create(session, "/config/n_", sequential=True) == "/config/n_0000000003"
 
 
-def test_a_recorded_foreign_change_comes_before_its_operation() -> None:
+def test_recorded_foreign_change_comes_before_its_operation() -> None:
     store = MemoryStore()
     session = store.open_session("a")
     store.create(session, "/a", b"1")

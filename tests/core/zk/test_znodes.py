@@ -69,7 +69,7 @@ def test_bytes_are_those_of_a_real_cluster(znode, data) -> None:
     assert type(znode)._decode("/somewhere", data) == znode
 
 
-def test_rack_stands_where_kafka_puts_it_and_only_if_set() -> None:
+def test_rack_is_written_as_by_kafka_and_only_if_set() -> None:
     znode = BrokerIdZnode(rack="r1", endpoints=("PLAINTEXT://h1:9092",), port=9092, host="h1", timestamp="1")
     assert b'"PLAINTEXT"},"rack":"r1","endpoints"' in znode.encode()
 
@@ -85,7 +85,7 @@ def test_older_versions_are_read() -> None:
     assert (topic.partitions, topic.adding_replicas, topic.version) == ({0: (1, 2, 3)}, {}, 1)
 
 
-def test_the_old_tools_requests_are_read() -> None:
+def test_requests_of_old_tools_are_parsed() -> None:
     moved = ReassignPartitionsZnode.decode(
         b'{"version":1,"partitions":[{"topic":"demo","partition":0,"replicas":[4,5],"log_dirs":["any","any"]}]}'
     )
@@ -95,7 +95,7 @@ def test_the_old_tools_requests_are_read() -> None:
     assert LogDirEventNotificationZnode.decode("/x", b'{"version":1,"broker":1,"event":1}').broker == 1
 
 
-def test_paths() -> None:
+def test_paths_of_znodes() -> None:
     assert BrokerIdZnode.path(1) == "/brokers/ids/1"
     assert TopicZnode.path("demo") == "/brokers/topics/demo"
     assert PartitionStateZnode.path("demo", 0) == "/brokers/topics/demo/partitions/0/state"
@@ -104,7 +104,7 @@ def test_paths() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[]", b"{", b"\xff\xfe", b'{"version":2}', b'{"brokerid":"one"}'])
-def test_rubbish_gives_one_clear_message(data) -> None:
+def test_malformed_znode_gives_one_clear_error(data) -> None:
     with pytest.raises(ZnodeDataError) as caught:
         ControllerZnode.decode(data)
     message = str(caught.value)
@@ -112,6 +112,6 @@ def test_rubbish_gives_one_clear_message(data) -> None:
     assert "but holds" in message
 
 
-def test_rubbish_in_the_controller_epoch() -> None:
+def test_malformed_controller_epoch_gives_one_clear_error() -> None:
     with pytest.raises(ZnodeDataError, match="/controller_epoch should hold a whole number, but holds 'twelve'"):
         ControllerEpochZnode.decode(b"twelve")

@@ -115,12 +115,12 @@ def test_spark_reads_each_event_as_it_was_recorded(events: DataFrame, recorded: 
         ]
 
 
-def test_what_lies_behind_the_last_seq_is_left_out(session: SparkSession, recorded: Recorded) -> None:
+def test_events_after_the_last_seq_are_omitted(session: SparkSession, recorded: Recorded) -> None:
     table = bronze.events(session, Path(recorded.task.folder), 777)
     assert sorted(row.seq for row in table.select("seq").collect()) == list(range(1, 778))
 
 
-def test_a_log_is_read_in_several_parts_and_without_its_torn_end(
+def test_log_is_read_in_partitions_without_its_torn_tail(
     session: SparkSession, recorded: Recorded, tmp_path: Path
 ) -> None:
     data = next(Path(recorded.task.folder).glob("*.log")).read_bytes()
@@ -155,7 +155,7 @@ def ddl(table: DataFrame) -> str:
     return ", ".join(f"{column.name} {column.dataType.simpleString()}" for column in table.schema)
 
 
-def test_the_last_steps_are_where_the_replicas_are(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
+def test_last_steps_match_the_positions_of_the_replicas(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
     last = {(replica, measure): value for replica, measure, _, value in rows["offsets"]}
     replicas = recorded.run.view["replicas"]
     assert len(replicas) == 6
@@ -172,7 +172,7 @@ def test_steps_are_few_and_in_order(rows: dict[str, list[list[Any]]]) -> None:
             assert one[2] <= following[2]
 
 
-def test_the_isr_timeline_ends_as_zookeeper_says_and_has_no_holes(
+def test_isr_timeline_has_no_gaps_and_ends_as_in_zookeeper(
     rows: dict[str, list[list[Any]]], recorded: Recorded
 ) -> None:
     spans: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
@@ -203,7 +203,7 @@ def test_latencies_are_those_of_the_batches(rows: dict[str, list[list[Any]]], re
     assert curves[-1][0][2] >= 0.9 * len(answered)
 
 
-def test_a_latency_ends_with_an_advance_of_the_high_watermark(
+def test_latency_ends_with_an_advance_of_the_high_watermark(
     rows: dict[str, list[list[Any]]], recorded: Recorded
 ) -> None:
     advances = {at_us for at_us, _ in recorded.of(HighWatermarkAdvanced)}
@@ -211,7 +211,7 @@ def test_a_latency_ends_with_an_advance_of_the_high_watermark(
         assert sent_us + latency_us in advances
 
 
-def test_the_rpc_mix_counts_each_request_once(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
+def test_rpc_mix_counts_each_request_once(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
     counted: Counter[str] = Counter()
     for api, _, messages in rows["rpcs"]:
         counted[api] += messages
@@ -236,7 +236,7 @@ def test_figures_are_plain_json_in_both_languages(rows: dict[str, list[list[Any]
     assert figures(rows, recorded.task.end_us, "en", ["isr"]).keys() == set(CHARTS) - {"isr"}
 
 
-def test_kafkas_own_topics_are_drawn_when_asked_for_or_when_there_are_no_others() -> None:
+def test_internal_topics_are_drawn_on_request_or_if_there_are_no_others() -> None:
     own = [[f"__consumer_offsets-{n}", 1, "leader", 0, 1_000_000] for n in range(50)]
     ours = [["orders-0", 2, "leader", 0, 1_000_000]]
     offsets = [[f"{row[0]}@b{row[1]}", "log_end_offset", 0, 0] for row in [*own, *ours]]
@@ -254,7 +254,7 @@ def test_kafkas_own_topics_are_drawn_when_asked_for_or_when_there_are_no_others(
     assert internal_partitions({"isr": own}) == 0
 
 
-def test_each_point_knows_its_instant(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
+def test_each_point_has_its_instant(rows: dict[str, list[list[Any]]], recorded: Recorded) -> None:
     for figure in figures(rows, recorded.task.end_us, "en").values():
         assert figure["data"]
         for trace in figure["data"]:
@@ -270,7 +270,7 @@ def test_colours_are_tokens_of_the_design(rows: dict[str, list[list[Any]]], reco
     assert {"--leader", "--isr", "--hw", "--fetch"} <= named <= tokens
 
 
-def test_a_run_in_which_nothing_happened_gets_a_sentence(session: SparkSession, tmp_path: Path) -> None:
+def test_empty_run_is_explained(session: SparkSession, tmp_path: Path) -> None:
     drawn = figures({name: [] for name in CHARTS}, 1_000_000, "en")
     for figure in drawn.values():
         assert figure["data"] == []
@@ -318,7 +318,7 @@ def wait(job: Job, limit_s: float = 600) -> Job:
     return job
 
 
-def test_a_job_goes_through_its_stages_and_is_kept(
+def test_job_goes_through_its_stages_and_is_kept(
     analyst: Attentive, recorded: Recorded, rows: dict[str, list[list[Any]]], tmp_path: Path
 ) -> None:
     job = begin(analyst, recorded)
@@ -338,7 +338,7 @@ def test_a_job_goes_through_its_stages_and_is_kept(
     assert not later.is_running
 
 
-def test_a_java_that_does_not_start_is_one_clear_message(
+def test_java_that_does_not_start_is_one_clear_message(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java = tmp_path / "jdk" / "bin" / "java"
@@ -359,7 +359,7 @@ def test_a_java_that_does_not_start_is_one_clear_message(
     assert "JAVA_HOME" in render(job.error["todo"])
 
 
-def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analyst: Analyst, recorded: Recorded) -> None:
+def test_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analyst: Analyst, recorded: Recorded) -> None:
     if analyst._worker is not None:
         # else it might be done before it is killed
         os.kill(analyst._worker.pid, signal.SIGSTOP)
@@ -374,7 +374,7 @@ def test_a_worker_that_dies_fails_its_job_and_the_next_one_starts_another(analys
     assert wait(again).state == "done"
 
 
-def test_a_log_that_is_gone_is_one_clear_message(analyst: Analyst, recorded: Recorded, tmp_path: Path) -> None:
+def test_missing_log_is_one_clear_message(analyst: Analyst, recorded: Recorded, tmp_path: Path) -> None:
     job = wait(analyst.start(branch_folder("gone", "main", runs=tmp_path), 10, 10))
     assert job.error is not None
     assert render(job.error["what"]).startswith("The analysis failed: ")
@@ -383,7 +383,7 @@ def test_a_log_that_is_gone_is_one_clear_message(analyst: Analyst, recorded: Rec
     assert wait(begin_anew(analyst, recorded, 3)).state == "done"
 
 
-def test_the_jvm_ends_with_the_worker_and_nothing_is_left(analyst: Analyst, recorded: Recorded) -> None:
+def test_jvm_ends_with_the_worker_and_nothing_is_left(analyst: Analyst, recorded: Recorded) -> None:
     assert wait(begin_anew(analyst, recorded, 2)).state == "done"
     assert analyst._worker is not None
     jvm = child_of(analyst._worker.pid)
@@ -394,7 +394,7 @@ def test_the_jvm_ends_with_the_worker_and_nothing_is_left(analyst: Analyst, reco
 
 
 @pytest.mark.parametrize("ends", [lambda analyst: os.kill(analyst._worker.pid, signal.SIGKILL), Analyst.stop])
-def test_a_jvm_that_is_being_started_ends_with_the_worker(
+def test_jvm_that_is_being_started_ends_with_the_worker(
     recorded: Recorded, tmp_path: Path, ends: Callable[[Analyst], None]
 ) -> None:
     analyst = Analyst(tmp_path / "logs" / "spark.log")
@@ -409,7 +409,7 @@ def test_a_jvm_that_is_being_started_ends_with_the_worker(
     assert list((tmp_path / "logs").glob("spark-*")) == []
 
 
-def test_a_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
+def test_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither its folder for temporary files goes with the worker before it, nor does it fail with that."""
@@ -475,7 +475,7 @@ def spoil_cache(recorded: Recorded) -> None:
         path.unlink()
 
 
-def test_a_live_recording_is_analysed_as_far_as_it_is_flushed(session: SparkSession, tmp_path: Path) -> None:
+def test_live_recording_is_analysed_as_far_as_it_is_flushed(session: SparkSession, tmp_path: Path) -> None:
     run = rehearsal_run(2)
     recording: Recording = begin_recording(branch_folder("live", "main", runs=tmp_path), run.config)
     made = run.take()

@@ -38,7 +38,7 @@ def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, 
         time.sleep(0.1)
 
 
-def test_a_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -> None:
+def test_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -> None:
     page = visitor.get(f"/r/{run}/main/analytics")
     assert page.status == 200
     assert "hw-analytics" in page.text
@@ -65,7 +65,7 @@ def test_a_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -
     assert other_visitor.get(f"/r/{run}/main/analytics").status == 404
 
 
-def test_who_has_not_signed_in_gets_nothing(lab_server, run: str) -> None:
+def test_analytics_requires_sign_in(lab_server, run: str) -> None:
     stranger = Visitor(lab_server)
     answer = stranger.get(f"/api/runs/{run}/main/analytics/j1.json")
     assert answer.status == 401
@@ -73,7 +73,7 @@ def test_who_has_not_signed_in_gets_nothing(lab_server, run: str) -> None:
     assert "/sign-in/" in stranger.get(f"/r/{run}/main/analytics").url
 
 
-def test_a_job_that_is_none_is_one_clear_message(visitor: Visitor, run: str) -> None:
+def test_unknown_job_is_one_clear_message(visitor: Visitor, run: str) -> None:
     answer = visitor.get(f"/api/runs/{run}/main/analytics/j999.json")
     assert answer.status == 404
     assert answer.json["what"] == "Unknown analysis 'j999' of this branch."

@@ -41,7 +41,7 @@ def first_line(running: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end: signal.Signals) -> None:
+def test_recording_is_listed_once_the_cluster_has_ended(visitor: Visitor, end: signal.Signals) -> None:
     with cluster(settings.DATA, "--port", "0", "--brokers", "2", "--first-id", "0") as running:
         address = first_line(running)
         producer = Producer({"bootstrap.servers": address, "acks": "all"})
@@ -76,7 +76,9 @@ def test_what_it_recorded_is_in_the_list_once_it_has_ended(visitor: Visitor, end
         (("--brokers", "8"), "1 to 7 brokers"),
     ],
 )
-def test_of_one_that_cannot_start_nothing_is_left(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
+def test_cluster_that_fails_to_start_leaves_nothing_behind(
+    tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
     with cluster(tmp_path, *arguments) as running:
         said = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 1

@@ -103,7 +103,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_it_starts_prints_one_address_and_ctrl_c_ends_all_of_it(tmp_path: Path) -> None:
+def test_lab_prints_one_address_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     with lab(tmp_path) as running:
         printed = running.wait_until_ready()
         noted = lab_file(tmp_path)
@@ -120,7 +120,7 @@ def test_it_starts_prints_one_address_and_ctrl_c_ends_all_of_it(tmp_path: Path) 
         assert not (tmp_path / "lab.json").exists()
 
 
-def test_after_a_kill_the_runs_are_there_and_wake_when_somebody_acts(tmp_path: Path) -> None:
+def test_runs_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None:
     with lab(tmp_path) as running:
         visitor = running.visitor(running.wait_until_ready())
         run = visitor.new_run(name="Survivor")
@@ -159,7 +159,7 @@ def test_after_a_kill_the_runs_are_there_and_wake_when_somebody_acts(tmp_path: P
         assert running.end(signal.SIGTERM) == 0
 
 
-def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+def test_port_in_use_is_reported(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         taken.listen()
@@ -172,13 +172,13 @@ def test_a_port_in_use_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["80000", "-1", "http"])
-def test_an_impossible_port_is_said(tmp_path: Path, port: str) -> None:
+def test_invalid_port_is_reported(tmp_path: Path, port: str) -> None:
     with lab(tmp_path, f"--port={port}") as refused:
         said = refused.output()
     assert port in said and "Traceback" not in said
 
 
-def test_a_second_lab_on_the_same_folder_is_refused(tmp_path: Path) -> None:
+def test_second_lab_on_the_same_folder_is_refused(tmp_path: Path) -> None:
     with lab(tmp_path) as running:
         running.wait_until_ready()
         with lab(tmp_path) as second:
@@ -188,21 +188,21 @@ def test_a_second_lab_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         assert lab_file(tmp_path)["pid"] == running.process.pid
 
 
-def test_a_data_folder_that_cannot_be_written_to_is_said(tmp_path: Path) -> None:
+def test_unwritable_data_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with lab(tmp_path / "file" / "data") as refused:
         said = refused.output()
     assert "cannot be written to" in said and "DATA=" in said and "Traceback" not in said
 
 
-def test_a_database_of_another_kind_is_said(tmp_path: Path) -> None:
+def test_unreadable_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "lab.sqlite3").write_bytes(b"this is no database" * 100)
     with lab(tmp_path) as refused:
         said = refused.output()
     assert "lab.sqlite3 cannot be used" in said and "Traceback" not in said
 
 
-def test_a_jvm_that_does_not_start_is_said(tmp_path: Path) -> None:
+def test_jvm_that_does_not_start_is_reported(tmp_path: Path) -> None:
     java = tmp_path / "jdk/bin/java"
     java.parent.mkdir(parents=True)
     java.write_text(BROKEN_JAVA)
@@ -213,7 +213,7 @@ def test_a_jvm_that_does_not_start_is_said(tmp_path: Path) -> None:
     assert "JVM" in said and "Java" in said and "Traceback" not in said
 
 
-def test_vendored_files_that_were_changed_are_said(tmp_path: Path) -> None:
+def test_changed_vendored_files_are_reported(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     # What other processes write meanwhile, such as compiled modules, may be gone before it is copied.
     for folder in ("broker_core", "devtools", "lab", "static", "templates"):

@@ -20,7 +20,7 @@ kafka-get-offsets.sh --topic orders
 """
 
 
-def test_a_script_prints_its_transcript_and_its_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_script_prints_its_transcript_and_its_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script, journal = tmp_path / "first.lab", tmp_path / "journal"
     script.write_text(SCRIPT)
     assert play_files([script], "memory", 3, journal) == 0
@@ -42,7 +42,7 @@ def test_a_script_prints_its_transcript_and_its_journal(tmp_path: Path, capsys: 
     ]
 
 
-def test_the_same_seed_gives_the_same_journal(tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_journal(tmp_path: Path) -> None:
     script = tmp_path / "first.lab"
     script.write_text(SCRIPT)
     journals = []
@@ -59,7 +59,7 @@ def test_the_same_seed_gives_the_same_journal(tmp_path: Path) -> None:
         ("#! brokers none\n", "line 1"),
     ],
 )
-def test_what_cannot_be_played_is_said(
+def test_invalid_script_line_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
 ) -> None:
     script = tmp_path / "bad.lab"
@@ -69,16 +69,14 @@ def test_what_cannot_be_played_is_said(
     assert play_files([tmp_path / "absent.lab"], "memory", 0, None) == 2
 
 
-def test_a_transcript_plays_the_same_on_a_real_zookeeper(tmp_path: Path) -> None:
+def test_transcript_plays_the_same_on_a_real_zookeeper(tmp_path: Path) -> None:
     path = DATA / "scenarios" / "10-leader-kill.scenario"
     for store in ("memory", "zookeeper"):
         assert play_files([path], store, 1, tmp_path / store) == 0
     assert (tmp_path / "memory").read_bytes() == (tmp_path / "zookeeper").read_bytes()
 
 
-def test_a_script_says_its_seed_and_does_not_wait_behind_an_ampersand(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_script_sets_its_seed_and_ampersand_does_not_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script, journal = tmp_path / "quick.lab", tmp_path / "journal"
     script.write_text("#! brokers 1\n#! seed 77\n#! era 3.9\nsleep 1m &\nsleep 2s\nzk ls /brokers/ids\n")
     assert play_files([script], "memory", 3, journal) == 0
@@ -91,14 +89,14 @@ def test_a_script_says_its_seed_and_does_not_wait_behind_an_ampersand(
     assert events[-1][0] < 30_000_000
 
 
-def test_an_era_that_there_is_not_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_era_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "old.lab"
     script.write_text("#! era 0.1\nzk ls /\n")
     assert play_files([script], "memory", 0, None) == 2
     assert "Unknown era '0.1'" in capsys.readouterr().err
 
 
-def test_what_is_no_script_is_said_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_script_is_reported_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     absent, binary, script = tmp_path / "absent.lab", tmp_path / "binary.lab", tmp_path / "wrong.lab"
     binary.write_bytes(b"\xff\xfe")
     script.write_text("zk ls /\n\nbroker kill 9\n")

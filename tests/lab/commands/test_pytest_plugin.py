@@ -14,7 +14,7 @@ ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-f
 
 
 @pytest.mark.highwater(config={"zookeeper.session.timeout.ms": "1000"})
-def test_a_record_outlives_its_leader(highwater: Highwater) -> None:
+def test_record_outlives_its_leader(highwater: Highwater) -> None:
     assert highwater.run(ORDERS) == ["Created topic orders."]
     leader = highwater.view()["partitions"]["orders-0"]["leader"]
     producer = KafkaProducer(bootstrap_servers=highwater.bootstrap, acks="all")
@@ -41,7 +41,7 @@ def test_another_cluster(highwater: Highwater) -> None:
     assert len(highwater.view()["partitions"]) == 4
 
 
-def test_what_fails_says_so(highwater: Highwater) -> None:
+def test_failed_command_reports_its_error(highwater: Highwater) -> None:
     highwater.run(ORDERS)
     with pytest.raises(CommandFailed, match="Topic 'orders' already exists"):
         highwater.run(ORDERS)
@@ -52,7 +52,7 @@ def test_what_fails_says_so(highwater: Highwater) -> None:
     assert highwater.run("kafka-topics.sh --list") == ["orders"]
 
 
-def test_nothing_is_left_when_it_ends(tmp_path: Path) -> None:
+def test_plugin_cleans_up(tmp_path: Path) -> None:
     cluster = Highwater(tmp_path, brokers=(1,))
     port = cluster.ports[1]
     socket.create_connection(("127.0.0.1", port)).close()

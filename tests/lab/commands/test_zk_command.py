@@ -22,7 +22,7 @@ def zk(zookeeper, chroot, kazoo_store):
     return run
 
 
-def test_looking(zk) -> None:
+def test_zk_command_reads_znodes(zk) -> None:
     assert zk("ls") == "[brokers]\n"
     assert zk("ls", "/brokers/ids") == "[1]\n"
     assert zk("get", "/brokers/ids/1") == '{"version":5}\n'
@@ -35,7 +35,7 @@ def test_looking(zk) -> None:
     assert "dataVersion = 0\ncversion = 1\n" in zk("stat", "/brokers/ids")
 
 
-def test_changing(zk, kazoo_store) -> None:
+def test_zk_command_changes_znodes(zk, kazoo_store) -> None:
     assert zk("create", "/config", "a") == "Created /config\n"
     assert zk("set", "/config", "b") == "dataVersion = 1\n"
     assert kazoo_store.get(0, "/config")[0] == b"b"
@@ -56,7 +56,7 @@ def test_changing(zk, kazoo_store) -> None:
         (["get", "/brokers", "x"], "get does not take data"),
     ],
 )
-def test_refusals_are_sentences(zk, arguments, message) -> None:
+def test_zk_command_reports_refusals(zk, arguments, message) -> None:
     with pytest.raises(CommandError, match=message.replace("?", r"\?")):
         zk(*arguments)
 
@@ -69,17 +69,17 @@ def test_refusals_are_sentences(zk, arguments, message) -> None:
     ],
     ids=["no address", "nobody there"],
 )
-def test_bad_addresses(address, message) -> None:
+def test_invalid_addresses_are_reported(address, message) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("zk", "--address", address, "ls")
 
 
-def test_a_branch_that_is_not_open(zookeeper) -> None:
+def test_branch_that_is_not_open(zookeeper) -> None:
     with pytest.raises(CommandError, match=r"has no /nosuch\. Expected the chroot of an open branch"):
         call_command("zk", "--address", f"{zookeeper.address}/nosuch", "ls")
 
 
-def test_the_running_lab_tells_the_address(zookeeper, chroot, zk, tmp_path) -> None:
+def test_running_lab_tells_the_address(zookeeper, chroot, zk, tmp_path) -> None:
     def run(*arguments: str) -> str:
         printed = StringIO()
         call_command("zk", "--data", str(tmp_path), *arguments, "ls", stdout=printed)

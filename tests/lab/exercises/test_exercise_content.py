@@ -15,13 +15,13 @@ from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import SLUG, Learner
 
 
-def test_the_exercises_are_sound(monkeypatch) -> None:
+def test_exercises_are_sound(monkeypatch) -> None:
     # `make check` solves them with all seeds, which takes its time; that the way does not hang on one, two show.
     monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:2])
     call_command("check_exercises")
 
 
-def test_the_page_gets_texts_and_no_answers() -> None:
+def test_page_gets_texts_and_no_answers() -> None:
     content = page_content(exercises()[SLUG])
     assert content["number"] == "1"
     assert {step["id"] for step in content["steps"]} == set(Learner().states)
@@ -31,12 +31,12 @@ def test_the_page_gets_texts_and_no_answers() -> None:
     json.dumps(content)
 
 
-def test_where_topics_are_not_deleted_each_try_has_a_run_of_its_own() -> None:
+def test_eras_without_topic_deletion_check_each_solution_in_a_new_run() -> None:
     once = {slug: page_content(one)["is_once"] for slug, one in exercises().items()}
     assert [slug for slug, is_once in once.items() if is_once] == ["006-the-lost-record"]
 
 
-def test_a_question_for_a_broker_is_answered_by_names() -> None:
+def test_prediction_of_a_broker_offers_broker_names() -> None:
     rehearsal = Rehearsal(exercises()["007-who-may-lead"], rehearsal_run(1))
     rehearsal.play()
     english = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
@@ -72,14 +72,14 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("hints.zh.md", "---\n", "", "hints"),
     ],
 )
-def test_content_is_read_strictly(copy, name, old, new, says) -> None:
+def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:
     spoil(copy, name, old, new)
     with pytest.raises(ContentError, match=says) as error:
         load(copy)
     assert SLUG in str(error.value)
 
 
-def test_a_text_that_is_missing_in_one_language_is_named(copy) -> None:
+def test_text_that_is_missing_in_one_language_is_named(copy) -> None:
     (copy / "debrief.zh.md").unlink()
     with pytest.raises(ContentError, match=r"debrief\.zh\.md is missing"):
         load(copy)
@@ -88,7 +88,7 @@ def test_a_text_that_is_missing_in_one_language_is_named(copy) -> None:
         load(copy)
 
 
-def test_a_stray_file_is_named(copy) -> None:
+def test_unexpected_file_is_reported(copy) -> None:
     (copy / "notes.txt").write_text("x")
     with pytest.raises(ContentError, match=r"notes\.txt belongs to no exercise"):
         load(copy)
@@ -98,7 +98,7 @@ def faults(folder: Path) -> list[str]:
     return list(compiler.problems(load(folder), glossary(), rehearsal_run))
 
 
-def test_an_exercise_that_starts_solved_is_found(copy) -> None:
+def test_exercise_that_starts_solved_is_found(copy) -> None:
     spoil(
         copy,
         "exercise.toml",
@@ -109,12 +109,12 @@ def test_an_exercise_that_starts_solved_is_found(copy) -> None:
     assert any("'produce' is done before anything was done" in fault for fault in faults(copy))
 
 
-def test_a_solution_that_does_not_solve_is_found(copy) -> None:
+def test_solution_that_does_not_solve_is_found(copy) -> None:
     spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
     assert any("[produce] is not done at its end" in fault for fault in faults(copy))
 
 
-def test_a_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
+def test_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
     spoil(copy, "solution.lab", "[leader-moves]\nstep rpc until done", "[leader-moves]\nplay\nplay\nplay")
     spoil(
         copy,
@@ -126,7 +126,7 @@ def test_a_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
     assert any("as well" in fault for fault in faults(copy))
 
 
-def test_a_term_without_a_row_in_the_glossary_is_found(copy) -> None:
+def test_term_without_a_row_in_the_glossary_is_found(copy) -> None:
     spoil(copy, "exercise.toml", '"purgatory"', '"waiting room"')
     assert any("'waiting room' does not stand in docs/GLOSSARY.md" in fault for fault in faults(copy))
 
@@ -137,6 +137,6 @@ def test_sections_must_name_the_steps_in_order(copy) -> None:
         Rehearsal(load(copy), rehearsal_run(1)).play()
 
 
-def test_a_row_of_the_glossary_with_a_hole_is_found() -> None:
+def test_incomplete_glossary_row_is_found() -> None:
     with pytest.raises(ValueError, match="without"):
         parse("| English | 中文 | meaning |\n|---|---|---|\n| lag | | behind |")

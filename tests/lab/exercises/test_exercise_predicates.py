@@ -13,7 +13,7 @@ from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import OFFSET, POWER, SLUG, Learner
 
 
-def test_predicates_say_what_is_there_and_what_is_not() -> None:
+def test_predicates_report_what_holds_and_what_does_not() -> None:
     learner = Learner()
     moment = learner.moment
     leader = f"b{learner.run.view['partitions']['orders-0']['leader']}"
@@ -32,7 +32,7 @@ def test_predicates_say_what_is_there_and_what_is_not() -> None:
     assert not ask_all([found, Paused()], moment._replace(paused=False)).met
 
 
-def test_what_does_not_exist_is_a_sentence_and_no_error() -> None:
+def test_missing_subject_is_a_sentence_not_an_error() -> None:
     run = rehearsal_run(1)
     answer = HighWatermark(replica="nothing-0@leader", equals=0).answer(Moment(run.view, 0, True))
     assert (answer.met, answer.says.en) == (False, "There is no partition nothing-0.")
@@ -67,7 +67,7 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped() -> None:
     assert not wanted.answer(moment()).met, "what was dumped before the table was laid anew counts no more"
 
 
-def test_the_file_of_another_broker_or_another_partition_is_not_the_one() -> None:
+def test_file_of_another_broker_or_partition_does_not_count() -> None:
     run = rehearsal_run(1)
     run_setup(run, [*exercises()[SLUG].setup, *exercises()[OFFSET].setup])
     run.submit("kafka-dump-log.sh --files broker-2/orders-0/00000000000000000000.index")
@@ -75,7 +75,7 @@ def test_the_file_of_another_broker_or_another_partition_is_not_the_one() -> Non
     assert answer.says.zh == "还没有打印过代理 2 上 archive-0 的 .index 文件。"
 
 
-def test_a_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
+def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
     run = rehearsal_run(1)
     run_setup(run, exercises()[POWER].setup)
     run_setup(run, ["producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2"])
@@ -110,7 +110,7 @@ def test_a_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> Non
     )
 
 
-def test_a_consumer_has_read_what_lies_below_its_position() -> None:
+def test_consumer_has_read_offsets_below_its_position() -> None:
     run = rehearsal_run(1)
     run_setup(run, exercises()[OFFSET].setup)
     wanted = HasRead(client="c1", offset=2490)
@@ -132,6 +132,6 @@ def test_a_consumer_has_read_what_lies_below_its_position() -> None:
     "offset",
     ["log_end_offset(orders-0)", "age(orders-0@b1)", "scan_start(orders-0@b1)", "flushed(orders-0@b1, 5)", "HW"],
 )
-def test_what_names_no_offset_is_refused(offset) -> None:
+def test_condition_without_an_offset_is_refused(offset) -> None:
     with pytest.raises(ValueError, match="is no"):
         check_offset(offset)

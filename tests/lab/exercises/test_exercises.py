@@ -24,7 +24,7 @@ def asked() -> Learner:
     return learner
 
 
-def test_the_first_step_waits_for_the_leader_to_hold_a_record_that_is_not_committed() -> None:
+def test_first_step_waits_for_the_leader_to_hold_a_record_that_is_not_committed() -> None:
     learner = Learner()
     assert learner.states["produce"] == "active"
     leader = learner.run.view["partitions"]["orders-0"]["leader"]
@@ -35,7 +35,7 @@ def test_the_first_step_waits_for_the_leader_to_hold_a_record_that_is_not_commit
     assert "waits at" in learner.of("produce")["checked"]["detail"]
 
 
-def test_while_time_runs_nothing_is_checked_that_asks_for_a_pause() -> None:
+def test_steps_that_require_a_pause_are_not_checked_while_playing() -> None:
     learner = Learner()
     learner.send()
     learner.paused = False
@@ -52,7 +52,7 @@ def test_outcomes_are_hidden_from_the_question_to_the_answer(asked) -> None:
     assert asked.why_not() == "What you predicted has not happened yet: step on."
 
 
-def test_the_outcome_of_a_prediction_is_what_happened(asked) -> None:
+def test_outcome_of_a_prediction_is_what_happened(asked) -> None:
     asked.predict("HW + 1")
     asked.step()
     assert asked.of("predict")["prediction"]["outcome"] == "HW"
@@ -60,7 +60,7 @@ def test_the_outcome_of_a_prediction_is_what_happened(asked) -> None:
     assert asked.states["leader-moves"] == "active"
 
 
-def test_the_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_since(asked) -> None:
+def test_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_since(asked) -> None:
     asked.predict("HW")
     arrives_us = min(rpc["due_us"] for rpc in asked.run.view["rpcs"].values() if rpc["api"] == "Fetch")
     asked.run.advance(asked.run.now_us + 1_000_000)
@@ -69,7 +69,7 @@ def test_the_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened
     assert asked.of("predict")["checked"]["at_us"] == arrives_us
 
 
-def test_who_lets_the_moment_pass_without_an_answer_brings_it_about_again(asked) -> None:
+def test_missed_prediction_can_be_repeated(asked) -> None:
     asked.step()
     assert list(asked.states.values()) == ["done", "active", "open", "open", "open"]
     assert not asked.session.masked
@@ -80,7 +80,7 @@ def test_who_lets_the_moment_pass_without_an_answer_brings_it_about_again(asked)
     assert asked.of("predict")["said"] == {"HW": "1", "HW + 1": "2", "HW + 2": "3"}
 
 
-def test_the_leaders_high_watermark_moves_before_the_followers_do(asked) -> None:
+def test_leaders_high_watermark_moves_before_the_followers_do(asked) -> None:
     asked.predict("HW")
     asked.step_until("leader-moves")
     moved_us = asked.of("leader-moves")["checked"]["at_us"]
@@ -103,7 +103,7 @@ def test_it_works_on_a_partition_that_holds_records_already() -> None:
     assert learner.of("predict")["said"] == {"HW": "3", "HW + 1": "4", "HW + 2": "5"}
 
 
-def test_a_session_goes_on_from_what_was_stored(asked) -> None:
+def test_session_resumes_from_its_stored_state(asked) -> None:
     asked.predict("HW")
     stored = json.loads(json.dumps(asked.session.state))
     asked.session = ExerciseSession(asked.exercise, asked.moment, stored)
@@ -111,7 +111,7 @@ def test_a_session_goes_on_from_what_was_stored(asked) -> None:
     assert asked.of("predict")["prediction"]["outcome"] == "HW"
 
 
-def test_what_another_version_has_stored_begins_anew(asked) -> None:
+def test_state_stored_by_another_version_restarts_the_exercise(asked) -> None:
     asked.session = ExerciseSession(
         asked.exercise, asked.moment, {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
     )
@@ -119,7 +119,7 @@ def test_what_another_version_has_stored_begins_anew(asked) -> None:
     assert asked.session.frame("en")["hints_shown"] == 0
 
 
-def test_the_frame_is_said_to_change_only_when_it_does() -> None:
+def test_frame_is_sent_only_when_it_changes() -> None:
     learner = Learner()
     assert not learner.look()
     learner.send()
@@ -127,7 +127,7 @@ def test_the_frame_is_said_to_change_only_when_it_does() -> None:
     assert True in changes and False in changes
 
 
-def test_hints_come_one_by_one_and_end(asked) -> None:
+def test_hints_are_revealed_one_by_one(asked) -> None:
     for shown in range(1, len(asked.exercise.hints) + 1):
         asked.handle("hint")
         assert asked.session.frame("en")["hints_shown"] == shown
@@ -136,7 +136,7 @@ def test_hints_come_one_by_one_and_end(asked) -> None:
     assert caught.value.id == "refusal.no_more_hints"
 
 
-def test_a_reset_forgets_everything(asked) -> None:
+def test_reset_clears_all_progress(asked) -> None:
     asked.predict("HW")
     asked.step_until("leader-moves")
     asked.handle("hint")
@@ -156,28 +156,28 @@ def test_a_reset_forgets_everything(asked) -> None:
         ({"step": "predict", "choice": "HW", "confidence": 7.0}, "invalid_confidence"),
     ],
 )
-def test_a_prediction_that_is_none_is_refused(asked, more, what) -> None:
+def test_invalid_prediction_is_refused(asked, more, what) -> None:
     with pytest.raises(Refusal) as refused:
         asked.handle("predict", **more)
     assert refused.value.id == f"refusal.{what}"
     assert asked.of("predict")["prediction"] is None
 
 
-def test_a_prediction_cannot_be_taken_back(asked) -> None:
+def test_prediction_cannot_be_changed(asked) -> None:
     asked.predict("HW")
     with pytest.raises(Refusal) as caught:
         asked.predict("HW + 1")
     assert caught.value.id == "refusal.prediction_locked"
 
 
-def test_a_set_up_that_fails_says_why() -> None:
+def test_failed_set_up_reports_its_reason() -> None:
     run = rehearsal_run(1, brokers=(1, 2))
     with pytest.raises(Refusal) as refused:
         run_setup(run, exercises()[SLUG].setup)
     assert "replication factor" in str(refused.value.what).lower()
 
 
-def test_a_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> None:
+def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> None:
     exercise = exercises()[POWER]
     run = rehearsal_run(1)
     run_setup(run, exercise.setup)
@@ -211,7 +211,7 @@ def test_a_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() ->
 @pytest.mark.parametrize(
     "state", [{}, {"steps": "none"}, {"steps": {"produce": {"phase": "unknown"}}}, {"steps": {"x": {}}}]
 )
-def test_a_stored_state_that_cannot_be_read_starts_the_exercise_over(state: dict[str, object]) -> None:
+def test_unreadable_stored_state_restarts_the_exercise(state: dict[str, object]) -> None:
     learner = Learner()
     session = ExerciseSession(learner.exercise, learner.moment, state)
     assert [step["state"] for step in session.frame("en")["steps"]] == ["active", "open", "open", "open", "open"]

@@ -29,14 +29,14 @@ def played(lab_server) -> tuple[Visitor, str]:
     return visitor, run
 
 
-def test_the_commands_of_a_branch_with_their_instants(played: tuple[Visitor, str]) -> None:
+def test_commands_of_a_branch_with_their_instants(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     commands = visitor.get(f"/api/runs/{run}/main/commands").json
     assert [command["line"] for command in commands] == list(SCRIPT)
     assert [command["at_us"] for command in commands] == sorted(command["at_us"] for command in commands)
 
 
-def test_what_the_records_are_now_and_before_there_were_any(played: tuple[Visitor, str]) -> None:
+def test_comparison_shows_records_now_and_before_any(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     now = visitor.get(f"/api/runs/{run}/main/contents").json
     assert now["orders-0@b1"] == {"0": "k:first", "1": "k:second"}
@@ -45,7 +45,7 @@ def test_what_the_records_are_now_and_before_there_were_any(played: tuple[Visito
 
 
 @pytest.mark.parametrize("era", ["0.8", "1.1"])
-def test_the_same_script_in_another_era(played: tuple[Visitor, str], era: str) -> None:
+def test_same_script_in_another_era(played: tuple[Visitor, str], era: str) -> None:
     visitor, run = played
     answer = visitor.post(f"/runs/{run}/rerun", branch="main", era=era)
     assert answer.status == 200 and "/compare/?" in answer.url, answer.text
@@ -64,7 +64,7 @@ def test_the_same_script_in_another_era(played: tuple[Visitor, str], era: str) -
     assert abs(ends[0] - ends[1]) < 1_000_000
 
 
-def test_the_page_without_a_choice_offers_the_branches(played: tuple[Visitor, str]) -> None:
+def test_page_without_a_choice_offers_the_branches(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     text = visitor.get("/compare/").text
     assert f'value="{run}/main"' in text and "Choose two branches" in text
@@ -72,26 +72,26 @@ def test_the_page_without_a_choice_offers_the_branches(played: tuple[Visitor, st
 
 
 @pytest.mark.parametrize("address", ["nosuch/main", "x", "../../etc", "a/b/c"])
-def test_what_is_no_branch_of_mine_is_not_found(played: tuple[Visitor, str], address: str) -> None:
+def test_branch_of_another_user_is_not_found(played: tuple[Visitor, str], address: str) -> None:
     visitor, run = played
     answer = visitor.get(f"/compare/?a={run}/main&b={urllib.parse.quote(address)}")
     assert answer.status == 404 and "There is no branch" in answer.text
 
 
-def test_somebody_else_sees_none_of_it(played: tuple[Visitor, str], other_visitor: Visitor) -> None:
+def test_other_users_cannot_compare(played: tuple[Visitor, str], other_visitor: Visitor) -> None:
     _, run = played
     assert other_visitor.get(f"/compare/?a={run}/main").status == 404
     assert other_visitor.get(f"/api/runs/{run}/main/contents").status == 404
     assert other_visitor.get(f"/api/runs/{run}/main/commands").status == 404
 
 
-def test_an_era_that_is_none_is_refused(played: tuple[Visitor, str]) -> None:
+def test_unknown_era_is_refused(played: tuple[Visitor, str]) -> None:
     visitor, run = played
     answer = visitor.post(f"/runs/{run}/rerun", branch="main", era="4.0")
     assert answer.status == 400 and "Unknown Kafka version" in answer.text
 
 
-def test_a_rerun_that_fails_leaves_no_run_behind(played: tuple[Visitor, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rerun_that_fails_leaves_no_run_behind(played: tuple[Visitor, str], monkeypatch: pytest.MonkeyPatch) -> None:
     visitor, run = played
 
     async def broken(lab: object, until_us: int) -> None:
@@ -106,7 +106,7 @@ def test_a_rerun_that_fails_leaves_no_run_behind(played: tuple[Visitor, str], mo
     assert runs() == before
 
 
-def test_the_form_offers_every_era_with_its_sentence_and_the_run_shows_its_own(visitor: Visitor) -> None:
+def test_form_offers_every_era_with_its_sentence_and_the_run_shows_its_own(visitor: Visitor) -> None:
     text = visitor.get("/runs/").text
     assert re.findall(r'name="era" value="([^"]+)"', text) == ["0.8", "0.10", "1.1", "2.4", "3.9"]
     assert re.search(r'value="3.9" checked', text)

@@ -17,13 +17,13 @@ def titles(visitor: Visitor) -> list[str]:
 # Signing in
 
 
-def test_the_printed_address_ends_at_a_page_and_not_at_the_token(lab_server: LabServer) -> None:
+def test_printed_address_ends_at_a_page_and_not_at_the_token(lab_server: LabServer) -> None:
     answer = Visitor(lab_server).get(f"/sign-in/?token={settings.SIGN_IN_TOKEN}")
     assert answer.status == 200
     assert answer.url == lab_server.address + "/runs/"
 
 
-def test_it_goes_on_to_where_one_wanted_to_go(lab_server: LabServer) -> None:
+def test_sign_in_continues_to_the_requested_page(lab_server: LabServer) -> None:
     visitor = Visitor(lab_server)
     asked = visitor.get("/r/nosuch/main?t=1")
     assert asked.status == 200 and "/sign-in/?next=" in asked.url
@@ -33,7 +33,7 @@ def test_it_goes_on_to_where_one_wanted_to_go(lab_server: LabServer) -> None:
 
 
 @pytest.mark.parametrize("following", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "\\\\evil"])
-def test_it_does_not_go_on_to_another_site(lab_server: LabServer, following: str) -> None:
+def test_sign_in_does_not_redirect_to_another_site(lab_server: LabServer, following: str) -> None:
     from urllib.parse import quote
 
     answer = Visitor(lab_server).get(f"/sign-in/?token={settings.SIGN_IN_TOKEN}&next={quote(following)}")
@@ -41,7 +41,7 @@ def test_it_does_not_go_on_to_another_site(lab_server: LabServer, following: str
 
 
 @pytest.mark.parametrize("token", ["", "forged", "x" * 5_000, "%00", "令牌"])
-def test_a_forged_token_gets_a_page_that_says_what_to_do(lab_server: LabServer, token: str) -> None:
+def test_invalid_token_gets_a_page_with_a_remedy(lab_server: LabServer, token: str) -> None:
     from urllib.parse import quote
 
     visitor = Visitor(lab_server)
@@ -52,12 +52,12 @@ def test_a_forged_token_gets_a_page_that_says_what_to_do(lab_server: LabServer, 
 
 
 @pytest.mark.parametrize("path", ["/runs/", "/r/a/main", "/"])
-def test_without_signing_in_there_is_one_page(lab_server: LabServer, path: str) -> None:
+def test_pages_require_sign_in(lab_server: LabServer, path: str) -> None:
     answer = Visitor(lab_server).get(path)
     assert answer.status == 200 and "/sign-in/" in answer.url
 
 
-def test_the_api_answers_in_json_whatever_is_wrong(lab_server: LabServer, visitor: Visitor) -> None:
+def test_api_answers_in_json_whatever_is_wrong(lab_server: LabServer, visitor: Visitor) -> None:
     refused = Visitor(lab_server).get("/api/runs/a/main/index.json")
     assert refused.status == 401 and refused.json["todo"]
     for path in ("/api/runs/a/main/index.json", "/api/nosuch", "/api/runs/a/main/segments/x.json"):
@@ -69,7 +69,7 @@ def test_the_api_answers_in_json_whatever_is_wrong(lab_server: LabServer, visito
 # The list of runs
 
 
-def test_a_run_is_started_renamed_duplicated_and_deleted(visitor: Visitor) -> None:
+def test_run_is_started_renamed_duplicated_and_deleted(visitor: Visitor) -> None:
     run = visitor.new_run(name="  First   steps ", seed="42", brokers="2")
     assert titles(visitor)[0] == "First steps"
     visitor.post(f"/runs/{run}/rename", name="Second steps")
@@ -99,7 +99,7 @@ def test_a_run_is_started_renamed_duplicated_and_deleted(visitor: Visitor) -> No
         ("era", "4.0", "4.0"),
     ],
 )
-def test_a_run_that_cannot_be_is_refused_on_the_page(visitor: Visitor, field: str, value: str, says: str) -> None:
+def test_invalid_run_is_refused_on_the_page(visitor: Visitor, field: str, value: str, says: str) -> None:
     before = titles(visitor)
     answer = visitor.post("/runs/new", **{"name": "a run", "seed": "1", "brokers": "3", field: value})
     assert answer.status == 400
@@ -122,7 +122,7 @@ def marked_as_wrong(page: str) -> list[str]:
     return found
 
 
-def test_a_name_that_cannot_be_is_refused_where_it_was_written(visitor: Visitor) -> None:
+def test_invalid_name_is_refused_beside_its_field(visitor: Visitor) -> None:
     run = visitor.new_run(name="Kept as it is")
     visitor.new_run(name="Another one")
     answer = visitor.post(f"/runs/{run}/rename", name="y" * 81)
@@ -132,7 +132,7 @@ def test_a_name_that_cannot_be_is_refused_where_it_was_written(visitor: Visitor)
     assert "Kept as it is" in titles(visitor)
 
 
-def test_nothing_is_wrong_before_anything_was_sent(visitor: Visitor) -> None:
+def test_form_shows_no_error_before_submission(visitor: Visitor) -> None:
     assert marked_as_wrong(visitor.get("/runs/").text) == []
 
 
@@ -142,7 +142,7 @@ def test_names_are_shown_as_text(visitor: Visitor) -> None:
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
 
-def test_a_run_too_many_is_refused_whichever_way_it_comes(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_limit_is_enforced_for_every_way_to_create_one(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     run = visitor.new_run(name="The last one")
     monkeypatch.setattr(start_run, "MAX_RUNS", len(titles(visitor)))
     before, folders = titles(visitor), sorted(settings.RUNS.iterdir())
@@ -152,7 +152,7 @@ def test_a_run_too_many_is_refused_whichever_way_it_comes(visitor: Visitor, monk
     assert titles(visitor) == before and sorted(settings.RUNS.iterdir()) == folders
 
 
-def test_a_duplicate_has_the_same_history_and_goes_its_own_way(visitor: Visitor) -> None:
+def test_duplicate_has_the_same_history_and_is_independent(visitor: Visitor) -> None:
     run = visitor.new_run(name="Original")
     with visitor.socket(run) as client:
         client.of_kind("snap")
@@ -177,7 +177,7 @@ def test_a_duplicate_has_the_same_history_and_goes_its_own_way(visitor: Visitor)
 # Who may see what
 
 
-def test_another_users_run_is_not_there(visitor: Visitor, other_visitor: Visitor) -> None:
+def test_run_of_another_user_is_not_found(visitor: Visitor, other_visitor: Visitor) -> None:
     run = visitor.new_run(name="Mine alone")
     assert "Mine alone" not in titles(other_visitor)
     for path in (
@@ -196,7 +196,7 @@ def test_another_users_run_is_not_there(visitor: Visitor, other_visitor: Visitor
     assert "Mine alone" in titles(visitor)
 
 
-def test_a_form_from_another_site_is_refused(visitor: Visitor) -> None:
+def test_form_from_another_site_is_refused(visitor: Visitor) -> None:
     import urllib.request
 
     request = urllib.request.Request(visitor.server.address + "/runs/new", b"name=x&seed=1&brokers=1")
@@ -208,7 +208,7 @@ def test_a_form_from_another_site_is_refused(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     "path", ["/runs/../../etc/passwd", "/r/..%2f..%2fetc/main", "/r/archive/archive", "/r/a/..", "/x"]
 )
-def test_an_address_that_does_not_exist_gets_a_page(visitor: Visitor, path: str) -> None:
+def test_address_that_does_not_exist_gets_a_page(visitor: Visitor, path: str) -> None:
     answer = visitor.get(path)
     assert answer.status == 404
     assert "Traceback" not in answer.text and "/runs/" in answer.text
@@ -231,7 +231,7 @@ def test_pages_carry_a_strict_policy_with_a_nonce_of_their_own(visitor: Visitor)
     assert len(seen) == 2
 
 
-def test_static_files_are_kept_for_ever_at_this_builds_address(visitor: Visitor) -> None:
+def test_static_files_are_cached_for_ever_under_the_build_address(visitor: Visitor) -> None:
     address = re.findall(r'href="(/static/[^"]+tokens\.css)"', visitor.get("/runs/").text)[0]
     answer = visitor.get(address)
     assert answer.status == 200 and "immutable" in answer.headers["Cache-Control"]
@@ -255,5 +255,5 @@ def test_choosing_a_language_leads_to_no_other_site(visitor: Visitor) -> None:
     assert answer.url.startswith(visitor.server.address)
 
 
-def test_a_host_name_of_somebody_else_is_refused(visitor: Visitor) -> None:
+def test_foreign_host_name_is_refused(visitor: Visitor) -> None:
     assert visitor.get("/runs/", Host="evil.example").status == 400

@@ -7,7 +7,7 @@ from lab.texts.i18n import digest
 from tests.support.lab_server import LabServer, Visitor
 
 
-def test_a_page_names_the_catalogue_of_its_language(lab_server: LabServer) -> None:
+def test_page_names_the_catalogue_of_its_language(lab_server: LabServer) -> None:
     visitor = Visitor(lab_server)
     address = re.search(r'data-texts="([^"]+)"', visitor.get("/sign-in/", **{"Accept-Language": "zh-CN"}).text)
     assert address is not None
@@ -18,7 +18,7 @@ def test_a_page_names_the_catalogue_of_its_language(lab_server: LabServer) -> No
     assert answer.json["failure.timer"].startswith("定时器")
 
 
-def test_an_older_catalogue_gives_todays_and_is_not_kept(lab_server: LabServer) -> None:
+def test_outdated_catalogue_address_serves_the_current_one_uncached(lab_server: LabServer) -> None:
     visitor = Visitor(lab_server)
     answer = visitor.get("/texts/0000000000/en.json")
     assert answer.json == dict(catalogue("en"))

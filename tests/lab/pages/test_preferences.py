@@ -10,17 +10,17 @@ from lab.preferences import Preferences, PreferencesMiddleware, preferences_of
     ("accepts", "language"),
     [("zh-CN,zh;q=0.9", "zh-CN"), ("zh", "zh-CN"), ("en-GB,en", "en"), ("de,zh;q=0.5", "en"), ("", "en")],
 )
-def test_the_browser_says_which_language_comes_first(rf, accepts: str, language: str) -> None:
+def test_accept_language_selects_the_language(rf, accepts: str, language: str) -> None:
     assert preferences_of(rf.get("/", headers={"Accept-Language": accepts})) == Preferences(language, "dark")
 
 
-def test_a_cookie_wins(rf) -> None:
+def test_cookie_overrides_accept_language(rf) -> None:
     rf.cookies.load({"language": "en", "theme": "light"})
     request = rf.get("/", headers={"Accept-Language": "zh"})
     assert preferences_of(request) == Preferences("en", "light")
 
 
-def test_rubbish_in_a_cookie_is_no_choice(rf) -> None:
+def test_invalid_cookie_is_ignored(rf) -> None:
     rf.cookies.load({"language": "../en", "theme": "pink"})
     assert preferences_of(rf.get("/")) == Preferences("en", "dark")
 
@@ -29,7 +29,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     return PreferencesMiddleware(lambda _: HttpResponse("the page"))(request)
 
 
-def test_a_link_sets_a_choice_and_goes_on_to_the_page(rf) -> None:
+def test_link_sets_a_preference_and_redirects(rf) -> None:
     response = answer(rf.get("/r/a/main?t=1.5&theme=light&p=orders-0"))
     assert response.status_code == 302
     assert response["Location"] == "/r/a/main?t=1.5&p=orders-0"
@@ -37,10 +37,10 @@ def test_a_link_sets_a_choice_and_goes_on_to_the_page(rf) -> None:
 
 
 @pytest.mark.parametrize("address", ["/runs/", "/runs/?theme=pink", "/runs/?language=", "/runs/?name=theme"])
-def test_anything_else_is_left_alone(rf, address: str) -> None:
+def test_other_parameters_are_left_alone(rf, address: str) -> None:
     assert answer(rf.get(address)).content == b"the page"
     assert not answer(rf.get(address)).cookies
 
 
-def test_a_form_is_not_redirected(rf) -> None:
+def test_form_is_not_redirected(rf) -> None:
     assert answer(rf.post("/runs/new?theme=light")).content == b"the page"

@@ -16,14 +16,14 @@ def language(visitor: Visitor, request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_the_api_refuses_in_the_visitors_language(visitor: Visitor, language: str) -> None:
+def test_api_refuses_in_the_visitors_language(visitor: Visitor, language: str) -> None:
     answer = visitor.get("/api/runs/nosuch/main/index.json")
     assert answer.status == 404
     assert answer.json == Refusal("refusal.no_branch_of_run", run="nosuch", branch="main").as_json(language)
     assert (answer.json["what"] == "Run 'nosuch' has no branch 'main'.") == (language == "en")
 
 
-def test_a_form_is_refused_in_the_visitors_language(visitor: Visitor, language: str) -> None:
+def test_form_is_refused_in_the_visitors_language(visitor: Visitor, language: str) -> None:
     answer = visitor.post("/runs/new", name="a run", seed="1.5", brokers="3")
     assert answer.status == 400
     refusal = Refusal("refusal.invalid_seed", value="1.5", min=0, max=2**32 - 1).as_json(language)
@@ -31,9 +31,7 @@ def test_a_form_is_refused_in_the_visitors_language(visitor: Visitor, language: 
     assert all(sentence in shown for sentence in refusal.values()), refusal
 
 
-def test_the_socket_refuses_in_the_visitors_language_and_the_console_keeps_codes(
-    visitor: Visitor, language: str
-) -> None:
+def test_socket_refuses_in_the_visitors_language_and_the_console_keeps_codes(visitor: Visitor, language: str) -> None:
     with visitor.socket(visitor.new_run()) as client:
         refused = client.ask({"k": "do", "line": "broker kill 9"})
         what = text("shell.unknown_broker.what", broker="9")

@@ -37,6 +37,6 @@ def test_every_state_has_a_sentence_in_both_languages() -> None:
             assert f"state.{state}" in texts or f"state.transaction.{state}" in texts
 
 
-def test_the_page_knows_the_invariants_of_the_checker() -> None:
+def test_page_has_a_text_for_each_invariant() -> None:
     module = (ROOT / "static/lab/core/view/alarms.js").read_text(encoding="utf-8")
     assert set(re.findall(r'"(I-[A-Z]+)":', module)) == set(INVARIANTS)

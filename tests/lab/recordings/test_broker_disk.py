@@ -35,7 +35,7 @@ def folder_of(recording: Recording, seq: int | None = None) -> dict[str, dict[st
     return {file["name"]: file for file in found["files"]}
 
 
-def test_the_tree_has_the_files_and_sizes_that_lie_on_the_disk(played: tuple[Recording, LiveRun]) -> None:
+def test_tree_lists_the_files_and_sizes_on_disk(played: tuple[Recording, LiveRun]) -> None:
     recording, _ = played
     files = folder_of(recording)
     on_disk = {path.name: path for path in (recording.folder.cluster / "broker-1" / "orders-0").iterdir()}
@@ -48,7 +48,7 @@ def test_the_tree_has_the_files_and_sizes_that_lie_on_the_disk(played: tuple[Rec
     assert states == ["rolled"] * (len(states) - 1) + ["active"]
 
 
-def test_a_roll_fsyncs_and_the_active_segment_is_what_a_power_loss_takes(played: tuple[Recording, LiveRun]) -> None:
+def test_power_loss_loses_the_unsynced_active_segment(played: tuple[Recording, LiveRun]) -> None:
     files = folder_of(played[0])
     for file in files.values():
         if file["state"] == "rolled":
@@ -96,7 +96,7 @@ def test_every_offset_is_found_in_the_segment_that_holds_it(played: tuple[Record
     assert look_up(disk, "orders-0", None, 0).found == 0
 
 
-def test_an_earlier_instant_has_its_own_tree(played: tuple[Recording, LiveRun]) -> None:
+def test_earlier_instant_has_its_own_tree(played: tuple[Recording, LiveRun]) -> None:
     recording, _ = played
     seqs = [event[0] for event in recording.events(1, recording.last_seq) if type(event[4]).__name__ == "SegmentRolled"]
     before, after = folder_of(recording, min(seqs) - 1), folder_of(recording)
@@ -104,13 +104,13 @@ def test_an_earlier_instant_has_its_own_tree(played: tuple[Recording, LiveRun]) 
 
 
 @pytest.mark.parametrize("path", ["", "nothing", "orders-0/nothing.log", "../orders-0", "orders-0/../meta.properties"])
-def test_a_file_that_is_not_there_is_refused(played: tuple[Recording, LiveRun], path: str) -> None:
+def test_missing_file_is_refused(played: tuple[Recording, LiveRun], path: str) -> None:
     recording, _ = played
     with pytest.raises(Refusal, match="There is no"):
         page(BrokerDisk(recording, "b1", recording.last_seq), path, 0)
 
 
-def test_a_broker_or_folder_that_is_not_there_is_refused(played: tuple[Recording, LiveRun]) -> None:
+def test_missing_broker_or_folder_is_refused(played: tuple[Recording, LiveRun]) -> None:
     recording, _ = played
     with pytest.raises(Refusal, match="no broker"):
         BrokerDisk(recording, "b9", recording.last_seq)
@@ -133,7 +133,7 @@ def test_both_ways_are_counted_on_a_real_segment(played: tuple[Recording, LiveRu
     assert taken.sendfile.us > 0
 
 
-def test_a_larger_file_takes_more_calls_by_reading_and_few_by_sendfile(tmp_path: Path) -> None:
+def test_larger_file_takes_more_calls_by_reading_and_few_by_sendfile(tmp_path: Path) -> None:
     file = tmp_path / "large"
     file.write_bytes(bytes(20 * CHUNK_BYTES))
     taken = measure(file)

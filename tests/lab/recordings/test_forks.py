@@ -32,7 +32,7 @@ def fork(recording: Recording, seq: int, root: Path, branch: str = "main-2") -> 
 
 
 @pytest.mark.parametrize("seq", [1, 60, 700, 1_000, 1_001, 2_345])
-def test_a_fork_has_the_past_in_common_and_goes_on_as_the_parent_would(tmp_path: Path, seq: int) -> None:
+def test_fork_shares_the_past_and_continues_like_its_parent(tmp_path: Path, seq: int) -> None:
     parent, live = busy_run(tmp_path, 2_600)
     forked, live_fork = fork(parent, seq, tmp_path)
     assert forked.records(1, seq) == parent.records(1, seq)
@@ -46,7 +46,7 @@ def test_a_fork_has_the_past_in_common_and_goes_on_as_the_parent_would(tmp_path:
     live_fork.abandon()
 
 
-def test_acting_in_a_fork_leaves_the_old_future_alone(tmp_path: Path) -> None:
+def test_acting_in_a_fork_leaves_the_parent_unchanged(tmp_path: Path) -> None:
     parent, live = busy_run(tmp_path, 2_600)
     before = parent.records(1, parent.last_seq)
     forked, live_fork = fork(parent, 1_200, tmp_path)
@@ -63,7 +63,7 @@ def test_acting_in_a_fork_leaves_the_old_future_alone(tmp_path: Path) -> None:
     live_again.abandon()
 
 
-def test_a_fork_of_a_fork(tmp_path: Path) -> None:
+def test_fork_of_a_fork(tmp_path: Path) -> None:
     parent, live = busy_run(tmp_path, 1_500)
     child, live_child = fork(parent, 1_200, tmp_path)
     run_until_events(live_child, 2_500)
@@ -92,7 +92,7 @@ def test_sealed_segments_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 # Checkpoints
 
 
-def test_a_core_wakes_from_its_checkpoint_as_if_it_had_never_slept(tmp_path: Path) -> None:
+def test_engine_restored_from_a_checkpoint_continues_unchanged(tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path / "a", 2_000)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     live.close()
@@ -109,7 +109,7 @@ def test_a_core_wakes_from_its_checkpoint_as_if_it_had_never_slept(tmp_path: Pat
     live_executed.abandon()
 
 
-def test_files_archived_beforehand_are_kept_as_they_are_in_the_end(tmp_path: Path) -> None:
+def test_files_archived_in_advance_are_saved_in_their_final_state(tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path, 1_000)
     checkpoints = Checkpoints(recording.folder)
     checkpoints.prepare()
@@ -129,7 +129,7 @@ def test_files_archived_beforehand_are_kept_as_they_are_in_the_end(tmp_path: Pat
     live.abandon()
 
 
-def test_a_checkpoint_of_another_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_of_another_version_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording, live = busy_run(tmp_path, 1_200)
     live.close()
     recording.close()
@@ -141,7 +141,7 @@ def test_a_checkpoint_of_another_version_is_passed_over(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("name", ["engine", "zookeeper", "json"])
-def test_a_checkpoint_that_is_damaged_or_half_written_is_passed_over(tmp_path: Path, name: str) -> None:
+def test_damaged_or_partial_checkpoint_is_ignored(tmp_path: Path, name: str) -> None:
     recording, live = busy_run(tmp_path, 1_200)
     live.close()
     recording.close()
@@ -152,7 +152,7 @@ def test_a_checkpoint_that_is_damaged_or_half_written_is_passed_over(tmp_path: P
     live_again.abandon()
 
 
-def test_a_recording_that_this_core_would_not_make_says_so(tmp_path: Path) -> None:
+def test_recording_that_diverges_is_refused(tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path, 1_500)
     live.abandon()
     other = Recording(folder_of(tmp_path, "other"), recording.logs.header)
@@ -167,7 +167,7 @@ def test_a_recording_that_this_core_would_not_make_says_so(tmp_path: Path) -> No
 # Images of disks
 
 
-def test_an_image_brings_files_back_whatever_happened_since(tmp_path: Path) -> None:
+def test_disk_image_restores_files_after_later_changes(tmp_path: Path) -> None:
     from broker_core.sim.disk import DirectoryArchive, RealDisk
 
     archive = DirectoryArchive(tmp_path / "archive")

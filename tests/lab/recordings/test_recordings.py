@@ -47,7 +47,7 @@ def root(finished: Path, tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def test_every_event_is_found_again_in_order(finished: Path) -> None:
+def test_every_event_is_read_back_in_order(finished: Path) -> None:
     recording = Recording(folder_of(finished))
     events = recording.events(1, recording.last_seq)
     assert [event[0] for event in events] == list(range(1, recording.last_seq + 1))
@@ -56,7 +56,7 @@ def test_every_event_is_found_again_in_order(finished: Path) -> None:
     recording.close()
 
 
-def test_a_recording_is_a_kafka_log_whose_offsets_are_seqs(finished: Path) -> None:
+def test_recording_is_a_kafka_log_whose_offsets_are_seqs(finished: Path) -> None:
     recording = Recording(folder_of(finished))
     for seq in (1, 2, 511, 512, 513, 2_000, recording.last_seq):
         (event,) = recording.events(seq, seq)
@@ -68,7 +68,7 @@ def test_a_recording_is_a_kafka_log_whose_offsets_are_seqs(finished: Path) -> No
     recording.close()
 
 
-def test_the_view_at_any_event_is_the_fold_of_all_before(finished: Path) -> None:
+def test_view_at_any_event_is_the_fold_of_all_before(finished: Path) -> None:
     recording = Recording(folder_of(finished))
     fold = Fold()
     views = {}
@@ -82,7 +82,7 @@ def test_the_view_at_any_event_is_the_fold_of_all_before(finished: Path) -> None
     recording.close()
 
 
-def test_the_live_view_is_the_recorded_one(tmp_path: Path) -> None:
+def test_live_view_is_the_recorded_one(tmp_path: Path) -> None:
     recording, live = busy_run(tmp_path, 2_300)
     assert recording.encoded_view() == live.snapshot().state
     assert recording.last_seq == live.run.seq
@@ -90,7 +90,7 @@ def test_the_live_view_is_the_recorded_one(tmp_path: Path) -> None:
     recording.close()
 
 
-def test_inputs_are_written_before_anybody_hears_of_them(tmp_path: Path) -> None:
+def test_inputs_are_written_before_they_are_published(tmp_path: Path) -> None:
     recording, live = begin(tmp_path)
     live.run.submit(TOPIC, "me")
     batch = live.collect()
@@ -101,7 +101,7 @@ def test_inputs_are_written_before_anybody_hears_of_them(tmp_path: Path) -> None
     recording.close()
 
 
-def test_much_that_clients_sent_takes_little_space_and_is_read_from_any_input_on(tmp_path: Path) -> None:
+def test_large_inputs_are_compressed_and_readable_from_any_input(tmp_path: Path) -> None:
     recording, live = begin(tmp_path)
     before = recording.logs.input_count
     folder = folder_of(tmp_path).recording / "inputs-0"
@@ -128,7 +128,7 @@ def killed_copy(root: Path, target: Path) -> Path:
     return target
 
 
-def test_after_a_kill_everything_up_to_the_last_input_is_there_again(tmp_path: Path) -> None:
+def test_kill_loses_nothing_up_to_the_last_input(tmp_path: Path) -> None:
     recording, live = begin(tmp_path / "one")
     run_lines(live, [TOPIC, "producer open p1 --acks all"])
     live.pacer.set_mode("play")  # from now on events are written late
@@ -188,7 +188,7 @@ def test_killed_at_any_byte_the_rest_opens(root: Path, tmp_path: Path, rounds: C
         shutil.rmtree(target)
 
 
-def test_what_a_tear_took_is_made_again_from_the_inputs(root: Path) -> None:
+def test_torn_events_are_reproduced_from_the_inputs(root: Path) -> None:
     reference = Recording(folder_of(root))
     records = reference.records(1, reference.last_seq)
     reference.close()
@@ -206,7 +206,7 @@ def test_what_a_tear_took_is_made_again_from_the_inputs(root: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "zeros", "flipped"])
-def test_a_damaged_tail_is_cut_off(root: Path, damage: str) -> None:
+def test_damaged_tail_is_truncated(root: Path, damage: str) -> None:
     folder = folder_of(root).recording
     (folder / ".kafka_cleanshutdown").unlink()
     (folder / "recovery-point-offset-checkpoint").unlink()
@@ -223,7 +223,7 @@ def test_a_damaged_tail_is_cut_off(root: Path, damage: str) -> None:
     recording.close()
 
 
-def test_a_folder_that_is_no_recording_is_refused(tmp_path: Path) -> None:
+def test_folder_that_is_not_a_recording_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="cannot be opened"):
         Recording(folder_of(tmp_path))
     for _ in range(2):
@@ -234,7 +234,7 @@ def test_a_folder_that_is_no_recording_is_refused(tmp_path: Path) -> None:
 # What is derived
 
 
-def test_a_stale_time_line_is_made_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stale_time_line_is_rebuilt(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = Recording(folder_of(root))
     before = recording.segments()
     recording.close()
@@ -247,7 +247,7 @@ def test_a_stale_time_line_is_made_again(root: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", [TIMELINE, KEYFRAMES])
-def test_a_missing_time_line_is_made_again(root: Path, name: str) -> None:
+def test_missing_time_line_is_rebuilt(root: Path, name: str) -> None:
     recording = Recording(folder_of(root))
     before = [(facts.first_seq, facts.marks, facts.digest) for facts in recording.segments()]
     recording.close()
@@ -270,14 +270,14 @@ def test_segments_add_up_to_the_recording(finished: Path) -> None:
     recording.close()
 
 
-def test_a_very_long_run_has_coarser_density() -> None:
+def test_very_long_run_has_coarser_density() -> None:
     hours = timeline.SegmentFacts(1, 1, 0, 10 * 3600 * 10**6, [(0, 5), (143_999, 7)], [], [], "")
     found = history.density([hours])
     assert len(found["counts"]) <= history.MAX_BUCKETS and sum(found["counts"]) == 12
     assert found["bucket_us"] % timeline.BUCKET_US == 0
 
 
-def test_of_too_many_marks_the_most_telling_stay() -> None:
+def test_most_important_marks_are_kept() -> None:
     marks = [Mark(seq, seq, "IsrExpanded", {}) for seq in range(3_000)]
     marks[7] = Mark(7, 7, "InvariantViolated", {})
     found = history.marks([timeline.SegmentFacts(1, 3_000, 0, 1, [], marks, [], "")])
@@ -288,7 +288,7 @@ def test_of_too_many_marks_the_most_telling_stay() -> None:
 # History for the page
 
 
-def test_a_segment_carries_the_view_before_it_and_patches_that_lead_on(finished: Path) -> None:
+def test_segment_carries_the_view_before_it_and_patches_that_lead_on(finished: Path) -> None:
     import json
 
     from broker_core.view.patch import apply
@@ -308,7 +308,7 @@ def test_a_segment_carries_the_view_before_it_and_patches_that_lead_on(finished:
     recording.close()
 
 
-def test_an_instant_is_sought_by_time_and_by_event(finished: Path) -> None:
+def test_instant_is_sought_by_time_and_by_event(finished: Path) -> None:
     recording = Recording(folder_of(finished))
     events = recording.events(1, recording.last_seq)
     for at in (0, 1, 1_234_567, events[-1][1]):
@@ -320,7 +320,7 @@ def test_an_instant_is_sought_by_time_and_by_event(finished: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [{"t_us": 10**15}, {"t_us": -1}, {"seq": 10**9}, {"seq": -1}])
-def test_an_instant_that_does_not_exist_is_refused(finished: Path, place: dict[str, int]) -> None:
+def test_instant_that_does_not_exist_is_refused(finished: Path, place: dict[str, int]) -> None:
     recording = Recording(folder_of(finished))
     with pytest.raises(Refusal) as refused:
         history.seek(recording, **place)
@@ -338,14 +338,14 @@ def test_an_instant_that_does_not_exist_is_refused(finished: Path, place: dict[s
         ({"t": "1.5", "seq": "17"}, {"t_us": None, "seq": 17}),
     ],
 )
-def test_an_address_names_an_instant(query: dict[str, str], found: dict[str, int | None]) -> None:
+def test_address_names_an_instant(query: dict[str, str], found: dict[str, int | None]) -> None:
     assert history.parse_instant(query) == found
 
 
 @pytest.mark.parametrize(
     "query", [{"t": "now"}, {"t": "-1"}, {"t": "1e9"}, {"t": "1.1234567"}, {"seq": "x"}, {"seq": "²"}]
 )
-def test_an_address_that_names_none_is_refused(query: dict[str, str]) -> None:
+def test_address_that_names_none_is_refused(query: dict[str, str]) -> None:
     with pytest.raises(Refusal) as refused:
         history.parse_instant(query)
     assert refused.value.status == 404

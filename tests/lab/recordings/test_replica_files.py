@@ -71,7 +71,7 @@ def cut_replica(recording: Recording) -> str:
     return next(event[4].replica for event in events if isinstance(event[4], LogTruncated))
 
 
-def test_now_they_are_what_lies_on_the_disk(truncated: tuple[Recording, LiveRun, int]) -> None:
+def test_files_at_the_head_are_those_on_disk(truncated: tuple[Recording, LiveRun, int]) -> None:
     recording, live, _ = truncated
     for replica in live.run.view["replicas"]:
         files = ReplicaFiles(recording, replica, recording.last_seq)
@@ -84,9 +84,7 @@ def test_now_they_are_what_lies_on_the_disk(truncated: tuple[Recording, LiveRun,
         assert set(on_disk) <= set(files.files)
 
 
-def test_before_a_truncation_they_are_as_they_were_then(
-    truncated: tuple[Recording, LiveRun, int], tmp_path: Path
-) -> None:
+def test_files_before_a_truncation_are_restored(truncated: tuple[Recording, LiveRun, int], tmp_path: Path) -> None:
     recording, _, before = truncated
     replica = cut_replica(recording)
     files = ReplicaFiles(recording, replica, before)
@@ -143,7 +141,7 @@ def test_bytes_are_decoded(truncated: tuple[Recording, LiveRun, int]) -> None:
     assert epochs == {"kind": "text", "lines": ["0", "1", "0 0"]}
 
 
-def test_a_deleted_topic_is_still_there_in_the_past(tmp_path: Path) -> None:
+def test_deleted_topic_is_readable_in_the_past(tmp_path: Path) -> None:
     recording, live, _ = truncating_run(tmp_path)
     replica = "orders-0@b2"
     before = live.run.seq
@@ -169,7 +167,7 @@ def test_a_deleted_topic_is_still_there_in_the_past(tmp_path: Path) -> None:
     assert past.read(past.file("00000000000000000000.log"), 0, 10**9) == log
 
 
-def test_after_a_restart_the_past_is_still_there(tmp_path: Path) -> None:
+def test_past_is_readable_after_a_restart(tmp_path: Path) -> None:
     recording, live, before = truncating_run(tmp_path)
     replica = cut_replica(recording)
     shown = ReplicaFiles(recording, replica, before)
@@ -182,7 +180,7 @@ def test_after_a_restart_the_past_is_still_there(tmp_path: Path) -> None:
     live_again.abandon()
 
 
-def test_every_instant_shows_what_lay_on_the_disk_then(tmp_path: Path) -> None:
+def test_every_instant_shows_the_files_of_that_time(tmp_path: Path) -> None:
     """Whatever happened since: segments that went, files that left the disk, a power loss, a deleted topic."""
     recording, live = begin(tmp_path, CONFIG)
     replica = "orders-0@b1"
@@ -245,7 +243,9 @@ def test_every_instant_shows_what_lay_on_the_disk_then(tmp_path: Path) -> None:
         ("orders-0@b1", "x.log"),
     ],
 )
-def test_what_there_was_not_is_refused(truncated: tuple[Recording, LiveRun, int], replica: str, name: str) -> None:
+def test_files_that_never_existed_are_refused(
+    truncated: tuple[Recording, LiveRun, int], replica: str, name: str
+) -> None:
     with pytest.raises(Refusal) as refused:
         ReplicaFiles(truncated[0], replica, truncated[0].last_seq).file(name)
     assert refused.value.status == 404

@@ -16,7 +16,7 @@ from lab.texts.refusal import Refusal
 from tests.core.broker.test_tcp import batch, produce_fields
 
 
-def test_bytes_of_clients_are_just_those_and_others_are_what_kafka_would_send(highwater: Highwater) -> None:
+def test_message_bytes_are_those_received_or_those_kafka_would_send(highwater: Highwater) -> None:
     highwater.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
     leader = highwater.view()["partitions"]["orders-0"]["leader"]
     request = BY_NAME["Produce"]
@@ -49,7 +49,7 @@ def test_bytes_of_clients_are_just_those_and_others_are_what_kafka_would_send(hi
     recording.close()
 
 
-def test_a_client_of_the_lab_calls_itself_by_its_name_in_the_bytes_of_its_requests(highwater: Highwater) -> None:
+def test_client_of_the_lab_calls_itself_by_its_name_in_the_bytes_of_its_requests(highwater: Highwater) -> None:
     highwater.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
     highwater.run("producer open p1")
     highwater.run("producer send p1 orders-0 a:1")

@@ -76,7 +76,7 @@ def framed(*bodies: bytes) -> bytes:
     return b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
 
 
-def test_a_fault_in_the_stream_ends_the_connection_once_all_before_it_is_answered() -> None:
+def test_invalid_frame_closes_the_connection_after_earlier_responses() -> None:
     client, wire, desk = connected()
     client.data_received(framed(b"a", b"b") + b"\xff\xff\xff\xffgarbage")
     assert desk.frames == [b"a", b"b"] and wire.is_open
@@ -86,13 +86,13 @@ def test_a_fault_in_the_stream_ends_the_connection_once_all_before_it_is_answere
     assert wire.written == b"answer aanswer b" and not wire.is_open
 
 
-def test_a_fault_at_once_ends_the_connection_at_once() -> None:
+def test_invalid_first_frame_closes_the_connection_at_once() -> None:
     client, wire, desk = connected()
     client.data_received(b"GET / HTTP/1.1\r\n\r\n")
     assert desk.frames == [] and not wire.is_open
 
 
-def test_who_sends_and_never_reads_is_not_read_either() -> None:
+def test_client_that_never_reads_is_not_read_from() -> None:
     client, wire, desk = connected()
     client.pause_writing()
     client.data_received(framed(*[b"x"] * (MAX_IN_FLIGHT + 6)))
@@ -112,7 +112,7 @@ class Idle:
         raise AssertionError("nobody is connected")
 
 
-def test_a_port_that_stays_taken_is_tried_once_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_in_use_is_retried_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often brokers came and went meanwhile."""
     interval_s = 0.2
     tries: list[float] = []

@@ -18,7 +18,7 @@ from tests.support.labs import Page, play, set_mode, submit, until
 from tests.support.recorded_runs import CONFIG, TOPIC
 
 
-def test_a_new_run_has_its_brokers_up_and_plays(tmp_path: Path) -> None:
+def test_new_run_has_its_brokers_up_and_plays(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         snapshot = await lab.snapshot()
@@ -30,7 +30,7 @@ def test_a_new_run_has_its_brokers_up_and_plays(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_a_lab_with_much_to_do_makes_nobody_wait_but_itself(tmp_path: Path) -> None:
+def test_busy_lab_does_not_delay_others(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         busy, other = await host.start("r1", "main", CONFIG), await host.start("r2", "main", CONFIG)
         began, ends = threading.Event(), threading.Event()
@@ -44,7 +44,7 @@ def test_a_lab_with_much_to_do_makes_nobody_wait_but_itself(tmp_path: Path) -> N
     play(tmp_path, scene)
 
 
-def test_a_lab_that_nobody_watches_pauses_and_later_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwatched_lab_pauses_and_later_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
     monkeypatch.setattr(host_module, "UNWATCHED_PAUSE_S", 0.3)
     monkeypatch.setattr(host_module, "UNWATCHED_SLEEP_S", 0.8)
@@ -73,7 +73,7 @@ def test_a_lab_that_nobody_watches_pauses_and_later_closes(tmp_path: Path, monke
     play(tmp_path, scene)
 
 
-def test_who_acts_while_a_branch_is_closed_is_served_or_refused(tmp_path: Path) -> None:
+def test_action_during_close_is_served_or_refused(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         seq = lab.ring.last_seq
@@ -98,9 +98,7 @@ def test_who_acts_while_a_branch_is_closed_is_served_or_refused(tmp_path: Path) 
     play(tmp_path, scene)
 
 
-def test_a_lab_is_looked_after_though_another_one_is_closed_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_maintenance_continues_while_another_lab_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
     monkeypatch.setattr(lab_module, "SUMMARY_S", 0.0)
 
@@ -123,7 +121,7 @@ def test_a_lab_is_looked_after_though_another_one_is_closed_meanwhile(
     play(tmp_path, scene)
 
 
-def test_many_who_open_one_branch_get_one_lab(tmp_path: Path) -> None:
+def test_concurrent_opens_of_a_branch_share_one_lab(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         await host.start("r1", "main", CONFIG)
         await host.close_run("r1")
@@ -135,7 +133,7 @@ def test_many_who_open_one_branch_get_one_lab(tmp_path: Path) -> None:
     play(tmp_path, scene)
 
 
-def test_a_branch_that_is_not_there_is_refused_every_time(tmp_path: Path) -> None:
+def test_missing_branch_is_refused_every_time(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         for _ in range(2):
             with pytest.raises(Refusal, match="cannot be opened"):
@@ -146,7 +144,7 @@ def test_a_branch_that_is_not_there_is_refused_every_time(tmp_path: Path) -> Non
     play(tmp_path, scene)
 
 
-def test_an_observer_of_a_run_that_plays_misses_no_event(tmp_path: Path) -> None:
+def test_observer_of_a_run_that_plays_misses_no_event(tmp_path: Path) -> None:
     class Counting:
         def __init__(self, live: LiveRun | None) -> None:
             assert live is not None
@@ -180,7 +178,7 @@ def test_an_observer_of_a_run_that_plays_misses_no_event(tmp_path: Path) -> None
     play(tmp_path, scene)
 
 
-def test_what_others_do_in_zookeeper_is_an_input(tmp_path: Path, zookeeper: Any) -> None:
+def test_external_zookeeper_changes_are_inputs(tmp_path: Path, zookeeper: Any) -> None:
     from lab.runtime.zookeeper.client import ZookeeperClient
 
     async def scene(host: Host) -> None:

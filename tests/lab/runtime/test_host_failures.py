@@ -22,7 +22,7 @@ from tests.support.labs import Page, connected, play, set_mode, submit, until
 from tests.support.recorded_runs import CONFIG, TOPIC
 
 
-def test_an_engine_that_fails_tells_the_pages_and_starts_again_from_the_recording(
+def test_failed_engine_notifies_pages_and_restarts_from_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scene(host: Host) -> None:
@@ -46,9 +46,7 @@ def test_an_engine_that_fails_tells_the_pages_and_starts_again_from_the_recordin
     play(tmp_path, scene)
 
 
-def test_an_engine_that_fails_at_a_command_says_so_to_who_gave_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_that_fails_the_engine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         with monkeypatch.context() as patched:
@@ -66,7 +64,7 @@ def test_an_engine_that_fails_at_a_command_says_so_to_who_gave_it(
     play(tmp_path, scene)
 
 
-def test_an_observer_that_fails_is_removed_and_the_lab_continues(tmp_path: Path) -> None:
+def test_observer_that_fails_is_removed_and_the_lab_continues(tmp_path: Path) -> None:
     class Broken:
         has_stopped = False
 
@@ -89,7 +87,7 @@ def test_an_observer_that_fails_is_removed_and_the_lab_continues(tmp_path: Path)
     play(tmp_path, scene)
 
 
-def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_disk_space_is_refused_in_advance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
 
     async def scene(host: Host) -> None:
@@ -113,9 +111,7 @@ def test_no_disk_space_is_said_before_anything_happens(tmp_path: Path, monkeypat
     play(tmp_path, scene)
 
 
-def test_a_client_that_a_full_disk_sends_away_is_not_thought_to_be_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_client_disconnected_by_a_full_disk_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
 
     async def scene(host: Host) -> None:
@@ -135,9 +131,7 @@ def test_a_client_that_a_full_disk_sends_away_is_not_thought_to_be_there(
     play(tmp_path, scene)
 
 
-def test_a_disk_that_fills_up_in_the_middle_loses_nothing_that_was_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disk_full_during_a_job_loses_nothing_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)
         await lab.act(submit(TOPIC))
@@ -163,7 +157,7 @@ def test_a_disk_that_fills_up_in_the_middle_loses_nothing_that_was_recorded(
     play(tmp_path, scene)
 
 
-def test_nothing_follows_what_could_not_be_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_recorded_after_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What waits for its turn while the recording fails is refused: done by an engine that nothing can make again, it
     would be acknowledged and gone.
     """
@@ -197,7 +191,7 @@ def _has_topic(lab: Lab, topic: str) -> bool:
     return topic in lab.recording.last_topics()
 
 
-def test_who_was_next_in_line_hears_why_the_engine_stopped(tmp_path: Path) -> None:
+def test_queued_job_gets_the_reason_of_the_failure(tmp_path: Path) -> None:
     def breaks(live: LiveRun) -> None:
         raise OSError("no space left on device")
 
@@ -215,7 +209,7 @@ def test_who_was_next_in_line_hears_why_the_engine_stopped(tmp_path: Path) -> No
     play(tmp_path, scene)
 
 
-def test_a_zookeeper_that_goes_away_is_said_and_nothing_recorded_is_lost(tmp_path: Path) -> None:
+def test_lost_zookeeper_is_reported_and_nothing_recorded_is_lost(tmp_path: Path) -> None:
     from lab.runtime.zookeeper.server import EmbeddedZookeeper
 
     async def scene(host: Host) -> None:

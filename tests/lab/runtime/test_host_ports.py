@@ -15,7 +15,7 @@ from tests.support.labs import connected, play, set_mode, submit, until
 from tests.support.recorded_runs import CONFIG
 
 
-def test_an_engine_that_ends_with_clients_connected_stays_ended(tmp_path: Path) -> None:
+def test_engine_stopped_with_clients_connected_stays_stopped(tmp_path: Path) -> None:
     """Its clients are hung up on, and nobody wakes it to tell it so."""
 
     async def scene(host: Host) -> None:
@@ -35,7 +35,7 @@ def test_an_engine_that_ends_with_clients_connected_stays_ended(tmp_path: Path) 
     play(tmp_path, scene)
 
 
-def test_an_engine_ends_though_something_comes_due_meanwhile(tmp_path: Path) -> None:
+def test_engine_stops_though_a_timer_is_due(tmp_path: Path) -> None:
     """Between the turn in which that is told and the one in which who waits for it goes on, there are some."""
 
     async def scene(host: Host) -> None:
@@ -52,7 +52,7 @@ def test_an_engine_ends_though_something_comes_due_meanwhile(tmp_path: Path) -> 
     play(tmp_path, scene)
 
 
-def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     found: list[str] = []
     ports: list[int] = []
 
@@ -89,7 +89,7 @@ def test_a_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog:
     play(tmp_path, again)
 
 
-def test_no_two_brokers_hold_a_port(tmp_path: Path) -> None:
+def test_ports_are_held_by_one_broker(tmp_path: Path) -> None:
     ones = [hold(dict.fromkeys(range(7), 0)) for _ in range(30)]
     ports = [port_of(bound) for one in ones for bound in one.values()]
     try:
@@ -107,7 +107,7 @@ def test_no_two_brokers_hold_a_port(tmp_path: Path) -> None:
                 bound.close()
 
 
-def test_a_broker_whose_port_is_taken_meanwhile_gets_it_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broker_regains_a_port_that_was_taken_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_module, "LISTEN_AGAIN_S", 0.05)
 
     async def scene(host: Host) -> None:

@@ -71,7 +71,7 @@ def agrees(store: KazooStore, client: KazooClient) -> bool:
     return False
 
 
-def test_the_server_holds_what_was_written(kazoo_store, somebody, session) -> None:
+def test_server_holds_what_was_written(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/brokers/ids/1", b"{}", ephemeral=True, makepath=True)
     kazoo_store.set(session, "/brokers/ids/1", b"{1}")
     kazoo_store.create(session, "/brokers/n_", sequential=True)
@@ -83,7 +83,7 @@ def test_the_server_holds_what_was_written(kazoo_store, somebody, session) -> No
     assert somebody.exists("/brokers/ids/1") is None
 
 
-def test_a_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, somebody, session) -> None:
+def test_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, somebody, session) -> None:
     # An empty array is something else: Kafka's ZkProducerIdManager takes one for broken JSON.
     kazoo_store.create(session, "/latest_producer_id_block")
     kazoo_store.multi(session, [Create("/admin", b"")])
@@ -92,7 +92,7 @@ def test_a_znode_created_without_data_has_none_as_kafka_creates_it(kazoo_store, 
     assert kazoo_store.get(session, "/admin")[0] == b""
 
 
-def test_own_writes_are_not_foreign(kazoo_store, somebody, session) -> None:
+def test_own_writes_are_not_external_changes(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/a/b", makepath=True)
     kazoo_store.multi(session, [SetData("/a", b"1"), Create("/a/c"), Create("/a/c/d")])
     kazoo_store.delete(session, "/a/c/d")
@@ -100,7 +100,7 @@ def test_own_writes_are_not_foreign(kazoo_store, somebody, session) -> None:
     assert poll_until(kazoo_store, 1) == [ForeignChange("created", "/marker", b"", version=0)]
 
 
-def test_somebody_deletes_the_controller(kazoo_store, somebody, session) -> None:
+def test_external_deletion_of_the_controller_znode(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
     kazoo_store.exists(session, "/controller", watch=True)
     somebody.delete("/controller")
@@ -111,7 +111,7 @@ def test_somebody_deletes_the_controller(kazoo_store, somebody, session) -> None
     assert_agrees(kazoo_store, somebody)
 
 
-def test_polling_does_not_apply(kazoo_store, somebody) -> None:
+def test_polling_does_not_apply_changes(kazoo_store, somebody) -> None:
     somebody.create("/a")
     deadline = time.monotonic() + DEADLINE_S
     while not (found := kazoo_store.poll_foreign()) and time.monotonic() < deadline:
@@ -123,7 +123,7 @@ def test_polling_does_not_apply(kazoo_store, somebody) -> None:
     assert kazoo_store.poll_foreign() == []
 
 
-def test_somebody_creates_and_deletes_whole_trees(kazoo_store, somebody, session) -> None:
+def test_external_creation_and_deletion_of_trees(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/mine/x/y", b"1", makepath=True)
     somebody.create("/theirs/x/y", b"2", makepath=True)
     somebody.set("/theirs/x/y", b"3")
@@ -141,7 +141,7 @@ def test_changes_below_what_the_lab_created_are_seen(kazoo_store, somebody, sess
     assert poll_until(kazoo_store, 1) == [ForeignChange("changed", "/a/b/c", b"2", version=1)]
 
 
-def test_deleted_and_created_again_is_both(kazoo_store, somebody, session) -> None:
+def test_recreated_znode_is_a_deletion_and_a_creation(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
     transaction = somebody.transaction()
     transaction.delete("/controller")
@@ -153,7 +153,7 @@ def test_deleted_and_created_again_is_both(kazoo_store, somebody, session) -> No
     assert kazoo_store.exists(OUTSIDE_SESSION, "/controller") is not None
 
 
-def test_children_that_came_and_went_count_in_sequence_numbers(kazoo_store, somebody, session) -> None:
+def test_short_lived_children_count_in_sequence_numbers(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/queue")
     somebody.create("/queue/n_", sequence=True)
     somebody.delete("/queue/n_0000000000")
@@ -164,7 +164,7 @@ def test_children_that_came_and_went_count_in_sequence_numbers(kazoo_store, some
     assert_agrees(kazoo_store, somebody)
 
 
-def test_an_operation_that_meets_a_foreign_change_follows_it(kazoo_store, somebody, session) -> None:
+def test_operation_applies_after_an_external_change(kazoo_store, somebody, session) -> None:
     kazoo_store.create(session, "/state", b"1")
     operations = kazoo_store.model.operations
     somebody.set("/state", b"theirs")
@@ -178,7 +178,7 @@ def test_an_operation_that_meets_a_foreign_change_follows_it(kazoo_store, somebo
 
 
 @pytest.mark.parametrize("operation", ["create", "exists", "children", "multi", "delete"])
-def test_each_operation_meets_a_foreign_change(kazoo_store, somebody, session, operation) -> None:
+def test_each_operation_detects_external_changes(kazoo_store, somebody, session, operation) -> None:
     kazoo_store.create(session, "/epoch", b"0")
     if operation == "create":
         somebody.create("/controller", b"theirs")
@@ -205,7 +205,7 @@ def test_each_operation_meets_a_foreign_change(kazoo_store, somebody, session, o
     assert_agrees(kazoo_store, somebody)
 
 
-def test_a_replay_in_memory_meets_the_same_changes(kazoo_store, somebody) -> None:
+def test_replay_in_memory_applies_the_same_changes(kazoo_store, somebody) -> None:
     """What take_foreign gives is enough to do the same again without the server."""
 
     def handler(store) -> list[object]:
@@ -274,19 +274,19 @@ def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_
     assert somebody.exists("/brokers/ids/2") is not None
 
 
-def test_a_chroot_must_be_empty(zookeeper, chroot, somebody) -> None:
+def test_chroot_must_be_empty(zookeeper, chroot, somebody) -> None:
     somebody.create("/left-over")
     with pytest.raises(ZookeeperDisagrees, match="already holds znodes below /test"):
         KazooStore(zookeeper.address, chroot)
 
 
-def test_a_deleted_chroot_is_said_plainly(kazoo_store, somebody, session) -> None:
+def test_deleted_chroot_is_reported(kazoo_store, somebody, session) -> None:
     somebody.delete("/", recursive=True)
     with pytest.raises(ZookeeperDisagrees, match="Reopen the branch"):
         kazoo_store.create(session, "/a")
 
 
-def test_a_server_that_died_gives_one_clear_message(tmp_path) -> None:
+def test_server_that_died_gives_one_clear_message(tmp_path) -> None:
     with EmbeddedZookeeper(tmp_path) as server:
         store = KazooStore(server.address, "/branch")
         session = store.open_session("broker-1")
@@ -298,7 +298,7 @@ def test_a_server_that_died_gives_one_clear_message(tmp_path) -> None:
         assert time.monotonic() - began < 2 * DEADLINE_S
 
 
-def test_nobody_listens() -> None:
+def test_connection_refused_is_one_clear_message() -> None:
     with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer"):
         KazooStore("127.0.0.1:1", "/branch")
 
@@ -350,7 +350,7 @@ def write_something(draw: random.Random, client: KazooClient) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_follows_somebody_who_writes_at_random_and_replays_the_same(kazoo_store, somebody, seed) -> None:
+def test_random_external_writes_replay_alike(kazoo_store, somebody, seed) -> None:
     draw = random.Random(seed)
     inputs = [lambda store: store.open_session("broker-1"), lambda store: store.open_session("broker-2")]
     live = [outcome(call, kazoo_store) for call in inputs]

@@ -81,7 +81,7 @@ async def rubbish(port: int, until_s: float, seed: int) -> None:
             writer.transport.abort()
 
 
-def test_a_lab_answers_while_another_is_under_fire(tmp_path: Path) -> None:
+def test_lab_responds_while_another_is_under_load(tmp_path: Path) -> None:
     async def scene(host: Host) -> None:
         calm, fired = await played(host, "calm"), await played(host, "fired")
         port = port_of(fired)

@@ -40,7 +40,7 @@ def seqs(found: object) -> list[int]:
 # Frames
 
 
-def test_a_frame_of_the_page_is_read() -> None:
+def test_frame_of_the_page_is_read() -> None:
     assert parse('{"k":"do","id":"u1","line":"broker kill 1","more":1}') == Do("u1", "broker kill 1")
 
 
@@ -58,19 +58,19 @@ def test_a_frame_of_the_page_is_read() -> None:
         (None, "binary"),
     ],
 )
-def test_an_invalid_frame_is_refused_with_what_was_expected(text: str | None, says: str) -> None:
+def test_invalid_frame_is_refused_with_what_was_expected(text: str | None, says: str) -> None:
     with pytest.raises(InvalidFrame) as refused:
         parse(text)
     assert says in str(refused.value.what)
 
 
-def test_a_refused_frame_keeps_its_id() -> None:
+def test_refused_frame_keeps_its_id() -> None:
     with pytest.raises(InvalidFrame) as refused:
         parse('{"k":"time","id":"u9","op":"fly"}')
     assert refused.value.frame == "u9"
 
 
-def test_a_page_of_another_version_is_told_to_reload() -> None:
+def test_page_of_another_version_is_asked_to_reload() -> None:
     check_hello(Hello(1, schema_hash()))
     for hello in (Hello(2, schema_hash()), Hello(1, "0123")):
         with pytest.raises(InvalidFrame) as refused:
@@ -78,7 +78,7 @@ def test_a_page_of_another_version_is_told_to_reload() -> None:
         assert refused.value.id == "refusal.lab_updated"
 
 
-def test_an_event_travels_with_seq_in_front_and_patch_behind() -> None:
+def test_event_travels_with_seq_in_front_and_patch_behind() -> None:
     wire = encode_with_patch(7, b'[12,"b1",3,["LogDeleted","orders-0@b1",[]]]', [["/replicas/orders-0@b1"]])
     assert json.loads(wire) == [7, 12, "b1", 3, ["LogDeleted", "orders-0@b1", []], [["/replicas/orders-0@b1"]]]
 
@@ -86,7 +86,7 @@ def test_an_event_travels_with_seq_in_front_and_patch_behind() -> None:
 # The ring
 
 
-def test_the_ring_keeps_the_last_events() -> None:
+def test_ring_keeps_the_last_events() -> None:
     ring = filled(Ring(100, capacity=50), 500)
     assert ring.last_seq == 600
     assert 50 <= ring.last_seq - ring.first_seq + 1 <= 63
@@ -94,7 +94,7 @@ def test_the_ring_keeps_the_last_events() -> None:
     assert json.loads(ring.after(599, 10, 10_000)[0])[0] == 600
 
 
-def test_an_event_larger_than_a_frame_goes_alone() -> None:
+def test_event_larger_than_a_frame_goes_alone() -> None:
     ring = filled(Ring(0), 2, size=2 * MAX_BYTES_PER_FRAME)
     assert len(ring.after(0, 10, MAX_BYTES_PER_FRAME)) == 1
 
@@ -102,7 +102,7 @@ def test_an_event_larger_than_a_frame_goes_alone() -> None:
 # What a socket gets
 
 
-def test_a_new_page_starts_from_a_snapshot_and_goes_on_without_a_gap() -> None:
+def test_new_page_gets_a_snapshot_and_then_every_event() -> None:
     ring = filled(Ring(0), 10)
     feed = Feed(None)
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
@@ -112,7 +112,7 @@ def test_a_new_page_starts_from_a_snapshot_and_goes_on_without_a_gap() -> None:
     assert seqs(feed.next(ring, 0)) == [11, 12]
 
 
-def test_a_page_that_comes_back_gets_what_it_missed() -> None:
+def test_reconnecting_page_gets_missed_events() -> None:
     ring = filled(Ring(0), 3_000)
     feed = Feed(200)
     got: list[int] = []
@@ -125,7 +125,7 @@ def test_a_page_that_comes_back_gets_what_it_missed() -> None:
 
 
 @pytest.mark.parametrize("have", [5, 4_000])
-def test_a_page_whose_place_is_not_in_the_ring_starts_anew(have: int) -> None:
+def test_page_beyond_the_ring_gets_a_snapshot(have: int) -> None:
     ring = filled(Ring(0, capacity=100), 3_000)
     feed = Feed(have)
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
@@ -141,7 +141,7 @@ def test_frames_are_bounded() -> None:
     assert isinstance(found, Deltas) and len(found.frame) <= MAX_BYTES_PER_FRAME + 2_000
 
 
-def test_eight_frames_without_an_answer_close_the_window() -> None:
+def test_eight_unacknowledged_frames_close_the_window() -> None:
     ring = filled(Ring(0), 1)
     feed = Feed(0)
     for _ in range(MAX_UNACKED_FRAMES):
@@ -154,7 +154,7 @@ def test_eight_frames_without_an_answer_close_the_window() -> None:
     assert seqs(feed.next(ring, 0)) == [9]
 
 
-def test_256_kb_without_an_answer_close_the_window() -> None:
+def test_unacknowledged_256_kb_close_the_window() -> None:
     ring = filled(Ring(0), 30, size=40_000)
     feed = Feed(0)
     sent = 0
@@ -176,7 +176,7 @@ def blocked_feed(ring: Ring) -> Feed:
     return feed
 
 
-def test_who_missed_little_while_the_window_was_closed_gets_events() -> None:
+def test_short_gap_of_a_closed_window_is_filled_with_events() -> None:
     ring = Ring(0)
     feed = blocked_feed(ring)
     filled(ring, MAX_MISSED_EVENTS - 1)
@@ -185,7 +185,7 @@ def test_who_missed_little_while_the_window_was_closed_gets_events() -> None:
     assert seqs(feed.next(ring, 0))[0] == 9
 
 
-def test_who_missed_much_while_the_window_was_closed_gets_a_snapshot() -> None:
+def test_long_gap_of_a_closed_window_is_filled_with_a_snapshot() -> None:
     ring = Ring(0)
     feed = blocked_feed(ring)
     filled(ring, MAX_MISSED_EVENTS)

@@ -45,7 +45,7 @@ def test_hello_is_answered_with_welcome_snapshot_and_clock(visitor: Visitor, run
         assert client.of_kind("clock")["mode"] in ("play", "pause")
 
 
-def test_a_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
+def test_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
     with visitor.socket(visitor.new_run()) as client:
         snap = greeted(client)
         printed = client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
@@ -54,7 +54,7 @@ def test_a_line_runs_and_its_events_arrive_dense(visitor: Visitor) -> None:
         assert numbers == list(range(snap["seq"] + 1, snap["seq"] + 1 + len(numbers)))
 
 
-def test_a_line_that_cannot_be_run_is_refused_and_the_run_goes_on(visitor: Visitor, run: str) -> None:
+def test_invalid_line_is_refused_and_the_run_continues(visitor: Visitor, run: str) -> None:
     with visitor.socket(run) as client:
         greeted(client)
         for line in ("bogus", "broker kill 9", "", "   ", "kafka-topics.sh --create", "x" * 10_000):
@@ -67,7 +67,7 @@ def test_a_line_that_cannot_be_run_is_refused_and_the_run_goes_on(visitor: Visit
         assert client.ask({"k": "time", "op": "now"})["k"] == "done"
 
 
-def test_time_pauses_steps_and_goes_on_for_all_who_watch(visitor: Visitor) -> None:
+def test_time_control_applies_to_all_watchers(visitor: Visitor) -> None:
     run = visitor.new_run()
     with visitor.socket(run) as one, visitor.socket(run) as other:
         greeted(one)
@@ -93,21 +93,21 @@ def test_time_pauses_steps_and_goes_on_for_all_who_watch(visitor: Visitor) -> No
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.0001, 101, None])
-def test_an_impossible_rate_is_refused(visitor: Visitor, run: str, value: float | None) -> None:
+def test_impossible_rate_is_refused(visitor: Visitor, run: str, value: float | None) -> None:
     with visitor.socket(run) as client:
         greeted(client)
         answer = client.ask({"k": "time", "op": "rate", "value": value})
         assert answer["k"] == "no" and "0.001 to 100" in answer["expected"]
 
 
-def test_a_line_is_completed(visitor: Visitor, run: str) -> None:
+def test_line_is_completed(visitor: Visitor, run: str) -> None:
     with visitor.socket(run) as client:
         greeted(client)
         answer = client.ask({"k": "complete", "line": "kafka-to", "cursor": 8})
         assert answer == {"k": "completions", "id": "q1", "from": 0, "items": ["kafka-topics.sh"]}
 
 
-def test_a_page_that_comes_back_gets_what_it_missed(visitor: Visitor) -> None:
+def test_reconnecting_page_gets_missed_events(visitor: Visitor) -> None:
     run = visitor.new_run()
     with visitor.socket(run) as client:
         boot = client.of_kind("welcome")["boot"]
@@ -125,7 +125,7 @@ def test_a_page_that_comes_back_gets_what_it_missed(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("hello", [{"have": 3, "boot": "another"}, {"have": 10**9, "boot": None}])
-def test_a_page_that_holds_something_else_starts_anew(visitor: Visitor, run: str, hello: dict[str, Any]) -> None:
+def test_page_with_other_state_gets_a_snapshot(visitor: Visitor, run: str, hello: dict[str, Any]) -> None:
     with visitor.socket(run) as client:
         boot = client.of_kind("welcome")["boot"]
     with visitor.socket(run, hello={"have": hello["have"], "boot": hello["boot"] or boot}) as client:
@@ -133,7 +133,7 @@ def test_a_page_that_holds_something_else_starts_anew(visitor: Visitor, run: str
         assert client.until(lambda frame: frame["k"] in ("snap", "d"))["k"] == "snap"
 
 
-def test_a_page_that_answers_nothing_is_not_flooded_and_catches_up_with_a_snapshot(visitor: Visitor) -> None:
+def test_unresponsive_page_is_not_flooded_and_gets_a_snapshot(visitor: Visitor) -> None:
     run = visitor.new_run()
     with visitor.socket(run) as busy, visitor.socket(run) as idle:
         greeted(busy)
@@ -156,7 +156,7 @@ def test_a_page_that_answers_nothing_is_not_flooded_and_catches_up_with_a_snapsh
         assert snap["skipped"] == last - sent[-1]["ev"][-1][0]
 
 
-def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: str) -> None:
+def test_invalid_frames_are_answered_and_finally_close_the_socket(visitor: Visitor, run: str) -> None:
     with visitor.socket(run) as client:
         greeted(client)
         for text in ("rubbish", '{"k":"fly"}', "{" * 1000, "x" * 70_000, "[]"):
@@ -174,25 +174,25 @@ def test_rubbish_gets_an_answer_and_in_the_end_the_door(visitor: Visitor, run: s
         greeted(client)
 
 
-def test_the_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
+def test_first_frame_must_be_hello(visitor: Visitor, run: str) -> None:
     with visitor.socket(run, hello={}) as client:
         client.send({"k": "do", "id": "u1", "line": "help"})
         assert client.closed() == (CLOSE_INVALID_FRAME, "The first frame is not a hello.")
 
 
-def test_a_page_of_another_version_is_sent_away(visitor: Visitor, run: str) -> None:
+def test_socket_of_another_version_is_closed(visitor: Visitor, run: str) -> None:
     with visitor.socket(run, hello={"schema": "0123"}) as client:
         code, reason = client.closed()
         assert code == CLOSE_INVALID_FRAME and "updated" in reason
 
 
-def test_who_is_not_signed_in_gets_no_socket(lab_server: LabServer, run: str) -> None:
+def test_socket_requires_sign_in(lab_server: LabServer, run: str) -> None:
     with Visitor(lab_server).socket(run, hello={}) as client:
         code, reason = client.closed()
         assert code == CLOSE_NOT_SIGNED_IN and "Sign in" in reason
 
 
-def test_another_users_run_is_not_there(lab_server: LabServer, run: str, other_visitor: Visitor) -> None:
+def test_run_of_another_user_is_not_found(lab_server: LabServer, run: str, other_visitor: Visitor) -> None:
     for slug, branch in ((run, "main"), ("nosuch", "main"), (run, "nosuch")):
         with other_visitor.socket(slug, branch, hello={}) as client:
             code, reason = client.closed()
@@ -202,7 +202,7 @@ def test_another_users_run_is_not_there(lab_server: LabServer, run: str, other_v
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "http://127.0.0.1:1", "http://127.0.0.1", "null", "http://["]
 )
-def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str, origin: str) -> None:
+def test_page_of_another_site_gets_no_socket(visitor: Visitor, run: str, origin: str) -> None:
     import websockets.exceptions
     from websockets.sync.client import connect
 
@@ -215,7 +215,7 @@ def test_a_page_of_another_site_gets_no_socket(visitor: Visitor, run: str, origi
         pass
 
 
-def test_a_run_that_is_deleted_takes_its_sockets_along(visitor: Visitor) -> None:
+def test_deleting_a_run_closes_its_sockets(visitor: Visitor) -> None:
     run = visitor.new_run()
     with visitor.socket(run) as client:
         greeted(client)
@@ -230,7 +230,7 @@ def exercise_frame(client: LabSocketClient) -> dict[str, Any]:
     return client.until(lambda frame: frame["k"] == "exercise")
 
 
-def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -> None:
+def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None:
     run = visitor.new_run()
     slug = "001-high-watermark-two-fetches"
     with visitor.socket(run) as client:
@@ -268,7 +268,7 @@ def test_an_exercise_is_begun_followed_left_and_gone_on_with(visitor: Visitor) -
         assert not [frame for frame in client.frames if frame["k"] == "exercise"]
 
 
-def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visitor) -> None:
+def test_exercise_about_another_era_starts_its_own_run(visitor: Visitor) -> None:
     slug = "006-the-lost-record"
     with visitor.socket(visitor.new_run()) as client:
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
@@ -283,9 +283,7 @@ def test_an_exercise_about_another_era_begins_in_a_run_of_its_own(visitor: Visit
     assert "Unknown exercise" in visitor.post("/exercises/nosuch/run").text
 
 
-def test_of_a_run_in_which_its_exercise_cannot_begin_nothing_is_left(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_whose_exercise_cannot_start_is_removed(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     slug = "006-the-lost-record"
     name = exercises()[slug].title.en
     before = visitor.get("/runs/").text.count(name)
@@ -306,7 +304,7 @@ def test_exercise_sentences_come_in_the_pages_language(visitor: Visitor) -> None
         assert any("\u4e00" <= letter <= "\u9fff" for letter in why_not)
 
 
-def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Visitor) -> None:
+def test_exercise_in_an_unsuitable_lab_reports_what_is_missing(visitor: Visitor) -> None:
     slug = "001-high-watermark-two-fetches"
     with visitor.socket(visitor.new_run()) as client:
         client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
@@ -319,7 +317,7 @@ def test_an_exercise_in_a_lab_that_does_not_fit_says_what_is_missing(visitor: Vi
         assert "new run" in refused["todo"]
 
 
-def test_a_page_whose_frames_cannot_be_sent_is_closed_so_that_it_connects_again(
+def test_page_whose_frames_cannot_be_sent_is_closed_so_that_it_connects_again(
     visitor: Visitor, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with visitor.socket(run) as client:

@@ -70,7 +70,7 @@ def test_time_passes_at_the_rate(wall: Wall, rate: float) -> None:
     assert core.now_us == pytest.approx(3.0e6 * rate, rel=0.02)
 
 
-def test_paused_time_stands_still_and_is_not_made_up_for(wall: Wall) -> None:
+def test_time_does_not_pass_while_paused(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=[10])
     drive(pacer, core, wall, 5.0)
     assert core.now_us == 0 and pacer.horizon_us(core) == 0
@@ -79,7 +79,7 @@ def test_paused_time_stands_still_and_is_not_made_up_for(wall: Wall) -> None:
     assert core.now_us < 200_000
 
 
-def test_a_suspended_laptop_does_not_fast_forward(wall: Wall) -> None:
+def test_suspended_laptop_does_not_fast_forward(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [])
     pacer.set_mode("play")
     wall.now_s += 3_600
@@ -87,7 +87,7 @@ def test_a_suspended_laptop_does_not_fast_forward(wall: Wall) -> None:
     assert core.now_us <= MAX_GAP_S * 1e6
 
 
-def test_a_short_stall_is_made_up_for_in_small_steps(wall: Wall) -> None:
+def test_short_stall_is_caught_up_in_small_steps(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [])
     pacer.set_mode("play")
     wall.now_s += 0.24
@@ -101,7 +101,7 @@ def test_a_short_stall_is_made_up_for_in_small_steps(wall: Wall) -> None:
     assert core.now_us == pytest.approx((0.24 + 4 * 0.033) * 1e6, abs=2)
 
 
-def test_a_core_that_cannot_keep_up_falls_behind_and_leaves_the_budget_alone(wall: Wall) -> None:
+def test_slow_engine_falls_behind_and_slices_stay_within_the_budget(wall: Wall) -> None:
     pacer = Pacer(wall)
     core = Messages(wall, [], timers=list(range(0, 10**7, 10)), cost_s=0.000_02)
     pacer.set_rate(100)
@@ -114,7 +114,7 @@ def test_a_core_that_cannot_keep_up_falls_behind_and_leaves_the_budget_alone(wal
     assert 0 < core.now_us < 20 * 0.033 * 100 * 1e6
 
 
-def test_the_page_may_extrapolate_to_the_next_thing_that_is_due(wall: Wall) -> None:
+def test_page_may_extrapolate_to_the_next_thing_that_is_due(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=[5_000, 10_000_000])
     pacer.set_mode("play")
     assert pacer.horizon_us(core) == 5_000
@@ -138,7 +138,7 @@ def test_event_paced_shows_each_message_for_at_least_700_ms(wall: Wall) -> None:
         assert shown_s(core, flight) >= MIN_FLIGHT_S - 0.02
 
 
-def test_event_paced_squeezes_empty_time(wall: Wall) -> None:
+def test_event_paced_shortens_idle_time(wall: Wall) -> None:
     flights = [(0, 500), (5_000_000, 5_000_500), (3_600_000_000, 3_600_000_500)]
     pacer, core = Pacer(wall), Messages(wall, flights)
     pacer.set_mode("event_paced")
@@ -149,7 +149,7 @@ def test_event_paced_squeezes_empty_time(wall: Wall) -> None:
         assert at[sent] - at[due] <= MAX_EMPTY_S + 0.03
 
 
-def test_event_paced_does_not_stretch_short_empty_time(wall: Wall) -> None:
+def test_event_paced_does_not_lengthen_short_idle_time(wall: Wall) -> None:
     pacer, core = Pacer(wall), Messages(wall, [], timers=[100_000, 200_000])
     pacer.set_mode("event_paced")
     drive(pacer, core, wall, 0.3)

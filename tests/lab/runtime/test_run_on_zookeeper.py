@@ -21,7 +21,7 @@ def run_on_zookeeper(kazoo_store) -> Run:
     return Run(CONFIG, disk=SimulatedDisk(), zk=kazoo_store)
 
 
-def test_the_spine_gives_the_same_events_on_both_stores(run_on_zookeeper) -> None:
+def test_main_scenario_gives_the_same_events_on_both_stores(run_on_zookeeper) -> None:
     in_memory = new_run()
     play(in_memory)
     play(run_on_zookeeper)
@@ -29,13 +29,13 @@ def test_the_spine_gives_the_same_events_on_both_stores(run_on_zookeeper) -> Non
     assert run_on_zookeeper.digest() == in_memory.digest()
 
 
-def test_nothing_that_the_lab_does_is_foreign(run_on_zookeeper, kazoo_store) -> None:
+def test_writes_of_the_lab_are_not_external(run_on_zookeeper, kazoo_store) -> None:
     play(run_on_zookeeper)
     assert kazoo_store.poll_foreign() == []
     assert kazoo_store.take_foreign() == []
 
 
-def test_somebody_deletes_the_controller(zookeeper, chroot, run_on_zookeeper, kazoo_store) -> None:
+def test_external_deletion_of_the_controller_znode(zookeeper, chroot, run_on_zookeeper, kazoo_store) -> None:
     run = run_on_zookeeper
     run.advance(5_000_000)
     somebody = KazooClient(zookeeper.address, timeout=DEADLINE_S)

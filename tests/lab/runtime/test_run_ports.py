@@ -18,7 +18,7 @@ ORDERS = "kafka-topics.sh --create --topic orders --partitions 1 --replication-f
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_the_programs_that_the_page_offers_run(visitor: Visitor, program: Path, tmp_path: Path) -> None:
+def test_programs_that_the_page_offers_run(visitor: Visitor, program: Path, tmp_path: Path) -> None:
     with visitor.socket(visitor.new_run()) as client:
         bootstrap = client.of_kind("welcome")["bootstrap"]
         assert len(bootstrap.split(",")) == 3
@@ -34,7 +34,7 @@ def test_the_programs_that_the_page_offers_run(visitor: Visitor, program: Path, 
         assert done.stdout == "0 0 hello\n"
 
 
-def test_who_is_connected_is_in_the_view_and_the_address_outlives_the_lab(
+def test_connected_clients_are_in_the_view_and_the_address_survives_a_restart(
     visitor: Visitor, lab_server: LabServer
 ) -> None:
     run = visitor.new_run()

@@ -36,7 +36,7 @@ def test_small_lag_is_not_reported(said: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(("by_ms", "direction"), [(3_600_000, "forward"), (-3_600_000, "back")])
-def test_a_clock_that_is_set_is_reported(said: pytest.LogCaptureFixture, by_ms: int, direction: str) -> None:
+def test_changed_host_clock_is_reported(said: pytest.LogCaptureFixture, by_ms: int, direction: str) -> None:
     calendar_ms = 1_700_000_000_000
     report = WallReport(lambda: calendar_ms)
     report.slice_done(0.0, 0.0)
@@ -47,7 +47,7 @@ def test_a_clock_that_is_set_is_reported(said: pytest.LogCaptureFixture, by_ms: 
     assert f"was set {direction} by 3600.0 s" in record.message
 
 
-def test_a_suspension_is_reported_though_it_was_made_up_for_in_one_slice(said: pytest.LogCaptureFixture) -> None:
+def test_suspension_is_reported_though_one_slice_made_up_for_it(said: pytest.LogCaptureFixture) -> None:
     now_s = 100.0
     report = WallReport(lambda: int(now_s * 1000))
     for now_s in (100.0, 100.033, 130.1, 130.133):

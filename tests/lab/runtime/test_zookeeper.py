@@ -80,7 +80,7 @@ def test_sessions_may_last_an_hour(zookeeper) -> None:
     assert b"maxSessionTimeout=3600000" in ask(zookeeper.address, b"conf")
 
 
-def test_a_port_in_use(tmp_path) -> None:
+def test_port_in_use(tmp_path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -98,7 +98,7 @@ def test_two_labs_on_one_folder(tmp_path) -> None:
     assert not first.alive
 
 
-def test_a_folder_that_cannot_be_written(tmp_path) -> None:
+def test_folder_that_cannot_be_written(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ZookeeperError, match="Choose another data folder"):
         EmbeddedZookeeper(tmp_path / "file" / "zookeeper").start()
@@ -133,7 +133,7 @@ def test_recovers_from_a_killed_lab(tmp_path) -> None:
         assert server.alive
 
 
-def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path) -> None:
+def test_reused_pid_is_left_alone(tmp_path) -> None:
     with subprocess.Popen(["sleep", "3600"]) as somebody:
         try:
             (tmp_path / "zookeeper.pid").write_text(str(somebody.pid))
@@ -151,7 +151,7 @@ def test_notices_that_the_server_died(tmp_path) -> None:
         assert not server.alive
 
 
-def test_a_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
+def test_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "java", "17.0.1")))
     server = EmbeddedZookeeper(tmp_path / "zookeeper")
     with pytest.raises(ZookeeperError) as caught:
@@ -165,7 +165,7 @@ def test_a_jvm_that_does_not_start(tmp_path, monkeypatch) -> None:
     server.stop()
 
 
-def test_an_old_java_is_passed_over(tmp_path, monkeypatch) -> None:
+def test_old_java_is_skipped(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(fake_java(tmp_path, "1.8.0_402") / "bin"))
     java = find_java()
