@@ -25,7 +25,7 @@ BENCHES = tuple(dict.fromkeys(bar.bench for bar in BARS))
 
 
 def run_bench(name: str) -> dict[str, Any] | None:
-    """What a bench printed; None when it failed. What it says on the way goes to standard error."""
+    """The JSON printed by a bench; None when it failed. Its standard error is passed through."""
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}_bench"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
     )

@@ -9,8 +9,8 @@ Path = tuple[str, ...]
 
 
 class Bar(NamedTuple):
-    """One line of the table. `of`: the two sides where the figure is a ratio. `limit` None: told, not judged.
-    `is_optional`: what is compared with need not be on every machine.
+    """One line of the table. `of`: the two sides where the figure is a ratio. `limit` None: reported, not judged.
+    `is_optional`: the program to compare with may be missing on a machine.
     """
 
     bench: str
@@ -24,8 +24,8 @@ class Bar(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What the table shows of a bar: `verdict` is ok, short, told, absent where there was nothing to compare with,
-    or missing where the bench said nothing of it.
+    """A bar's row of the table: `verdict` is ok, short, told (not judged), absent where there was nothing to compare
+    with, or missing where the bench did not report it.
     """
 
     bench: str

@@ -1,8 +1,8 @@
 """Simulated events a second of CPU time: memory store, simulated disk, events encoded, hashed and folded; without
 invariants, with the nine of replication alone, and with all.
 
-Three brokers, three partitions of factor 3, four producers that always have one batch of one record with acks=all under
-way. Prints JSON: medians, and the rounds that they are of.
+Three brokers, three partitions of factor 3, four producers that always have one batch of one record with acks=all in
+flight. Prints JSON: medians, and the rounds they are taken from.
 """
 
 import argparse
@@ -87,7 +87,7 @@ class Setup:
         return sum(producer.acknowledged for producer in self.producers)
 
     def until(self, events: int) -> float:
-        """CPU seconds to reach so many events."""
+        """CPU seconds to reach this number of events."""
         run = self.run
         began = time.process_time()
         while run.seq < events:
@@ -97,7 +97,7 @@ class Setup:
 
 
 class Side:
-    """A run in a process of its own, which goes on slice by slice when it is told to."""
+    """A run in a process of its own that executes one slice for each command."""
 
     def __init__(self, *, invariants: Collection[str], from_events: int) -> None:
         self.events = self.batches = 0
@@ -138,7 +138,7 @@ def _serve_slices(pipe: Connection, invariants: Collection[str], from_events: in
 def measure(*, invariants: Collection[str], events: int) -> dict[str, float]:
     """Rates over the first 50,000 events of a run and over the last 50,000 before `events` of another one.
 
-    Both go on in turns, a slice each, so that what else the machine does meets both alike.
+    Both execute slices alternately, so that other load of the machine affects both alike.
     """
     early = Side(invariants=invariants, from_events=WARM_UP_EVENTS)
     late = Side(invariants=invariants, from_events=events - MEASURED_EVENTS)

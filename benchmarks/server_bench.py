@@ -31,7 +31,7 @@ LINES = (
 
 
 class RunningLab:
-    """A lab in a process of its own, and somebody who has signed in."""
+    """A lab in a process of its own, and a signed-in user."""
 
     def __init__(self, data: Path) -> None:
         began_s = time.perf_counter()

@@ -76,7 +76,7 @@ def append_ratio(rounds: int, batches: int) -> dict[str, float]:
 
 
 def written_log(folder: Path, size: int, config: LogConfig = NEVER_FLUSH) -> UnifiedLog:
-    """A log of so many bytes in batches of 16 KiB."""
+    """A log of this size in batches of 16 KiB."""
     log = open_log(folder, config)
     batch, count = batch_of(BATCH_BYTES)
     for number in range(size // len(batch)):
@@ -152,7 +152,7 @@ def opening(gigabytes: int, rounds: int) -> dict[str, float]:
 
 
 def curve(counts: tuple[int, ...], appends: int) -> list[dict[str, float]]:
-    """What an append and a read at the tail cost in a log of so many segments."""
+    """The cost of an append and of a read at the tail in a log with this number of segments."""
     points = []
     for segments in counts:
         with tempfile.TemporaryDirectory() as folder:

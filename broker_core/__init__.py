@@ -32,6 +32,6 @@ PUBLIC = (
     # assignors without a group
     "broker_core.groups.preview",
 )
-"""A package in this list stands for its modules too; `broker_core.log` stands for what it exports, and its packages are
-listed by themselves.
+"""A package in this list includes its modules; `broker_core.log` is what it exports, and its packages are listed
+separately.
 """

@@ -200,7 +200,7 @@ class Cluster:
         return None if broker is None else broker.groups.describe_group(group)
 
     def committed_offset(self, group: str, partition: str) -> int:
-        """What a group has committed; -1 for nothing, or when nobody can be asked."""
+        """What a group has committed; -1 for nothing, or when no coordinator is available."""
         broker = self._coordinator_of(group)
         known = None if broker is None else broker.groups.groups.get(group)
         committed = None if known is None else known.offsets.get(partition)
@@ -243,12 +243,12 @@ class Cluster:
         broker.life.start()
 
     def kill_broker(self, broker_id: int) -> None:
-        """SIGKILL: the process is gone, ZooKeeper notices when the session times out."""
+        """SIGKILL: the process ends; ZooKeeper notices when the session times out."""
         self._end_process(self._broker(broker_id, "up", "starting", "frozen", "exiting"), "kill")
 
     def power_loss(self, broker_id: int) -> None:
-        """The machine loses its power: the process is gone, and with it all that was not fsynced. What a kill before
-        has left in the page cache goes, too.
+        """The machine loses power: the process ends, and everything that was not fsynced is lost, including what an
+        earlier kill left in the page cache.
         """
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         if self.broker_state(broker_id) != "down":
@@ -271,14 +271,14 @@ class Cluster:
             self.kernel.subjects.pop(partition.key, None)
 
     def freeze_broker(self, broker_id: int) -> None:
-        """SIGSTOP: it answers nobody and sends no heartbeats."""
+        """SIGSTOP: it handles no requests and sends no heartbeats."""
         broker = self._broker(broker_id, "up", "starting")
         self.kernel.emit(BrokerFrozen(broker=broker.name), broker.name)
         self.kernel.freeze(broker.name)
         self.zookeeper.lost_contact(broker.name)
 
     def thaw_broker(self, broker_id: int) -> None:
-        """SIGCONT: it goes on where it was, and learns what it has missed."""
+        """SIGCONT: it resumes, and learns what it has missed."""
         broker = self._broker(broker_id, "frozen")
         self.kernel.emit(BrokerThawed(broker=broker.name), broker.name)
         self.kernel.thaw(broker.name)
@@ -354,8 +354,8 @@ class Cluster:
             self.kernel.slow_disks.pop(broker.name, None)
 
     def expire_session(self, broker_id: int) -> None:
-        """ZooKeeper gives up a broker's session, whatever its process does. One that lives hears it at its next
-        heartbeat and registers again.
+        """ZooKeeper expires a broker's session, whatever the state of its process. A running broker learns this at its
+        next heartbeat and registers again.
         """
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         if not self.zookeeper.has_session(broker.name):
@@ -375,7 +375,7 @@ class Cluster:
         self.kernel.hold_fetches(follower, leader)
 
     def release_fetches(self, follower: str, leader: str) -> None:
-        """It goes on."""
+        """It resumes."""
         if (follower, leader) not in self.kernel.held_fetches:
             raise ClusterError("cluster_error.fetches_not_held", follower=follower, leader=leader)
         self.kernel.release_fetches(follower, leader)

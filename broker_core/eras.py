@@ -23,7 +23,7 @@ UnknownSequences = Literal["taken", "unknown producer", "unknown producer before
 
 
 class ProducerDefaults(msgspec.Struct, frozen=True):
-    """What a producer of an era does unless told otherwise."""
+    """Defaults of a producer of an era."""
 
     acks: str = "all"
     idempotent: bool = True
@@ -33,94 +33,94 @@ class ProducerDefaults(msgspec.Struct, frozen=True):
 
 
 class Era(msgspec.Struct, frozen=True, kw_only=True):
-    """One choice for each behaviour; what is not said is as in 3.9.
+    """One choice for each behaviour; defaults are those of 3.9.
 
     Attributes:
         release: the release whose behaviour this is.
         defaults: the settings of brokers whose defaults are not those of 3.9.
         apis: the APIs and versions that brokers offer; None: all that 3.9 does.
-        unsupported_version_tells_range: whether a client that asks for ApiVersions in an unknown version is told which
-            ones are known (KIP-511, 2.4).
+        unsupported_version_tells_range: whether the response to ApiVersions in an unknown version contains the range of
+            known ones (KIP-511, 2.4).
 
-        truncation: where a new follower cuts its log. "HW": at its own high watermark, at once. "KIP101": where the
-            leader says that the follower's last epoch ends (0.11). "KIP279": the same, asked again until both have
-            the same epoch (2.0). "FETCH": where the answer to its fetch says that the logs part (2.7).
-        refetches_in_each_epoch: whether a follower begins anew in each leader epoch (KIP-320, 2.1), or only when
+        truncation: where a new follower truncates its log. "HW": at its own high watermark, at once. "KIP101": at the
+            end of the follower's last epoch according to the leader (0.11). "KIP279": the same, repeated until both
+            have the same epoch (2.0). "FETCH": at the diverging epoch in the response to its fetch (2.7).
+        refetches_in_each_epoch: whether a follower starts over in each leader epoch (KIP-320, 2.1), or only when
             another broker leads.
-        fetch_carries_epoch: whether a fetch says the leader epoch that it is meant for (KIP-320, 2.1).
-        beyond_leader_end: what a follower does whose log ends behind its leader's, where unclean elections are not
-            allowed. "halt": its process is gone at once; "hang": it ends it, which never comes to an end; "exit": it
-            stops; "truncate".
-        truncation_at_end_drops_epochs: whether a truncation at the log's end, which takes no record, still takes epochs
-            that begin there (3.0).
-        truncation_lowers_high_watermark: whether the high watermark follows a log that is cut below it at once, or with
-            the next answer of the leader.
-        leader_epoch_assigned_at: when a leader writes the start of its epoch into its epoch cache (KAFKA-7415: on
+        fetch_carries_epoch: whether a fetch carries the current leader epoch (KIP-320, 2.1).
+        beyond_leader_end: what a follower does whose log ends past its leader's, where unclean elections are not
+            allowed. "halt": its process ends at once; "hang": its shutdown never completes; "exit": it shuts down;
+            "truncate".
+        truncation_at_end_drops_epochs: whether a truncation at the log end, which removes no record, still removes
+            epochs that begin there (3.0).
+        truncation_lowers_high_watermark: whether a truncation below the high watermark lowers it at once, or with the
+            next response of the leader.
+        leader_epoch_assigned_at: when a leader assigns the start of its epoch in its epoch cache (KAFKA-7415: on
             becoming leader; before 2.0.1 with its first record).
-        ignores_lower_epochs: whether the epoch cache passes over an epoch below its newest, as it did before 2.0.
-        caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up holds the high
-            watermark back, too (0.10.2).
-        followers_check_size: whether a follower refuses what is larger than max.message.bytes, although its leader took
-            it (before 2.6).
-        index_rule: what gets an entry in the `.index` when it is due: each batch, with its last offset (3.9.1); an
+        ignores_lower_epochs: whether the epoch cache ignores an epoch below its latest, as before 2.0.
+        caught_up_replicas_hold_high_watermark: whether a replica outside of the ISR that is caught up also holds back
+            the high watermark (0.10.2).
+        followers_check_size: whether a follower refuses a batch larger than max.message.bytes that its leader accepted
+            (before 2.6).
+        index_rule: what gets an entry in the `.index` when one is due: each batch, with its last offset (3.9.1); an
             append as a whole, with its last offset; or, before 2.0, with its first.
-        knows_newest_at_once: whether a segment that is opened knows its newest timestamp; since 2.3 its time index is
-            asked when somebody needs that (KAFKA-7283), and a truncation may have taken the entry by then.
-        checks_producers_before_roll: whether a leader looks at a batch's sequence number before it rolls a segment
-            for it; since 2.4 it rolls first, for a batch that it may then refuse.
-        high_watermark_needs_min_isr: whether the high watermark stands still while the ISR is smaller than
-            min.insync.replicas, which count as no more than there are replicas (KAFKA-15583, 3.7).
-        reelection_keeps_followers: whether a leader that is elected again still counts what its followers had (0.9).
-        stale_high_watermark_is_news: whether a follower's fetch is answered at once when its leader's high watermark
-            has moved since the last answer (KIP-392; 2.4 and 2.5).
+        knows_newest_at_once: whether the largest timestamp of a segment is read when it is opened; since 2.3 it is read
+            from the time index on first use (KAFKA-7283), and a truncation may have removed the entry before.
+        checks_producers_before_roll: whether a leader checks a batch's sequence number before it rolls a segment for
+            it; since 2.4 it rolls first, also for a batch that it then refuses.
+        high_watermark_needs_min_isr: whether the high watermark does not advance while the ISR is smaller than
+            min.insync.replicas, limited to the number of replicas (KAFKA-15583, 3.7).
+        reelection_keeps_followers: whether a re-elected leader keeps the log end offsets of its followers (0.9).
+        stale_high_watermark_is_news: whether a follower's fetch completes at once when the leader's high watermark has
+            advanced since the last response (KIP-392; 2.4 and 2.5).
 
         isr_lag: when a follower is out of sync. "fetches_and_messages": it has not fetched for replica.lag.time.max.ms,
-            or is more than replica.lag.max.messages behind. "caught_up_time": it has not reached the end lately
-            (KIP-16). "end_or_caught_up_time": that, and it is not at the end now.
-        isr_checks_per_lag_time: how often that is checked in each replica.lag.time.max.ms.
+            or lags by more than replica.lag.max.messages. "caught_up_time": it has not reached the log end within
+            that time (KIP-16). "end_or_caught_up_time": the same, and it is not at the log end now.
+        isr_checks_per_lag_time: checks in each replica.lag.time.max.ms.
         joins_isr_from_epoch_start: whether a follower must have reached the start of the leader's epoch to join the ISR
             (2.0.1).
-        isr_change: how a leader records a change of its ISR. "alter_partition": it asks the controller (KIP-497, 2.7).
-            "zookeeper": it writes the state znode itself.
-        isr_change_notified: whether leaders that write themselves tell the controller by /isr_change_notification.
+        isr_change: how a leader records a change of its ISR. "alter_partition": a request to the controller (KIP-497,
+            2.7). "zookeeper": it writes the state znode itself.
+        isr_change_notified: whether leaders that write it notify the controller by /isr_change_notification.
         leader_recovery_state: whether an unclean election leaves the partition marked as recovering (KIP-704, 3.2).
 
-        takeover_shrinks_isr: whether a new controller takes replicas on dead brokers out of their ISRs.
-        broker_epochs: whether requests carry the epoch of the broker that they are meant for, and the writes of a
-            controller are refused after it was replaced (KIP-380, 2.2).
+        takeover_shrinks_isr: whether a new controller removes replicas on dead brokers from their ISRs.
+        broker_epochs: whether requests carry the epoch of the destination broker, and the writes of a replaced
+            controller are fenced (KIP-380, 2.2).
         feature_znode: whether the controller writes /feature (KIP-584, 2.7).
-        producer_ids_at_start: whether each broker takes a block of producer ids when it starts, and further ones itself
-            (3.0: it asks the controller).
-        tools_take_zookeeper: whether the admin tools may be told where ZooKeeper is (until 3.0).
+        producer_ids_at_start: whether each broker allocates a block of producer ids from ZooKeeper at start, and
+            further ones when needed (since 3.0 the controller allocates them).
+        tools_take_zookeeper: whether the admin tools accept the address of ZooKeeper (until 3.0).
         transactions: whether producers may be idempotent and transactional (KIP-98, 0.11).
-        coordinates_consumers: whether consumers of a group have a coordinator (0.9), or share out by ZooKeeper.
-        producer: what a producer of that time does unless told otherwise: acks, whether it numbers its batches (both
-            KIP-679, 3.0), where records without a key go (KIP-480 in 2.4, KIP-794 in 3.3), and whether it knows
-            delivery.timeout.ms (KIP-91, 2.1), and says from which node it was disconnected.
-        verifies_transactions: whether leaders ask the coordinator before the first batch of a transaction (KIP-890,
-            3.6).
-        unknown_sequences: what becomes of a sequence number above 0 of a producer whose last one its leader does not
-            know. "taken": it is taken if the epoch is not known either (KIP-360, 2.5), but not when a marker has told
-            the epoch: OUT_OF_ORDER_SEQUENCE_NUMBER. "unknown producer": UNKNOWN_PRODUCER_ID in both cases (2.0).
-            "unknown producer before marker": only in the first of them.
-        admin_client_writes_internal_topics: whether a client that calls itself `__admin_client` may (0.9).
-        paths: the empty znodes that a broker creates when it starts.
+        coordinates_consumers: whether consumers of a group have a coordinator (0.9), or rebalance through ZooKeeper.
+        producer: defaults of a producer of that release: acks, whether it numbers its batches (both
+            KIP-679, 3.0), the partition of records without a key (KIP-480 in 2.4, KIP-794 in 3.3), whether it has
+            delivery.timeout.ms (KIP-91, 2.1), and whether it names the node that disconnected.
+        verifies_transactions: whether leaders verify a transaction with its coordinator before its first batch
+            (KIP-890, 3.6).
+        unknown_sequences: the response to a sequence number above 0 of a producer without a last sequence number at the
+            leader. "taken": it is accepted if the epoch is unknown, too (KIP-360, 2.5), and refused with
+            OUT_OF_ORDER_SEQUENCE_NUMBER if the epoch is known from a marker. "unknown producer": UNKNOWN_PRODUCER_ID in
+            both cases (2.0). "unknown producer before marker": only in the first case.
+        admin_client_writes_internal_topics: whether a client with the id `__admin_client` may (0.9).
+        paths: the empty znodes that a broker creates at start.
         cluster_id: whether a cluster has an id (KIP-78, 0.10.1).
-        config_changes: what the znodes below /config/changes hold: "entity paths", or "topic names" (before 0.9), when
-            only topics had configurations.
+        config_changes: the content of the znodes below /config/changes: "entity paths", or "topic names" (before 0.9),
+            when only topics had configurations.
         broker_znode, topic_znode, controller_znode: the version of their JSON.
 
         time_index: whether segments have a `.timeindex` (KIP-33, 0.10.1).
         producer_snapshots: whether logs have `.snapshot` files (KIP-98, 0.11).
         log_start_checkpoint: whether there is a `log-start-offset-checkpoint` (KIP-107, 0.11).
-        checkpoints_without_logs: whether the checkpoints of recovery points and log starts are written when no log is
-            left (2.7), or stay as they are.
+        checkpoints_without_logs: whether the checkpoints of recovery points and log start offsets are written when
+            there is no log (2.7), or left unchanged.
         meta_properties: the lines of `meta.properties`, none without the file.
         clean_shutdown: the content of `.kafka_cleanshutdown`.
-        keeps_lock_file_after_shutdown: whether `.lock` is still there after a clean stop.
-        deleted_folders: what becomes of the folder of a deleted replica. "go": it goes at once. "wait for the next
-            round": its log is closed, it is renamed to `-delete` and goes when somebody next looks. "wait": it is
-            renamed, and does not go before file.delete.delay.ms (1.1).
+        keeps_lock_file_after_shutdown: whether `.lock` remains after a clean shutdown.
+        deleted_folders: how the folder of a deleted replica is removed. "go": at once. "wait for the next round": its
+            log is closed, the folder is renamed to `-delete` and removed by the next periodic task. "wait": it is
+            renamed and removed after file.delete.delay.ms (1.1).
     """
 
     name: str

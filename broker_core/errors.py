@@ -1,8 +1,8 @@
 """The protocol errors of Kafka 3.9 as values (`org.apache.kafka.common.protocol.Errors`).
 
 Handlers return one of `Errors`; the log layer, where an error ends a call deep inside, raises `KafkaException`, which
-carries one. Each error has the code that travels on the wire, whether a client may simply try again, and one sentence
-that tells a learner what has happened.
+carries one. Each error has its code on the wire, whether a client may retry, and one sentence that explains it to a
+learner.
 """
 
 from enum import Enum

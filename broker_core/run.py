@@ -100,8 +100,9 @@ class Diverged(RuntimeError):
 
 
 class Run:
-    """See the module. One thread at a time. `invariants`: those that are checked after each event. `survives`: asked
-    when the handler of a request fails as nobody expected, whether to go on with an alarm; without it nothing goes on.
+    """See the module. Not thread-safe. `invariants`: those checked after each event. `survives`: called when a handler
+    of a request raises an unexpected exception; returns whether to continue with an alarm. Without it the exception is
+    raised.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class Run:
         return number
 
     def submit_foreign(self, change: ForeignChange) -> None:
-        """Somebody outside changed ZooKeeper."""
+        """Applies an external change of ZooKeeper."""
         self._inputs.append(self._input("foreign", "zookeeper", msgspec.json.encode(change).decode()))
         self._kernel.cause_seq = 0
         self._cluster.zookeeper.foreign_change(change)
@@ -234,13 +235,13 @@ class Run:
     # clients by TCP
 
     def connect(self, broker_id: int, peer: str) -> int:
-        """Somebody at the host `peer` has opened a connection to a broker. Returns the connection's number."""
+        """Opens a connection from the host `peer` to a broker. Returns the connection's number."""
         self._inputs.append(self._input("connect", peer, str(broker_id)))
         self._kernel.cause_seq = 0
         return self._cluster.sockets.connect(broker_id, peer)
 
     def frame(self, connection: int, data: bytes) -> None:
-        """A frame came over a connection: what stands behind its length. Nothing happens on a closed connection."""
+        """A frame arrived on a connection: the bytes after its length. It is ignored on a closed connection."""
         while len(data) > PIECE_BYTES:
             self._receive("piece", connection, data[:PIECE_BYTES])
             data = data[PIECE_BYTES:]
@@ -268,23 +269,25 @@ class Run:
         return self._cluster.sockets.listeners()
 
     def advertise(self, endpoints: Mapping[int, tuple[str, int]]) -> None:
-        """At which host and port clients reach each broker. Not a part of what happens: only answers tell it."""
+        """The host and port at which clients reach each broker. Not part of the run's events: it only appears in
+        responses.
+        """
         self._cluster.sockets.endpoints = dict(endpoints)
 
     def body_of(self, rpc: str) -> Any:
-        """What a message under way says, as nodes exchange it; None when it is not under way."""
+        """The body of a message in flight, as nodes exchange it; None when it is not in flight."""
         message = self._kernel.in_flight.get(rpc)
         return None if message is None else message.body
 
     def wire_bytes(self, rpc: str, question: Any = None) -> WireBytes | None:
-        """A message under way as the bytes that it is on the wire, or would be; None where there are none. `question`:
-        what the request said, for a response. The run is for looking from then on: it is not to go on.
+        """A message in flight as its bytes on the wire, received or encoded; None where there are none. `question`: the
+        body of the request, for a response. The run is for reading from then on and must not be advanced.
         """
         message = self._kernel.in_flight.get(rpc)
         return None if message is None else wire_bytes(self._cluster.sockets, message, question)
 
     def take_outputs(self) -> list[Output]:
-        """What goes out over the connections since the last call, in order."""
+        """What is to be sent over the connections since the last call, in order."""
         return self._cluster.sockets.take_outputs()
 
     def _repeat(self, recorded: Input) -> None:

@@ -44,7 +44,7 @@ class Branch(models.Model):
 
 
 class Bookmark(models.Model):
-    """An instant of a branch that somebody gave a name."""
+    """A named instant of a branch."""
 
     branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="bookmarks")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="bookmarks")
@@ -61,7 +61,7 @@ class Bookmark(models.Model):
 
 
 class ExerciseProgress(models.Model):
-    """How far somebody has come with an exercise on a branch. `state` is the exercise session's own record."""
+    """A learner's progress in an exercise on a branch. `state` is the exercise session's own record."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="progress")
     branch = models.ForeignKey(Branch, on_delete=models.CASCADE, related_name="progress")

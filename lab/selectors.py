@@ -26,7 +26,7 @@ _TOPICS_NAMED = 4
 
 
 def runs_of(user: User | AnonymousUser) -> QuerySet[Run]:
-    """The runs that somebody owns, newest first."""
+    """The runs of a user, newest first."""
     branches = Prefetch("branches", Branch.objects.order_by("pk"))
     return Run.objects.filter(owner_id=user.pk).prefetch_related(branches)
 
@@ -81,7 +81,7 @@ def _card(run: Run, language: str, live: set[tuple[str, str]]) -> dict[str, Any]
     folders = {branch.name: branch_folder(run.slug, branch.name) for branch in run.branches.all()}
     summaries = {name: read_summary(folder) for name, folder in folders.items()}
     touched_s = {name: _touched_s(folder) for name, folder in folders.items()}
-    # The branch that somebody worked on last stands for the run.
+    # The branch used last represents the run.
     newest = max(touched_s, key=lambda name: touched_s[name])
     shown = summaries[newest]
     return {

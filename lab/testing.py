@@ -10,8 +10,8 @@
         highwater.run("broker kill 1")
         highwater.run('wait "isr orders-0 == [2,3]" 30s')
 
-The cluster starts anew for each test and lives in real time. `@pytest.mark.highwater(brokers=(1,), era="2.4",
-config={"num.partitions": "3"})` chooses another one. docs/TESTING_WITH_HIGHWATER.md says more.
+Each test gets a fresh cluster, and it runs in real time. `@pytest.mark.highwater(brokers=(1,), era="2.4",
+config={"num.partitions": "3"})` chooses another one. See docs/TESTING_WITH_HIGHWATER.md.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ Ended: TypeAlias = "Future[tuple[int, list[str]]]"
 
 START_S = 60.0
 OBSERVER = 0
-"""Nobody's user id."""
+"""The user id of no user."""
 
 
 class CommandFailed(AssertionError):
@@ -92,7 +92,7 @@ class Highwater:
         """Runs a line of the shell grammar (Kafka's tools, `broker kill 1`, `link cut 1 2`, `wait ...`) to its end and
         returns what it printed.
 
-        Raises CommandFailed when it ends with an error, ShellError when it is no command, TimeoutError.
+        Raises CommandFailed when it ends with an error, ShellError when it is not a command, TimeoutError.
         """
 
         def submit(live: LiveRun) -> tuple[int, Ended]:

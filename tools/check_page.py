@@ -1,7 +1,7 @@
 """Checks the page's modules with tsc and eslint, where there is Node.
 
-Both are pinned in tools/vendor/package-lock.json; npm fetches them into tools/vendor/node_modules when that changes.
-A lab needs neither Node nor npm, so a machine without them is told that the page was not checked, and no more.
+Both are pinned in tools/vendor/package-lock.json; npm fetches them into tools/vendor/node_modules when that changes. A
+lab needs neither Node nor npm, so on a machine without them the page is reported as not checked.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 In this order: `CHROMIUM` in the environment, one that the system has, one that Playwright has downloaded, Playwright's
 download, and, as root on Debian or Ubuntu, apt (with a font for Chinese, which a bare system lacks).
 
-Prints the path of the executable as the last line of its output; everything else goes to standard error. What the
-attempts print is shown only when all of them have failed: some are expected to, where a machine has no way out.
+Prints the path of the executable as the last line of its output; everything else is printed to standard error. The
+output of the attempts is shown only when all of them have failed: some are expected to, on a machine without access to
+the Internet.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class ProducerBatch(msgspec.Struct):
         return (*self.split_of, self.sequence)
 
     def size_with(self, more: int = 0) -> int:
-        """The size that it is estimated to have, with `more` bytes of which nobody knows how well they compress."""
+        """The estimated size with `more` bytes whose compression ratio is not known yet."""
         return HEADER_BYTES + int((self.size - HEADER_BYTES) * self.factor) + more
 
     def close(
@@ -110,7 +110,7 @@ class ProducerBatch(msgspec.Struct):
         self.records = []
 
     def number_anew(self, producer_id: int, epoch: int, base_sequence: int) -> None:
-        """Numbers begin anew while it is under way; what is on the wire already keeps the old ones."""
+        """Restarts its sequence numbers while the batch is in flight; requests already sent keep the old ones."""
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, base_sequence
         self.data = with_producer(self.data, producer_id, epoch, base_sequence)
 
@@ -133,7 +133,7 @@ class RecordAccumulator:
         #: the newest batch that a flush sends, however little is in it
         self.flushed_sequence = 0
         self.is_closing = False
-        #: whether somebody waits for memory: then all batches go
+        #: whether a send waits for memory: then all batches are ready
         self.is_exhausted = False
         self._queues: dict[str, deque[ProducerBatch]] = {}
         self._next_sequence = 1
@@ -180,7 +180,7 @@ class RecordAccumulator:
         return self._next_sequence - 1
 
     def flush(self) -> None:
-        """What is here now goes, however little it is."""
+        """Makes all current batches ready, however small they are."""
         self.flushed_sequence = self._next_sequence - 1
 
     def due_us(self, queue: deque[ProducerBatch]) -> int:

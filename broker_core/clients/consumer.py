@@ -210,7 +210,7 @@ class Consumer:
     # as a node
 
     def on_request(self, message: Message) -> None:
-        """Nobody asks a client."""
+        """Clients receive no requests."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
@@ -275,12 +275,12 @@ class Consumer:
         )
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker is gone, or does not answer in time."""
+        """The broker has closed the connection, or did not respond in time."""
         self.metadata.unreachable(context)
         self._pause(stale_metadata=True)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """A pause is over."""
+        """A backoff has ended."""
         self._go_on()
 
     def on_watch(self, kind: str, path: str) -> None:

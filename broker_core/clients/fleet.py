@@ -95,17 +95,17 @@ class Clients:
             member.contact_lost()
 
     def thaw(self, name: str) -> None:
-        """SIGCONT: it goes on where it was, and learns what has become of its membership."""
+        """SIGCONT: the process resumes, and learns what happened to its membership."""
         self.kernel.emit(ClientThawed(client=name), name)
         self.kernel.thaw(name)
         self.reaches_zookeeper(name)
 
     def is_frozen(self, name: str) -> bool:
-        """Whether its process stands still."""
+        """Whether its process is suspended."""
         return name in self.kernel.frozen
 
     def close(self, name: str) -> None:
-        """The client is gone; what it had under way is nobody's any more, and its cut links end with it."""
+        """The client is closed; its messages in flight have no receiver, and its cut links are restored."""
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
         member = self.group_consumers.pop(name, None)

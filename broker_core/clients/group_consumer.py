@@ -84,7 +84,7 @@ class GroupConsumer(GroupMembership):
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
 
     def close(self) -> None:
-        """`KafkaConsumer.close`: commits, leaves the group unless it is a static member, and is over. So does one whose
+        """`KafkaConsumer.close`: commits, and leaves the group unless it is a static member. So does a consumer whose
         poll has thrown an exception.
         """
         if self.state in ("closing", "closed"):
@@ -103,7 +103,9 @@ class GroupConsumer(GroupMembership):
             self.later("metadata")
 
     def _ask_for_metadata(self) -> None:
-        """Asks now, or as soon as the answer is there that is under way (`Metadata.newMetadataRequestAndVersion`)."""
+        """Requests metadata now, or as soon as the response in flight has arrived
+        (`Metadata.newMetadataRequestAndVersion`).
+        """
         if self._metadata_under_way:
             self._metadata_again = True
             return
@@ -158,8 +160,8 @@ class GroupConsumer(GroupMembership):
     # joining
 
     def _rejoin(self, why: str) -> None:
-        """A pattern stands for what topics there are when a member joins: it asks before that, so that one new topic
-        costs one rebalance (`ConsumerCoordinator.poll`).
+        """A pattern is resolved to the topics that exist when a member joins: metadata is requested before, so that a
+        new topic costs one rebalance (`ConsumerCoordinator.poll`).
         """
         if not self.settings.is_pattern or self.state != "stable" or self.work.is_busy:
             super()._rejoin(why)
@@ -284,7 +286,7 @@ class GroupConsumer(GroupMembership):
             self.later("commit")
 
     def _commit(self, why: str) -> bool:
-        """Commits the positions; False when there is nothing to commit, or nobody to commit to."""
+        """Commits the positions; False when there is nothing to commit or no coordinator is known."""
         rows = tuple(
             (name, offset, epoch, "")
             for name in self.owned
@@ -342,7 +344,7 @@ class GroupConsumer(GroupMembership):
             self.later("offsets")
             return
         if response.unstable:
-            # a transaction is about to say where the group stands
+            # a transaction is about to commit the offsets of the group
             self.later("offsets")
         for name, offset, leader_epoch, _ in response.partitions:
             if name in response.unstable:
@@ -360,7 +362,7 @@ class GroupConsumer(GroupMembership):
             self._timer(self.settings.max_poll_interval_ms, "poll_due", self.work.poll)
 
     def _poll_again(self) -> None:
-        """The records are processed: now it commits, rejoins, or finds out that it is no member any more."""
+        """The records are processed: commits, rejoins, or finds that it is no longer a member."""
         work, self.work = self.work, Work(poll=self.work.poll)
         if self.state == "left":
             self._lost("reason.polled_again")
@@ -408,7 +410,7 @@ class GroupConsumer(GroupMembership):
             self._fetcher.fetched(body, data)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker is gone, or does not answer in time."""
+        """The broker has closed the connection, or did not respond in time."""
         what, node, data = context
         self.metadata.unreachable(node)
         self._fetcher.asked_in_vain(what, node, data)

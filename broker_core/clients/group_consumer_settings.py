@@ -1,4 +1,4 @@
-"""What a member of a group is told when it is opened, and what its application does between two polls."""
+"""Configuration of a group member, and what its application does between two polls."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What the members of groups have in common, whoever shares the partitions out among them."""
+"""What members of groups have in common, whichever component assigns the partitions."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -14,7 +14,7 @@ from broker_core.sim.kernel import Kernel, PassiveNode, Subjects, applies
 class GroupMember(PassiveNode, ABC):
     """A node. `state` and what it owns and has read change by events alone.
 
-    What it reads, and from where, is its fetcher's. `generation_id` is -1 where there are no generations.
+    Positions and fetched records belong to its fetcher. `generation_id` is -1 where there are no generations.
     """
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
@@ -33,7 +33,8 @@ class GroupMember(PassiveNode, ABC):
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
         self.work = Work()
-        #: what became of the last commit that its application asked for: nothing went wrong, this did, or None so far
+        #: the result of the last commit that its application requested: success, this error, or None while it is in
+        #: flight
         self.commit_answer: str | None = ""
         self._fetcher = GroupFetcher(self)
         self._attempts = 0
@@ -55,7 +56,7 @@ class GroupMember(PassiveNode, ABC):
 
     @property
     def output(self) -> list[tuple[str, Record]]:
-        """(partition, record) of the records read last that nobody has taken."""
+        """(partition, record) of the fetched records that the application has not taken."""
         return self._fetcher.output
 
     def take_output(self) -> list[tuple[str, Record]]:
@@ -64,13 +65,13 @@ class GroupMember(PassiveNode, ABC):
         return taken
 
     def seek(self, partition: str, offset: int) -> None:
-        """Where to go on with a partition that it owns."""
+        """The position at which it continues with an owned partition."""
         self._fetcher.seek(partition, offset)
 
     @abstractmethod
     def commit(self) -> bool:
-        """Commits how far it has read (`KafkaConsumer.commitSync`); `commit_answer` tells what becomes of it. False
-        when nobody is known to commit to: to be tried again.
+        """Commits the positions (`KafkaConsumer.commitSync`); `commit_answer` returns the result. False when no
+        coordinator is known: to be retried.
         """
 
     def description(self) -> dict[str, object]:
@@ -144,7 +145,7 @@ class GroupMember(PassiveNode, ABC):
 
     @abstractmethod
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker is gone, or does not answer in time."""
+        """The broker has closed the connection, or did not respond in time."""
 
     @abstractmethod
     def on_timer(self, name: str, data: Any) -> None:

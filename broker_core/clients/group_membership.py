@@ -1,5 +1,5 @@
-"""Membership of a group that a coordinator keeps (`AbstractCoordinator`): the classic protocol, from finding the
-coordinator to leaving the group. What members subscribe to, and who gets what, is told by who derives from it.
+"""Membership of a group with a coordinator (`AbstractCoordinator`): the classic protocol, from finding the coordinator
+to leaving the group. Subclasses define what members subscribe to and how partitions are assigned.
 """
 
 from abc import abstractmethod
@@ -31,7 +31,7 @@ JOIN_TIMEOUT_LAPSE_MS = 5_000
 COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
 """After these a client looks for the coordinator again."""
 LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
-"""After these a member has to join anew, as a stranger."""
+"""After these errors a member has to join again, without a member id."""
 FATAL = frozenset(
     {
         Errors.FENCED_INSTANCE_ID,
@@ -129,8 +129,8 @@ class GroupMembership(GroupMember):
             self.later("find")
 
     def _coordinator_heard_of(self) -> str | None:
-        """The coordinator, but after a session's time of silence: then another broker may be it by now, and is looked
-        for (`Heartbeat.sessionTimeoutExpired`).
+        """The coordinator. After a session timeout without a response it is looked up again, as another broker may have
+        taken over (`Heartbeat.sessionTimeoutExpired`).
         """
         if self.kernel.now_us - self._heard_us >= self.settings.session_timeout_ms * 1_000:
             self._coordinator_lost()
@@ -164,7 +164,9 @@ class GroupMembership(GroupMember):
         self._send_join()
 
     def _lost(self, why: str) -> None:
-        """It is no member any more: what it owned others may have by now (`onPartitionsLost`), it hears at a poll."""
+        """It is no longer a member: its partitions may have other owners (`onPartitionsLost`); it learns this at a
+        poll.
+        """
         if self.work.is_busy:
             self.work.lost_for = why
             return
@@ -304,8 +306,8 @@ class GroupMembership(GroupMember):
         self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
 
     def _poll_late(self, poll: int) -> None:
-        """`max.poll.interval.ms` is over: the heartbeat thread gives the membership up; a static member only falls
-        silent (KIP-62).
+        """`max.poll.interval.ms` has passed: the heartbeat thread leaves the group; a static member only stops its
+        heartbeats (KIP-62).
         """
         if not self.work.is_busy or self.work.poll != poll or self.state != "stable":
             return

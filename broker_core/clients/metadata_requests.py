@@ -11,7 +11,7 @@ METADATA_TIMER = "metadata"
 
 
 class MetadataRequests:
-    """`lacks_leader` says which partitions wait for one; as long as there are any it goes on asking."""
+    """`lacks_leader` returns the partitions without a leader; while there are any, metadata is requested again."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class MetadataRequests:
             self._attempts = 0
 
     def failed(self, node: str) -> None:
-        """The broker that was asked is gone, or does not answer in time."""
+        """The broker has closed the connection, or did not respond in time."""
         self.is_under_way = False
         self.metadata.unreachable(node)
         self._ask_again()

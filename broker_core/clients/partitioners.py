@@ -1,7 +1,7 @@
-"""Which partition a record goes to when nobody said so (`BuiltInPartitioner`, `DefaultPartitioner`, `Utils.murmur2`).
+"""The partition of a record for which none was given (`BuiltInPartitioner`, `DefaultPartitioner`, `Utils.murmur2`).
 
-Records with a key go to the partition of the key's hash, over all partitions, unless keys shall be ignored. What
-becomes of the others has changed four times, and a producer of the lab may be told which of the rules to follow.
+Records with a key go to the partition of the key's hash, over all partitions, unless keys are ignored. The rule for
+other records has changed four times; a producer of the lab can be configured with any of them.
 """
 
 from bisect import bisect_right
@@ -71,7 +71,7 @@ class Partitioner:
         raise NotImplementedError
 
     def appended(self, byte_count: int, *, batch_completed: bool) -> None:
-        """What was chosen without a key got so many bytes; `batch_completed`: no batch is open there any more."""
+        """Counts bytes written to a partition chosen without a key; `batch_completed`: it has no open batch."""
 
     def _another(self, available: Sequence[int], current: int | None) -> int:
         others = [each for each in available if each != current] or list(available)
@@ -79,8 +79,8 @@ class Partitioner:
 
 
 class StickyPartitioner(Partitioner):
-    """Since 3.3 (KIP-794): one partition until `batch.size` bytes went there, then another one, drawn with more weight
-    where less waits to be sent.
+    """Since 3.3 (KIP-794): one partition until `batch.size` bytes were written to it, then another one, drawn with a
+    weight that favours short queues.
     """
 
     def __init__(self, stream: Stream, batch_size: int) -> None:

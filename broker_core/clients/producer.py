@@ -35,8 +35,8 @@ KEY_SHOWN = 40
 
 
 class AppendedRecord(NamedTuple):
-    """Where a record went: its partition, the sequence number of the batch that it joined, for `take_result`, and its
-    place there.
+    """Where a record was appended: its partition, the sequence number of its batch, for `take_result`, and its index
+    there.
     """
 
     partition: str
@@ -170,14 +170,14 @@ class Producer:
         return choice
 
     def has_room(self, place: str, record_size: int, *, is_topic: bool = False) -> bool:
-        """Whether buffer.memory holds one more record of this upper bound; for a topic, wherever it goes."""
+        """Whether buffer.memory has room for a record of this upper bound; for a topic, whatever its partition."""
         accumulator = self.sender.accumulator
         if not is_topic:
             return accumulator.has_room(place, record_size)
         return accumulator.used_memory + max(accumulator.batch_size, record_size) <= accumulator.buffer_memory
 
     def block(self, why: str) -> None:
-        """The application waits in `send` from now on, or goes on (""): while it waits for memory all batches go."""
+        """The application blocks in `send`, or no longer does (""): while it waits for memory all batches are sent."""
         if why != self.blocked:
             client = self.name
             self.kernel.emit(
@@ -192,7 +192,7 @@ class Producer:
         self.sender.pump()
 
     def begin_close(self) -> None:
-        """`KafkaProducer.close`: what waits goes at once."""
+        """`KafkaProducer.close`: queued batches are sent at once."""
         self.sender.accumulator.is_closing = True
         self.sender.pump()
 
@@ -210,7 +210,7 @@ class Producer:
             self.block("")
 
     def take_result(self, sequence: int, askers: int = 1) -> ProduceResult | None:
-        """How a batch ended, once for each record sent with `keep_result`; None while it is under way."""
+        """How a batch ended, once for each record sent with `keep_result`; None while it is in flight."""
         result, left = self.results.pop(sequence, (None, 0))
         if result is not None and left > askers:
             self.results[sequence] = (result, left - askers)
@@ -221,7 +221,7 @@ class Producer:
         self.sender.metadata_requests.want(topic)
 
     def end_transaction(self, *, commits: bool) -> None:
-        """Ends the transaction; with an abort what was not sent yet is dropped, else it goes at once."""
+        """Ends the transaction; an abort drops unsent batches, a commit sends them at once."""
         if commits:
             self.sender.accumulator.flush()
         else:
@@ -242,12 +242,12 @@ class Producer:
 
     @property
     def asks_for_metadata(self) -> bool:
-        """Whether a Metadata request is under way."""
+        """Whether a Metadata request is in flight."""
         return self.sender.metadata_requests.is_under_way
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is queued, under way or streaming."""
+        """Whether nothing is queued, in flight or streaming."""
         return self.sender.is_idle and self.running_stream is None
 
     def description(self) -> dict[str, object]:
@@ -278,7 +278,7 @@ class Producer:
 
     @property
     def has_unsent(self) -> bool:
-        """Whether batches are queued or under way."""
+        """Whether batches are queued or in flight."""
         return not self.sender.is_idle
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
@@ -313,7 +313,7 @@ class Producer:
     # as a node
 
     def on_request(self, message: Message) -> None:
-        """Nobody asks a client."""
+        """Clients receive no requests."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
@@ -327,7 +327,9 @@ class Producer:
             self.sender.answered(sent, body)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """A broker is gone, or does not answer in time: the others come first for metadata, batches are tried again."""
+        """A broker has closed the connection, or did not respond in time: other brokers are preferred for metadata, and
+        batches are retried.
+        """
         if api == "Metadata":
             self.sender.metadata_requests.failed(context)
         elif api in APIS:

@@ -1,4 +1,4 @@
-"""What a producer is told when it is opened (`ProducerConfig`), and how a batch of it ends."""
+"""Configuration of a producer (`ProducerConfig`), and how one of its batches ends."""
 
 import msgspec
 

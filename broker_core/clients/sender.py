@@ -1,8 +1,8 @@
 """What takes batches out of a producer's accumulator and sends them (`Sender`, `NetworkClient`'s in-flight requests).
 
-A leader is asked as soon as a batch for it is ready, unless as many requests as allowed are under way to it; then all
-its partitions may put their first ready batch into the request. What fails goes back to the head of its queue and is
-tried again after a pause, until delivery.timeout.ms has passed since the batch was begun.
+A leader gets a request as soon as a batch for it is ready, unless the maximum number of requests is in flight to it;
+then each of its partitions may add its first ready batch to the request. A failed batch returns to the head of its
+queue and is retried after a backoff, until delivery.timeout.ms has passed since it was created.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,14 +37,16 @@ EXPIRE_TIMER = "expire"
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """What an answer to a Produce is about: the batches, each with the epoch and number that it went with."""
+    """What a Produce response is about: the batches, each with the epoch and sequence number that it was sent with."""
 
     batches: tuple[tuple[ProducerBatch, tuple[int, int]], ...]
     leader: str
 
 
 class Sender:
-    """See the module. `ended` is told how batches ended that somebody asks for: sequence number, how, how many ask."""
+    """See the module. `ended` is called when batches whose result is kept have ended: sequence number, outcome,
+    records.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class Sender:
         self.metadata_requests = MetadataRequests(
             kernel, name, metadata, settings.request_timeout_ms * 1_000, self._partitions_without_leader
         )
-        #: (correlation, partition, attempts left, error) of retries not yet looked at; None while nobody wants to know
+        #: (correlation, partition, attempts left, error) of retries not yet reported; None while they are not recorded
         self.retries_seen: list[tuple[int, str, int, Errors]] | None = None
         self._ended = ended
         self._outcomes = SplitOutcomes()
@@ -79,7 +81,7 @@ class Sender:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is queued or under way."""
+        """Whether nothing is queued or in flight."""
         return not self._in_flight and self.accumulator.is_empty
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
@@ -91,14 +93,14 @@ class Sender:
     # what may go
 
     def _leader_of(self, partition: str) -> str | None:
-        """The leader to send to. One whose process is gone refuses the connection: what is for it waits, as without a
-        leader, and no attempt is counted.
+        """The leader to send to. The connection to a stopped process is refused: its batches wait as without a leader,
+        and no attempt is counted.
         """
         leader = self.metadata.leader_of(partition)
         return leader if leader in self.kernel.up else None
 
     def pump(self) -> None:
-        """Sends all that may go now, and tells of the rest what it waits for."""
+        """Sends every batch that may be sent, and reports what the others wait for."""
         if self.transactions.is_broken:
             self._give_up_waiting()
         is_sending = True
@@ -136,7 +138,7 @@ class Sender:
         if not self.is_idempotent:
             return ""
         if batch.data:
-            # one that is sent again only goes as the first that is under way
+            # a retried batch is sent only as the first one in flight
             return "in flight" if any(each.place < batch.place for each in self._under_way(partition)) else ""
         return self.transactions.why_not_send(partition)
 
@@ -289,7 +291,7 @@ class Sender:
         self._through()
 
     def disconnected(self, sent: Sent, *, timed_out: bool) -> None:
-        """A leader is gone, or does not answer in time."""
+        """A leader has closed the connection, or did not respond in time."""
         self.metadata.unreachable(sent.leader)
         for batch, _ in sent.batches:
             if self.settings.acks == 0 or batch.sequence in self._in_flight:
@@ -333,9 +335,9 @@ class Sender:
             self._retry_or_fail(batch, error, message, repeats=repeats)
 
     def _split(self, batch: ProducerBatch) -> None:
-        """A broker finds a batch too large that may be cut: its parts go in its place, as if never tried
-        (`Sender.completeBatch`). One that stays as it was is tried again after a pause, until its time is over; Kafka's
-        client makes no pause then (KAFKA-8350).
+        """A broker rejects a batch as too large that can be split: its parts replace it, without attempts
+        (`Sender.completeBatch`). One that cannot be split is retried after a backoff, until its delivery timeout;
+        Kafka's client makes no pause then (KAFKA-8350).
         """
         parts = self.accumulator.split(batch)
         number = batch.base_sequence
@@ -449,7 +451,7 @@ class Sender:
             self._fail(batch, result, is_given_up=True)
 
     def arm_expiry(self) -> None:
-        """A batch has begun: somebody must look when its time is over."""
+        """A batch was created: sets the timer of its delivery timeout."""
         if not self._expiry_armed:
             self._expiry_armed = True
             due_us = self.kernel.now_us + self.settings.delivery_timeout_ms * 1000

@@ -13,8 +13,8 @@ ProducerIds: TypeAlias = tuple[int, int]
 class SequenceNumbers:
     """What comes next in each partition, and which numbers a broker is known to have.
 
-    `unresolved`: partitions of which a batch expired while nobody knew whether it was written; no new batch is numbered
-    there until that is found out.
+    `unresolved`: partitions with a batch that expired before its outcome was known; no new batch gets a number there
+    until it is.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class SequenceNumbers:
         return first
 
     def restart(self, partition: str, under_way: Sequence[ProducerBatch], ids: ProducerIds) -> None:
-        """Begins at 0 with a new epoch, with the batches that are under way first (`startSequencesAtBeginning`)."""
+        """Starts at 0 with a new epoch, beginning with the batches in flight (`startSequencesAtBeginning`)."""
         number = 0
         for batch in under_way:
             batch.number_anew(*ids, number)

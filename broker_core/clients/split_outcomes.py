@@ -1,4 +1,4 @@
-"""How batches ended that somebody asks about, where a broker made the producer split them."""
+"""Outcomes of batches whose result is kept, where a broker made the producer split them."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,7 @@
 """What a producer knows of its id and its transaction (`clients.producer.internals.TransactionManager`).
 
-A producer with idempotence asks for an id before its first batch. With a transactional id it finds the coordinator,
-adds each partition before it writes there, and ends what it has begun; one request is under way at a time.
+An idempotent producer requests an id before its first batch. With a transactional id it finds the coordinator, adds
+each partition before writing to it, and ends its transactions; one request is in flight at a time.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ class TransactionalProducer(Protocol):
 
     @property
     def has_unsent(self) -> bool:
-        """Whether batches of the transaction are queued or under way."""
+        """Whether batches of the transaction are queued or in flight."""
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
         """The batches of a partition that have numbers and have not ended, the oldest first."""
@@ -105,12 +105,12 @@ class TransactionManager:
         self.to_add: dict[str, None] = {}
         #: the last call of sendOffsetsToTransaction in this transaction
         self.offsets: TransactionalOffsets | None = None
-        #: the method whose caller has waited in vain, and must call it again before any other
+        #: the method whose caller has timed out, and must call it again before any other
         self.timed_out = ""
         self._coordinator: str | None = None
         self._is_asking = False
         self._attempts = 0
-        #: the id and epoch that the next InitProducerId names: a batch was lost, so that numbers begin anew (KIP-360)
+        #: the id and epoch that the next InitProducerId names: a batch failed, so sequence numbers restart (KIP-360)
         self._raises: tuple[int, int] | None = None
 
     @property
@@ -140,8 +140,8 @@ class TransactionManager:
         self._go_on()
 
     def note(self, partition: str) -> None:
-        """A record for a partition was handed over (`maybeAddPartition`). What is handed over outside of a transaction
-        waits until the next one writes to that partition, or its time is over.
+        """A record for a partition was appended (`maybeAddPartition`). One appended outside of a transaction waits
+        until the next transaction writes to that partition, or until it expires.
         """
         if self.state == "in transaction" and partition not in self.added and partition not in self.to_add:
             self.to_add[partition] = None
@@ -181,7 +181,7 @@ class TransactionManager:
         """
         if not self.has_ids:
             if not self.transactional_id:
-                self.begin()  # who has a transactional id calls initTransactions for that
+                self.begin()  # a transactional producer calls initTransactions for that
             return "producer id"
         if self.transactional_id and partition not in self.added:
             return "transaction"
@@ -195,8 +195,8 @@ class TransactionManager:
         return self.producer_id, self.producer_epoch, first
 
     def may_repeat(self, batch: ProducerBatch, sent: tuple[int, int]) -> bool:
-        """Whether a batch that was refused as out of order is tried again (`TransactionManager.canRetry`). `sent`:
-        epoch and number with which it went.
+        """Whether a batch refused as out of order is retried (`TransactionManager.canRetry`). `sent`: the epoch and
+        sequence number it was sent with.
         """
         partition = batch.partition
         is_renumbered = sent != (batch.producer_epoch, batch.base_sequence)
@@ -210,9 +210,9 @@ class TransactionManager:
         return True
 
     def batch_failed(self, batch: ProducerBatch, error: Errors, message: str) -> None:
-        """A batch is lost: its transaction can only be aborted; without one, if it had numbers, these begin anew in
-        the partition, as soon as it is known that nothing of it is under way. A fenced producer can do nothing any
-        more, nor can one that lost outside of a transaction what it would not take (`shouldPoisonState`).
+        """A batch has failed: its transaction can only be aborted; without one, if it was numbered, the sequence
+        numbers of the partition restart as soon as none of its batches is in flight. A fenced producer can do nothing
+        more, nor can one that failed with a fatal error outside of a transaction (`shouldPoisonState`).
         """
         if not self.transactional_id:
             if batch.base_sequence < 0:
@@ -234,7 +234,7 @@ class TransactionManager:
             self._change("fatal error", self.error[0])
 
     def resolve(self) -> None:
-        """Finds out what became of batches that expired: once nothing of their partitions is under way."""
+        """Resolves batches that expired, once no batch of their partitions is in flight."""
         for partition in list(self.numbers.unresolved):
             if self.producer.numbered_batches(partition):
                 continue
@@ -244,7 +244,7 @@ class TransactionManager:
                 self._begin_anew(partition)
 
     def _begin_anew(self, partition: str, refused: ProducerBatch | None = None) -> None:
-        """Another epoch, for which nobody is asked (`bumpIdempotentProducerEpoch`); after the last, another id."""
+        """Increments the epoch locally (`bumpIdempotentProducerEpoch`); after the last epoch it requests another id."""
         if self.producer_epoch >= EPOCH_MAX:
             self._state("initializing", "reason.epochs_exhausted", -1, -1)
             self.numbers.unresolved.pop(partition, None)
@@ -257,7 +257,7 @@ class TransactionManager:
         self.numbers.restart(partition, under_way, (self.producer_id, epoch))
 
     def batches_through(self) -> None:
-        """Nothing is queued or under way any more."""
+        """Nothing is queued or in flight any more."""
         if self.state in ("committing", "aborting"):
             self._go_on()
 
@@ -327,11 +327,11 @@ class TransactionManager:
         self.producer.kernel.timer(self.producer.name, due_us, RETRY_TIMER)
 
     def on_timer(self) -> None:
-        """A pause is over."""
+        """A backoff has ended."""
         self._go_on()
 
     def on_disconnect(self, node: str) -> None:
-        """A broker is gone, or does not answer in time."""
+        """A broker has closed the connection, or did not respond in time."""
         self._is_asking = False
         self._coordinator = None
         if self.offsets is not None:

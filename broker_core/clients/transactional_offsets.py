@@ -21,7 +21,9 @@ MEMBER_EXCEPTION = "CommitFailedException"
 
 
 class GroupMetadata(msgspec.Struct, frozen=True):
-    """Whose offsets these are (`ConsumerGroupMetadata`); of a group alone nobody checks if its member counts."""
+    """The group whose offsets these are (`ConsumerGroupMetadata`); without a member id the group's membership is not
+    checked.
+    """
 
     group_id: str
     generation_id: int = -1
@@ -30,7 +32,7 @@ class GroupMetadata(msgspec.Struct, frozen=True):
 
 
 class TransactionalOffsets:
-    """One call. `offsets`: (topic-partition, offset of the next record). It is over when `is_done`."""
+    """One call. `offsets`: (topic-partition, offset of the next record). Complete when `is_done`."""
 
     def __init__(self, group: GroupMetadata, offsets: tuple[tuple[str, int], ...]) -> None:
         self.group = group
@@ -42,7 +44,9 @@ class TransactionalOffsets:
     def next_request(
         self, transactional_id: str, producer_id: int, producer_epoch: int
     ) -> tuple[str, AddOffsetsToTxnRequest | FindCoordinatorRequest | TxnOffsetCommitRequest]:
-        """The next API and body; TxnOffsetCommit goes to `coordinator`, the first one to that of the transaction."""
+        """The next API and body; the first AddOffsetsToTxn goes to the transaction coordinator, TxnOffsetCommit to the
+        group's `coordinator`.
+        """
         group = self.group
         if not self.is_added:
             added = AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group.group_id)

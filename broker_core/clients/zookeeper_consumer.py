@@ -1,8 +1,8 @@
-"""A consumer of before 0.9, a member of a group that nobody coordinates (`ZookeeperConsumerConnector` of 0.8.2).
+"""A consumer of before 0.9, a member of a group without a coordinator (`ZookeeperConsumerConnector` of 0.8.2).
 
-It registers in ZooKeeper and watches who else does. Whoever comes, goes, or adds partitions makes every member
-rebalance by itself, at about the same time: it commits, gives up what it owns, works out its share, and takes it. Where
-another one still owns a part of that it gives up again and tries later.
+It registers in ZooKeeper and watches the other registrations. Whenever a consumer joins or leaves, or partitions are
+added, each member rebalances by itself, at about the same time: it commits, releases what it owns, computes its share,
+and claims it. If another member still owns a part of it, it releases all and retries later.
 """
 
 from typing import Any
@@ -26,8 +26,8 @@ START_RETRY_MS = 100
 
 
 class ZookeeperConsumer(GroupMember):
-    """What `GroupConsumer` is to groups with a coordinator. `member_id` is its name in `/consumers/GROUP/ids`; there
-    are no generations.
+    """The counterpart of `GroupConsumer`, which has a coordinator. `member_id` is its name in `/consumers/GROUP/ids`;
+    there are no generations.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ZookeeperConsumer(GroupMember):
         return self.kernel.connected(self.name, ZK_NODE)
 
     def contact_restored(self) -> None:
-        """It reaches ZooKeeper again: with its session, or after a time-out with a new one, as somebody new."""
+        """It reaches ZooKeeper again: with its session, or after a timeout with a new one, as a new member."""
         if self._group is None or self.is_over or not self._reaches_zookeeper:
             return
         self._zookeeper.found_contact(self.name)
@@ -110,7 +110,7 @@ class ZookeeperConsumer(GroupMember):
             self._zookeeper.lost_contact(self.name)
 
     def contact_lost(self) -> None:
-        """The process is gone, or stands still: ZooKeeper notices when the session times out."""
+        """The process is stopped or suspended: ZooKeeper notices when the session times out."""
         if not self.is_over:
             self._zookeeper.lost_contact(self.name)
 
@@ -160,7 +160,7 @@ class ZookeeperConsumer(GroupMember):
             return
         self._tries += 1
         if self._tries >= REBALANCE_RETRIES:
-            # it goes on without partitions, until something changes
+            # it continues without partitions until something changes
             failed = f"{self.member_id} can't rebalance after {REBALANCE_RETRIES} retries"
             self._change("rebalance failed", f"ConsumerRebalanceFailedException: {failed}")
             return
@@ -168,7 +168,7 @@ class ZookeeperConsumer(GroupMember):
         self._timer(REBALANCE_BACKOFF_MS, "rebalance")
 
     def _take_share(self, group: ZookeeperGroup) -> str:
-        """One try (`rebalance`); what stood in the way, nothing after a success."""
+        """One attempt (`rebalance`); returns what prevented it, nothing after a success."""
         if not group.brokers():
             group.watch_brokers()
             return ""
@@ -202,7 +202,7 @@ class ZookeeperConsumer(GroupMember):
         return True
 
     def _commit(self) -> None:
-        """Writes down how far it has read, where that is news (`commitOffsetToZooKeeper`)."""
+        """Writes the positions that have changed (`commitOffsetToZooKeeper`)."""
         if self._group is None or not self._reaches_zookeeper or not self._zookeeper.has_session(self.name):
             return
         for name in self.owned:
@@ -230,7 +230,7 @@ class ZookeeperConsumer(GroupMember):
             self._fetcher.fetched(body, data)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker is gone, or does not answer in time."""
+        """The broker has closed the connection, or did not respond in time."""
         what, node, data = context
         self.metadata.unreachable(node)
         self._fetcher.asked_in_vain(what, node, data)
@@ -260,7 +260,7 @@ class ZookeeperConsumer(GroupMember):
             self._ask_for_metadata()
 
     def on_watch(self, kind: str, path: str) -> None:
-        """Somebody came or went, or a topic has changed."""
+        """A member joined or left, or a topic has changed."""
         group = self._group
         if self.is_over or group is None:
             return

@@ -1,7 +1,7 @@
 """What a consumer of before 0.9 keeps in ZooKeeper under `/consumers/GROUP`, and how it finds its share there.
 
-Nobody coordinates such a group: each member reads who is registered and what there is, comes to the same plan as the
-others, and takes what is its own (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
+Such a group has no coordinator: each member reads the registrations and the topics, computes the same assignment as the
+others, and claims its part (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
 """
 
 from collections.abc import Sequence
@@ -43,11 +43,11 @@ class ZookeeperGroup:
         self.zk.create(f"{self.root}/ids/{self.consumer_id}", znode.encode(), ephemeral=True)
 
     def watch_members(self) -> list[str]:
-        """Who is registered; the next change is told."""
+        """The registered members; watches for the next change."""
         return self.zk.children(f"{self.root}/ids", watch=True)
 
     def watch_topic(self, topic: str) -> None:
-        """The next change of a topic's partitions is told."""
+        """Watches for the next change of a topic's partitions."""
         self.zk.exists(TopicZnode.path(topic), watch=True)
 
     def brokers(self) -> list[str]:
@@ -55,7 +55,7 @@ class ZookeeperGroup:
         return self.zk.children(BrokerIdZnode.PARENT)
 
     def watch_brokers(self) -> None:
-        """The next coming or going of a broker is told."""
+        """Watches for the next broker that starts or stops."""
         self.zk.children(BrokerIdZnode.PARENT, watch=True)
 
     def _threads(self, topic: str) -> list[str]:
@@ -101,8 +101,8 @@ class ZookeeperGroup:
         return found
 
     def own(self, partitions: Sequence[str]) -> str:
-        """Writes itself down as the owner. Gives all back if one is owned by somebody, and says which; "" when all
-        went well.
+        """Registers itself as the owner. Releases all if one is owned by another member, and returns which; "" on
+        success.
         """
         mine: list[str] = []
         for name in partitions:
@@ -134,5 +134,5 @@ class ZookeeperGroup:
         return NO_OFFSET if found is None else found
 
     def write_offset(self, name: str, offset: int) -> None:
-        """Writes an offset down, whoever else may have written there."""
+        """Writes an offset, whichever member wrote it last."""
         write_offset(self.zk, self.group, name, offset)

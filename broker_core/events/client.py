@@ -8,12 +8,13 @@ RECORDS_SHOWN = 20
 
 @kind("client")
 class RecordsGathered(Event):
-    """A batch of the accumulator stays there and goes on filling. `size` in bytes, before compression. `why` it waits:
+    """A batch of the accumulator is not sent yet and keeps filling. `size` in bytes, before compression. `why` it
+    waits:
 
-    "linger" (until `due_us`, when linger.ms is over, or it is full), "pause" (an earlier one of its partition failed,
-    and is tried again at `due_us`), "in flight" (as many requests as allowed are under way), "metadata" (no leader is
-    known), "producer id", "transaction" (its partition is not in it yet), "numbers" (whether an earlier batch was
-    written is not known yet). `due_us` 0: nobody knows until when.
+    "linger" (until `due_us`, when linger.ms has passed, or it is full), "pause" (an earlier one of its partition failed
+    and is retried at `due_us`), "in flight" (the maximum number of requests is in flight), "metadata" (no leader is
+    known), "producer id", "transaction" (its partition is not in it yet), "numbers" (the outcome of an earlier batch is
+    not known yet). `due_us` 0: no time is known.
     """
 
     client: str
@@ -57,8 +58,8 @@ class ProducerUnblocked(Event):
 @kind("client")
 class ProduceStarted(Event):
     """A batch is closed and sent. `request` counts the producer's requests: batches of one request share it. `leader`:
-    to whom it goes, empty when it is not sent at all but given up. `producer_id`, `producer_epoch`, `base_sequence`: -1
-    = the producer does not number its batches.
+    its destination, empty when it expires unsent. `producer_id`, `producer_epoch`, `base_sequence`: -1 = the producer
+    does not number its batches.
     """
 
     client: str
@@ -76,7 +77,7 @@ class ProduceStarted(Event):
 
 @kind("client")
 class ProduceRepeated(Event):
-    """A batch goes out once more, with the fields of its ProduceStarted; `attempt` 2 = the first repetition."""
+    """A batch is sent again, with the fields of its ProduceStarted; `attempt` 2 = the first retry."""
 
     client: str
     partition: str
@@ -92,7 +93,7 @@ class ProduceRepeated(Event):
 
 @kind("client")
 class ProduceAcknowledged(Event):
-    """`base_offset` -1 with acks=0: nobody said. `sequence` is that of ProduceStarted."""
+    """`base_offset` -1 with acks=0: there is no response. `sequence` is that of ProduceStarted."""
 
     client: str
     partition: str

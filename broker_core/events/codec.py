@@ -30,7 +30,7 @@ def encode_all(envelopes: Iterable[Envelope]) -> list[bytes]:
 
 
 def decode(seq: int, data: bytes) -> Envelope:
-    """The envelope with sequence number `seq`. Raises `msgspec.ValidationError` when `data` is no event of this
+    """The envelope with sequence number `seq`. Raises `msgspec.ValidationError` when `data` is not an event of this
     version.
     """
     at_us, node, cause_seq, event = _decoder.decode(data)

@@ -44,7 +44,7 @@ class ZnodeDeleted(Event):
 
 @kind("control")
 class WatchArmed(Event):
-    """`of`: data, or children. A watch hears of one change; who wants to hear of the next arms it again."""
+    """`of`: data, or children. A watch fires for one change and has to be set again for the next."""
 
     owner: str
     path: str

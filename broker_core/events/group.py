@@ -85,7 +85,7 @@ class GroupMemberUpdated(Event):
 
 @kind("group")
 class GroupMemberReplaced(Event):
-    """A static member's process was started anew (KIP-345): it inherits the assignment."""
+    """A static member restarted (KIP-345): it inherits the assignment."""
 
     broker: str
     group: str
@@ -117,7 +117,7 @@ class GroupAssigned(Event):
 @kind("group")
 class OffsetCommitAccepted(Event):
     """The coordinator writes a commit; `OffsetCommitted` follows for each partition once it is replicated. `member`
-    empty and `generation_id` -1: of somebody who is no member. `offsets`: (topic-partition, offset).
+    empty and `generation_id` -1: of a client that is not a member. `offsets`: (topic-partition, offset).
     """
 
     broker: str
@@ -129,7 +129,7 @@ class OffsetCommitAccepted(Event):
 
 @kind("group")
 class OffsetCommitted(Event):
-    """`offset` is that of the next record to read. `expire_timestamp_ms` -1: the broker's settings say when it goes."""
+    """`offset` is that of the next record to read. `expire_timestamp_ms` -1: it expires by the broker's settings."""
 
     broker: str
     group: str
@@ -201,8 +201,8 @@ class AssignorDefined(Event):
 
 @kind("group")
 class AssignmentPlanned(Event):
-    """The leader of a group has gone through an assignor of a learner's own. Nobody checks such a plan: `twice` are
-    partitions that several members are given, `nobody` those that none is, `strangers` names that are no members.
+    """The leader of a group has applied a custom assignor. Kafka does not validate such a plan: `twice` are partitions
+    assigned to several members, `nobody` those assigned to none, `strangers` names that are not members.
     """
 
     client: str

@@ -19,8 +19,8 @@ TAIL_BATCHES = 40
 class LogOpened(Event):
     """A log folder was created or loaded.
 
-    `recovery_point`: what lies below it is known to be on disk. `epochs`: (leader epoch, start offset). `segments`:
-    what each holds; `synced`: how much of that a power loss would leave. `tail`: the last batches: (base offset, last
+    `recovery_point`: offsets below it are known to be on disk. `epochs`: (leader epoch, start offset). `segments`: what
+    each contains; `synced`: how much of it a power loss would leave. `tail`: the last batches: (base offset, last
     offset, leader epoch, segment, position, size).
     """
 
@@ -38,7 +38,7 @@ class LogOpened(Event):
 
 @kind("log")
 class BatchAppended(Event):
-    """One batch of records lies at `position` of the segment's .log, `size` bytes long. `crc` is that of its header."""
+    """One batch of records is at `position` of the segment's .log, `size` bytes long. `crc` is that of its header."""
 
     replica: str
     base_offset: int
@@ -53,8 +53,9 @@ class BatchAppended(Event):
 
 @kind("log")
 class RefusedAppendWritten(Event):
-    """A damaged index did not take what the segment's .log held already. The log ends where it ended before, and what
-    is appended next lies behind. The numbers are bytes of the .log and entries of the .index and of the .timeindex.
+    """A damaged index rejected an entry for bytes that the segment's .log already contains. The log end offset stays,
+    and the next append is written after these bytes. The numbers are bytes of the .log and entries of the .index and of
+    the .timeindex.
     """
 
     replica: str
@@ -90,8 +91,8 @@ class TimeIndexEntryAdded(Event):
 
 @kind("log")
 class LogTruncated(Event):
-    """Everything at and above `to_offset` is gone. `segments`, `tail` and `synced` are what is left, as in LogOpened.
-    `cuts`: the bytes that went from files which are still there.
+    """Everything at and above `to_offset` is removed. `segments`, `tail` and `synced` are what is left, as in
+    LogOpened. `cuts`: the bytes removed from files that still exist.
     """
 
     replica: str
@@ -106,7 +107,9 @@ class LogTruncated(Event):
 
 @kind("log")
 class LogStartOffsetIncremented(Event):
-    """What lies below `to_offset` may no longer be read. Segments wholly below it go with the next retention check."""
+    """Offsets below `to_offset` can no longer be read. Segments wholly below it are deleted at the next retention
+    check.
+    """
 
     replica: str
     from_offset: int
@@ -147,7 +150,7 @@ class FilesMarkedDeleted(Event):
 
 @kind("log")
 class FilesUnlinked(Event):
-    """`folder`: that of a replica, or of a deleted log, which goes with them. `cuts`: the files as they were, whole."""
+    """`folder`: that of a replica, or of a deleted log, which is deleted with them. `cuts`: the whole files."""
 
     broker: str
     folder: str
@@ -157,15 +160,15 @@ class FilesUnlinked(Event):
 
 @kind("log")
 class LogCleaned(Event):
-    """Compaction wrote the closed segments anew, without the records that nobody needs any more.
+    """Compaction rewrote the closed segments, without the records that are no longer needed.
 
-    The dirty section reached from `from_offset` to `to_offset`, where the next pass begins. `groups`: what became one
-    segment: (its base offset, its sources as (base offset, bytes)). Bytes and records count these segments, before and
-    after; `counts`: (fate, records). Fates: kept, superseded, tombstone, aborted, marker, no key. `fates` tells of the
-    last 256 records: (offset, fate, offset of the later record with its key or -1). `keys`: how many the dirty section
-    has. `empty_batches`: kept for the sequence number of their producer. `delete_horizon_ms`: when the tombstones that
-    were met for the first time may go, -1 without any. `cuts`: the old files, whole. `segments`, `tail` and `synced`
-    are those of the log afterwards, as in LogOpened.
+    The dirty section reached from `from_offset` to `to_offset`, where the next pass begins. `groups`: the sources of
+    each new segment: (its base offset, its sources as (base offset, bytes)). Bytes and records count these segments,
+    before and after; `counts`: (fate, records). Fates: kept, superseded, tombstone, aborted, marker, no key. `fates`
+    lists the last 256 records: (offset, fate, offset of the later record with its key or -1). `keys`: how many the
+    dirty section has. `empty_batches`: kept for the sequence number of their producer. `delete_horizon_ms`: when the
+    tombstones found for the first time may be removed, -1 without any. `cuts`: the old files, whole. `segments`, `tail`
+    and `synced` are those of the log afterwards, as in LogOpened.
     """
 
     replica: str
@@ -189,7 +192,7 @@ class LogCleaned(Event):
 
 @kind("log")
 class LogUncleanable(Event):
-    """The cleaner could not read the log and leaves it alone until the broker starts anew."""
+    """The cleaner could not read the log and skips it until the broker restarts."""
 
     replica: str
     why: str
@@ -207,7 +210,7 @@ class SegmentChecked(Event):
 @kind("log")
 class LogRepaired(Event):
     """What loading the log found wrong. `repair`: cut (the file ends at `position` now), deleted, or rebuilt (from the
-    .log). `length`: the bytes that went, `digest` their name in the branch's archive. `rule`: what was broken.
+    .log). `length`: the bytes removed, `digest` their name in the branch's archive. `rule`: what was violated.
     """
 
     replica: str
@@ -256,7 +259,7 @@ class LogFlushed(Event):
 
 @kind("log")
 class PowerLost(Event):
-    """What had not been fsynced is gone. `cuts`: the ends of files, and what had been written over what was fsynced."""
+    """What had not been fsynced is lost. `cuts`: the ends of files, and what had overwritten fsynced bytes."""
 
     broker: str
     byte_count: int

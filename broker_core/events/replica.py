@@ -1,4 +1,4 @@
-"""Replication: watermarks, roles, what a leader believes of its followers, the ISR."""
+"""Replication: watermarks, roles, a leader's view of its followers, the ISR."""
 
 from broker_core.events.envelope import Event, kind
 

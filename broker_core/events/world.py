@@ -13,8 +13,8 @@ class RunStarted(Event):
 
 @kind("world")
 class NodeAdded(Event):
-    """A node exists from now on. `node_kind`: broker, zookeeper, shell, producer, consumer, or client: a connection
-    of somebody outside, by TCP. `broker_id` is -1 unless a broker.
+    """A node was added. `node_kind`: broker, zookeeper, shell, producer, consumer, or client: an external connection
+    over TCP. `broker_id` is -1 unless a broker.
     """
 
     node: str
@@ -143,8 +143,8 @@ class InvariantViolated(Event):
     """A guarantee does not hold any more.
 
     `explained_by`: what explains it (an unclean election, a lost tail, how the era truncates), empty when nothing does;
-    `setting`: what gave it away, as one would write it down. `cause`: the event that probably led to it, 0 = unknown.
-    `promise`: what a producer was told that turned out wrong, if it was.
+    `setting`: the setting that allows it, as it is written in a configuration. `cause`: the event that probably led to
+    it, 0 = unknown. `promise`: the acknowledgement that it breaks, if any.
 
     The texts for people are codes. Recordings of before have prose instead, and its Chinese in the fields `_zh`, which
     are empty otherwise.

@@ -132,7 +132,7 @@ class ClassicGroup:
         return Errors.NONE if member_id in self.members else Errors.UNKNOWN_MEMBER_ID
 
     def candidate_protocols(self) -> list[str]:
-        """The assignors that all members support: as in Kafka, those named as often as there are members."""
+        """The assignors that all members support: as in Kafka, those named once by each member."""
         counts: dict[str, int] = {}
         for member in self.members.values():
             for name, _ in member.protocols:

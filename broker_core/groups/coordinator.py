@@ -112,7 +112,7 @@ class GroupCoordinator:
         self._membership.sync(message, request)
 
     def heartbeat(self, request: HeartbeatRequest) -> Errors:
-        """Heartbeat: keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
+        """Heartbeat: keeps a session alive; REBALANCE_IN_PROGRESS makes the member rejoin."""
         return self._membership.heartbeat(request)
 
     def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:

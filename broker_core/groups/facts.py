@@ -84,7 +84,7 @@ class Groups:
     # groups
 
     def create(self, group_id: str) -> ClassicGroup:
-        """Somebody speaks of a group that nobody has known."""
+        """A request names a group that does not exist yet."""
         return self.introduce(group_id, self.partition_of(group_id), GroupState.EMPTY, "reason.group_introduced")
 
     def introduce(
@@ -119,8 +119,8 @@ class Groups:
         return self.known[group_id]
 
     def transition(self, group: ClassicGroup, state: GroupState, why: str, wait_ms: int = 0) -> None:
-        """A group goes on within its generation, and waits so long at most. Raises ValueError for a step that the table
-        of states has not.
+        """A group changes state within its generation. Raises ValueError for a transition that the table of states does
+        not have.
         """
         self._transition(group, state, why, group.generation_id, group.protocol_name, group.leader, wait_ms)
 

@@ -1,4 +1,4 @@
-"""What the group coordinator needs of its broker, and what the broker keeps for it while a write is under way."""
+"""What the group coordinator needs of its broker, and what the broker keeps for it during a write."""
 
 from typing import Protocol, TypeAlias
 
@@ -35,8 +35,9 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 class StaticRejoin(msgspec.Struct, frozen=True):
-    """A write of a static member's new id; its join waits for it. What was before (`old_member_id`, `old_leader`,
-    `said_before`) comes back when the write fails. `may_skip_assignment`: a leader may be told not to assign.
+    """A write of a static member's new id; its join waits for it. The previous state (`old_member_id`, `old_leader`,
+    `said_before`) is restored when the write fails. `may_skip_assignment`: the leader may be told to skip the
+    assignment.
     """
 
     group: str
@@ -68,7 +69,7 @@ class TransactionalCommit(msgspec.Struct, frozen=True):
 
 
 class EmptyGroup(msgspec.Struct, frozen=True):
-    """A write that a group has no members any more; nobody waits."""
+    """A write that a group has no members any more; no request waits for it."""
 
     group: str
 

@@ -81,7 +81,7 @@ class Joining:
             return (member is not None and member.joining is not None) or waiting < limit
         return group.state is GroupState.EMPTY or member_id in group.members or len(group.members) < limit
 
-    # somebody without an id
+    # a member without an id
 
     def _join_new(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         instance = request.group_instance_id
@@ -129,7 +129,7 @@ class Joining:
     def _join_known(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         member_id = request.member_id
         if member_id in group.pending_members and request.group_instance_id is not None:
-            # who was told its id is not static: Kafka fails on one that says it is
+            # a static member whose id is new: Kafka fails if the response says that the member is known
             self._refuse(message, Errors.UNKNOWN_SERVER_ERROR, "")
             return
         if group.pending_members.pop(member_id, None) is not None:
@@ -157,7 +157,7 @@ class Joining:
         self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
         self._groups.update(group, member, said_by(request))
-        # a join of its that waited is never answered: nobody remembers it
+        # a pending join of the removed member gets no response, as its record is gone
         member.joining = message
         self._rebalances.maybe_rebalance(group, why)
 
@@ -166,8 +166,8 @@ class Joining:
     def _replace(
         self, group: ClassicGroup, message: Message, request: JoinGroupRequest, old_id: str, new_id: str
     ) -> None:
-        """The process was started anew: it takes the place of the old one, whose requests are fenced, and keeps its
-        client id. In a stable group that it does not change, it gets what it had, without a rebalance.
+        """A static member restarted: it replaces the old process, whose requests are fenced, and keeps its client id.
+        In a stable group that it does not change, it gets its assignment without a rebalance.
         """
         instance = request.group_instance_id or ""
         old = group.members[old_id]
@@ -198,7 +198,7 @@ class Joining:
             self._rebalances.maybe_rebalance(group, f"reason.static_member_rejoined?instance={escape(instance)}")
 
     def static_rejoined(self, group: ClassicGroup, rejoin: StaticRejoin, error: Errors) -> None:
-        """The new id of a static member is stored, or could not be: then the old one stands."""
+        """The new id of a static member was stored, or the write failed: then the old one is kept."""
         if error is not Errors.NONE:
             self._revert(group, rejoin)
             self._refuse(rejoin.message, GROUP_ERRORS.get(error, error), "")

@@ -81,10 +81,10 @@ class Membership:
     # life and leave
 
     def heartbeat(self, request: HeartbeatRequest) -> Errors:
-        """Keeps a session alive; REBALANCE_IN_PROGRESS tells the member to join again."""
+        """Keeps a session alive; REBALANCE_IN_PROGRESS makes the member rejoin."""
         error = self._groups.status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
-            return Errors.NONE  # nobody knows yet whether the member is one; its session begins when the group is read
+            return Errors.NONE  # the group is still loading; the member's session begins once it is loaded
         if error is not Errors.NONE:
             return error
         group = self._groups.known.get(request.group_id)

@@ -69,7 +69,7 @@ class OffsetCommits:
             self.stored(group, store, error)
 
     def stored(self, group: ClassicGroup | None, store: Commit, error: Errors) -> None:
-        """Offsets are stored, or could not be; None: the group is gone meanwhile."""
+        """Offsets were stored, or the write failed; None: the group was removed meanwhile."""
         if group is not None:
             for name in store.offsets:
                 left = group.pending_commits.get(name, 1) - 1
@@ -85,7 +85,7 @@ class OffsetCommits:
         respond_commit(self._host.kernel, store.message, results)
 
     def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
-        """What a group has committed; what somebody is changing is held back if the request wants it stable."""
+        """What a group has committed; offsets with a pending change are withheld if stable ones are required."""
         error = self._groups.status(request.group_id, allows_empty_id=True)
         if error is not Errors.NONE:
             return OffsetFetchResponse(error)
@@ -135,7 +135,7 @@ def examine_offsets(
 
 
 def offset_records(group: ClassicGroup, offsets: Mapping[str, CommittedOffset], now_ms: int) -> list[SimpleRecord]:
-    """Offsets as they stand in the log."""
+    """Offsets as stored in the log."""
     return [
         SimpleRecord(now_ms, encode_offset_key(group.group_id, name), encode_offset_value(committed), ())
         for name, committed in offsets.items()

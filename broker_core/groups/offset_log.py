@@ -20,7 +20,7 @@ LOAD_BUFFER_SIZE = 5_242_880
 
 
 class LoadedLog(msgspec.Struct):
-    """What the records add up to: a tombstone has removed what stood before it."""
+    """The state after all records: a tombstone removes what was before it."""
 
     groups: dict[str, StoredGroup] = {}
     offsets: dict[str, dict[str, CommittedOffset]] = {}

@@ -15,7 +15,7 @@ MAX_ROUNDS = 4
 
 
 class PreviewMember(msgspec.Struct, frozen=True):
-    """A member as it stands: what it subscribes to, and what it has."""
+    """The current state of a member: what it subscribes to, and what it owns."""
 
     id: str
     instance: str
@@ -24,8 +24,8 @@ class PreviewMember(msgspec.Struct, frozen=True):
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """A plan. `rounds`: rebalances until it stands; `moved`: partitions that get another owner; `stopped`: those that
-    nobody reads during the rebalance, although their owner may keep them.
+    """A plan. `rounds`: rebalances until it is stable; `moved`: partitions that get another owner; `stopped`: those
+    without a reader during the rebalance, although their owner may keep them.
     """
 
     assignor: str
@@ -41,8 +41,8 @@ def previews(
     generation_id: int,
     own: Mapping[str, str],
 ) -> list[Preview]:
-    """A plan by each assignor, from the same present assignment. What of it is of topics that are gone counts not.
-    `own`: rules of a learner's, by name. Raises RuleError.
+    """A plan by each assignor, from the same current assignment. Assigned partitions of deleted topics do not count.
+    `own`: rules of custom assignors, by name. Raises RuleError.
     """
     makers: dict[str, Callable[[], Assignor]] = {**ASSIGNORS}
     makers |= {name: partial(OwnAssignor, rules) for name, rules in own.items()}
@@ -94,5 +94,5 @@ def _round(
 
 
 def _gives_up(owned: Assignment, plan: Assignment) -> bool:
-    """Whether somebody has to hand something over: then another rebalance follows at once."""
+    """Whether a member has to revoke partitions: then another rebalance follows at once."""
     return any(set(owned[member_id]).difference(plan[member_id]) for member_id in owned)

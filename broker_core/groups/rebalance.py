@@ -25,7 +25,7 @@ def joined(
     members: tuple[tuple[str, str | None, bytes], ...],
     skip_assignment: bool = False,
 ) -> JoinGroupResponse:
-    """What a member that is in the generation is told; `members` for the leader."""
+    """The response to a member of the generation; `members` for the leader."""
     return JoinGroupResponse(
         Errors.NONE,
         group.generation_id,
@@ -39,7 +39,7 @@ def joined(
 
 
 def synced(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupResponse:
-    """What a member is told of its assignment."""
+    """The response with a member's assignment."""
     return SyncGroupResponse(Errors.NONE, group.protocol_type, group.protocol_name, member.assignment)
 
 
@@ -88,7 +88,7 @@ class Rebalances:
             self.try_complete_join(group)
 
     def try_complete_join(self, group: ClassicGroup) -> None:
-        """Completes a rebalance that nobody is waited for in."""
+        """Completes a rebalance that waits for no member."""
         if (
             group.state is GroupState.PREPARING_REBALANCE
             and not group.is_initial_rebalance
@@ -98,7 +98,7 @@ class Rebalances:
             self._complete_join(group)
 
     def join_due(self, group_id: str, rebalance: int) -> None:
-        """The time for joining is over; the first rebalance of a group waits longer while members come (KIP-134)."""
+        """The rebalance timeout has passed; a group's first rebalance waits longer while members join (KIP-134)."""
         group = self._groups.known.get(group_id)
         if group is None or group.rebalance != rebalance or group.state is not GroupState.PREPARING_REBALANCE:
             return
@@ -147,7 +147,7 @@ class Rebalances:
         self._timer(group.rebalance_timeout_ms, SYNC_DUE_TIMER, (group.group_id, group.generation_id))
 
     def sync_due(self, group_id: str, generation_id: int) -> None:
-        """The time for syncing is over: who has not is removed (KAFKA-13435)."""
+        """The sync timeout has passed: members that have not synced are removed (KAFKA-13435)."""
         group = self._groups.known.get(group_id)
         if group is None or group.generation_id != generation_id or not group.pending_syncs:
             return
@@ -171,7 +171,7 @@ class Rebalances:
     # members go
 
     def remove(self, group: ClassicGroup, member_id: str, why: str) -> None:
-        """A member is gone: the others share what it had."""
+        """A member was removed: the others share its partitions."""
         self._remove_member(group, group.members[member_id], why)
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             self._rebalance(group, f"reason.member_removed?member={escape(member_id)}&why=({why})")
@@ -187,7 +187,7 @@ class Rebalances:
     # sessions
 
     def touch(self, group: ClassicGroup, member: ClassicGroupMember, timeout_ms: int | None = None) -> None:
-        """The member lives: its session begins anew. One timer a member looks again when it ends."""
+        """The member is alive: its session starts again. One timer per member checks when it ends."""
         timeout_us = (member.session_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
         member.deadline_us = self._host.kernel.now_us + timeout_us
         if not member.timer_due_us or member.deadline_us < member.timer_due_us:
@@ -214,12 +214,12 @@ class Rebalances:
             self.remove(group, member_id, "reason.session_timeout")
 
     def expect_member(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
-        """Somebody has been given an id and will join with it, for as long as a session lasts (KIP-394)."""
+        """A member was given an id and has one session timeout to join with it (KIP-394)."""
         group.pending_members[member_id] = self._host.kernel.now_us + timeout_ms * 1_000
         self._timer(timeout_ms, PENDING_EXPIRED_TIMER, (group.group_id, member_id))
 
     def _pending_expired(self, group_id: str, member_id: str) -> None:
-        """Who was given an id has not come back with it: nobody waits for it any more."""
+        """A member that was given an id has not joined with it in time and is no longer pending."""
         group = self._groups.known.get(group_id)
         now_us = self._host.kernel.now_us
         if group is None or group.pending_members.get(member_id, now_us + 1) > now_us:

@@ -60,7 +60,9 @@ class TransactionalCommits:
             self.stored(group, store, error)
 
     def stored(self, group: ClassicGroup | None, store: TransactionalCommit, error: Errors) -> None:
-        """The offsets are in the log, and wait for the marker; or are not. None: the group is gone meanwhile."""
+        """The offsets are in the log and wait for the marker, or the write failed. None: the group was removed
+        meanwhile.
+        """
         if group is not None and error is Errors.NONE:
             for name, committed in store.offsets.items():
                 self._groups.suspend(group, store.producer_id, name, committed)

@@ -26,7 +26,7 @@ def read_offset(zk: ZkClient, group: str, partition: str) -> int | None:
 
 
 def write_offset(zk: ZkClient, group: str, partition: str, offset: int) -> None:
-    """Writes an offset down, whoever else may have written there."""
+    """Writes an offset, whichever member wrote it last."""
     path = offset_path(group, partition)
     data = str(offset).encode()
     try:

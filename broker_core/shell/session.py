@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 
 class _Job(msgspec.Struct):
-    """A command under way. `until` is what it waits for, if it waits for a predicate."""
+    """A running command. `until` is the predicate that it waits for, if any."""
 
     process: Process
     running: Running
@@ -130,7 +130,7 @@ class Shell:
             return
 
     def _poll(self, number: int, job: _Job) -> bool | None:
-        """Whether the predicate holds, or its time is over; None when it is to be asked again."""
+        """Whether the predicate holds, or its timeout has passed; None when it is to be checked again."""
         until = job.until
         assert until is not None
         now_us = self.cluster.kernel.now_us
@@ -154,7 +154,7 @@ class Shell:
     # as a node
 
     def on_request(self, message: Message) -> None:
-        """Nobody asks the shell."""
+        """The shell receives no requests."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers a command's call."""
@@ -167,7 +167,7 @@ class Shell:
             self._resume(context, Disconnected(why))
 
     def on_timer(self, name: str, data: Any) -> None:
-        """`wake`: a sleep is over; `poll`: time to look again."""
+        """`wake`: a sleep has ended; `poll`: time to check again."""
         job = self._jobs.get(data)
         if job is None:
             return

@@ -17,7 +17,7 @@ _FIRED_BY = {"changed": ("data",), "created": ("data",), "children": ("children"
 
 
 def _is_controller(view: View, node: str) -> bool:
-    """Whether the states that the view shows are this node's. While nobody holds /controller the last one's stand."""
+    """Whether the displayed states are those of this node; without a controller, those of the last one remain."""
     return view["controller"]["broker"] in (-1, broker_id_of(node))
 
 
@@ -58,7 +58,7 @@ def _session_opened(view: View, event: control.SessionOpened, at_us: int, seq: i
 def _session_closed(view: View, event: control.SessionClosed, at_us: int, seq: int) -> Patch:
     known = view["nodes"].get(event.owner, {}).get("session")
     if known is None:
-        # a client that is gone: its session was the last of it
+        # a closed client: its session was the last of it
         return _remove_watches(view, event.owner)
     if known != event.session:
         return []
@@ -185,7 +185,7 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
             return []
         said = PartitionStateZnode.decode(topic, partition["partition"], data.encode())
     except ZnodeDataError:
-        # Somebody wrote there what no broker would: the tree shows it, and nothing follows from it.
+        # an external write that no broker would make: the tree shows it, and nothing follows from it
         return []
     partition |= {
         "leader": said.leader,

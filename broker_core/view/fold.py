@@ -49,7 +49,7 @@ def empty_view() -> View:
 
 
 class Fold:
-    """Carries a view along with the events. `view` may be a keyframe to go on from."""
+    """Folds events into a view. `view` may be a keyframe to continue from."""
 
     def __init__(self, view: View | None = None) -> None:
         self.view = empty_view() if view is None else view
@@ -88,9 +88,7 @@ def _sources(name: str, known: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _imports(source: bytes) -> Iterator[str]:
-    """The modules of the core that a module imports, and names of what is in them: which of both a name is, only the
-    files tell.
-    """
+    """The modules of the core that a module imports, and names in them: only the files show which of both a name is."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=names):

@@ -133,12 +133,12 @@ def _member_removed(view: View, event: group.GroupMemberRemoved, at_us: int, seq
 
 
 def _had(view: View, key: str, owners: dict[str, str]) -> Patch:
-    """Who had which partition last, also of those who have left: they are still its former owners."""
+    """The last owner of each partition, including members that have left: they are still former owners."""
     return GROUPS.set(view, key, {"previous": {**view["groups"][key]["previous"], **owners}})
 
 
 def _led(view: View, key: str, old: str, new: str) -> Patch:
-    """Who leads when `old` is gone."""
+    """The leader after `old` was removed."""
     return GROUPS.set(view, key, {"leader": new}) if view["groups"][key]["leader"] == old else []
 
 

@@ -109,7 +109,7 @@ def _broker_frozen(view: View, event: world.BrokerFrozen, at_us: int, seq: int) 
 
 @folds
 def _broker_thawed(view: View, event: world.BrokerThawed, at_us: int, seq: int) -> Patch:
-    """One that was frozen before it had registered goes on starting."""
+    """A broker frozen before it had registered continues to start."""
     state = "up" if view["nodes"][event.broker]["broker_epoch"] >= 0 else "starting"
     return NODES.set(view, event.broker, {"state": state, "since_us": at_us})
 

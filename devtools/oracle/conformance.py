@@ -1,4 +1,4 @@
-"""`make conformance KIT=FOLDER`: clients that are no part of this project, on clusters of ours.
+"""`make conformance KIT=FOLDER`: third-party clients on clusters of ours.
 
 Five parts, each on a fresh cluster: conversations recorded with a real Kafka (FOLDER holds the package `conformance`,
 which is run as it is), Kafka's Java client, its console tools, franz-go's own tests, and the programs of the card

@@ -123,7 +123,7 @@ def lost_tail(lab: EraCluster) -> None:
 
 
 def fast_leader_changes(lab: EraCluster, *, one_batch: bool = False, writes: bool = True) -> None:
-    """S3: leadership goes to and fro before anybody has truncated (KIP-279)."""
+    """S3: leadership alternates before a broker has truncated (KIP-279)."""
     lab.create([B, A], min_insync_replicas="1")
     lab.produce_together(*(f"a{n}" for n in range(10)))
     settle_high_watermark(lab, 10, A, B)

@@ -1,6 +1,6 @@
 """A cluster of an era without a page, driven by lines of the shell and looked at from outside: its znodes and files.
 
-What is seen of it is what the recorder of real brokers saw: the state znode, who is registered, and per broker the log,
+The observed state is that of the recorder of real brokers: the state znode, the registrations, and per broker the log,
 its end, the high watermark checkpoint and the leader epoch file.
 """
 
@@ -60,7 +60,7 @@ class EraCluster:
 
     @property
     def isr_notifications(self) -> list[bytes]:
-        """The events of leaders that told the controller of ISRs which they had changed."""
+        """The events of leaders that notified the controller of changed ISRs."""
         self._journal += [data for _, _, data in self.run.take()]
         return [data for data in self._journal if b"ZnodeCreated" in data and b"/isr_change_notification/" in data]
 
@@ -69,7 +69,7 @@ class EraCluster:
         self.run.advance(self.run.now_us + round(seconds * 1_000_000))
 
     def until(self, holds: Callable[[], object], limit: float = 60, poll_us: int = _POLL_US) -> bool:
-        """Waits for something, at most so long; says whether it came about."""
+        """Waits for a condition up to a timeout; returns whether it was met."""
         deadline_us = self.run.now_us + round(limit * 1_000_000)
         while not holds():
             if self.run.now_us >= deadline_us:
@@ -147,11 +147,11 @@ class EraCluster:
         return {**json.loads(data), "zkVersion": stat.version}
 
     def live(self) -> list[int]:
-        """Who is registered."""
+        """The registered brokers."""
         return sorted(int(name) for name in self.store.children(self.session, "/brokers/ids"))
 
     def controller(self) -> int | None:
-        """Who holds /controller."""
+        """The broker that holds /controller."""
         znode = self.znode("/controller")
         return None if znode is None else znode["brokerid"]
 
@@ -197,7 +197,7 @@ class EraCluster:
         return [[int(word) for word in line.split()] for line in self.disk.read_file(path).decode().splitlines()[2:]]
 
     def keep_pace(self, before: float = 0) -> None:
-        """Waits until the next step is due, or so long before."""
+        """Waits until the next step is due, or this long before it."""
         number = len(self.steps)
         if 0 < number < len(self.pace):
             due_us = self._last_step_us + round((self.pace[number] - self.pace[number - 1] - before) * 1_000_000)

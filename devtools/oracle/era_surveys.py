@@ -47,7 +47,7 @@ def _new_cluster(era: Era, survey: Mapping[str, Any]) -> list[str]:
 
 
 def _topics(era: Era, survey: Mapping[str, Any]) -> list[str]:
-    """A topic made by the tool of today, and one whose znodes somebody has written, as old tools did."""
+    """A topic created by the current tool, and one whose znodes were written directly, as by old tools."""
     lab = _cluster(era, survey)
     lab.sh("kafka-topics.sh --create --topic demo --partitions 2 --replication-factor 3")
     own = {each["path"]: each for each in survey["znodes_with_topics"]}["/config/topics/fmt"]["json"]
@@ -171,7 +171,7 @@ def _listing(lab: EraCluster) -> dict[str, dict[str, int]]:
 
 
 def _compare_files(when: str, mine: dict[str, dict[str, int]], real: dict[str, dict[str, int]]) -> list[str]:
-    """A partition of ours stands for one of theirs: both have records, and nobody has deleted them."""
+    """Maps a partition of ours to one of theirs: both have records, and none were deleted."""
     found = []
     ours, theirs = sorted(mine["."]), sorted(name for name in real["."])
     if ours != theirs:

@@ -54,7 +54,7 @@ def compare(directory: Path, only: str = "", show_all: bool = False) -> int:
     for name, find in chosen:
         try:
             found = find()
-        except Exception as error:  # a bug of the core is a difference like any other, and the other cases go on
+        except Exception as error:  # a bug of the core is a difference like any other, and the other cases are run
             found = [f"{type(error).__name__}: {error}", *format_exception(error)]
         verdict = "FAIL" if found else "ok"
         counts[verdict] += 1

@@ -26,7 +26,7 @@ from devtools.oracle.golden_rejections import play_table
 
 
 class Result(NamedTuple):
-    """How a case went: `status` is ok, FAIL or todo; `reason` is the first difference, or what is not there yet."""
+    """Result of a case: `status` is ok, FAIL or todo; `reason` is the first difference, or the missing feature."""
 
     name: str
     status: str
@@ -72,13 +72,13 @@ def run_case(folder: Path) -> Result:
         return Result(name, "FAIL", str(difference))
     except (OSError, KeyError, ValueError) as error:
         return Result(name, "FAIL", f"the case cannot be read: {type(error).__name__}: {error}")
-    except Exception as error:  # a log that does not open is a difference like any other, and the other cases go on
+    except Exception as error:  # a log that does not load is a difference like any other, and the other cases are run
         return Result(name, "FAIL", f"{type(error).__name__}: {error}")
     return Result(name, "ok")
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:
-    """Batches that were read back from the log afterwards stand behind the stop, but were written before it."""
+    """Batches read back from the log are listed after the stop, but were written before it."""
     ordered = list(steps)
     written_before = [step for step in ordered if step.get("read_back")]
     if written_before and any("stop" in step for step in ordered[: ordered.index(written_before[0])]):

@@ -40,7 +40,7 @@ class Mismatch(Exception):
 
 
 class GoldenBroker:
-    """One broker. Unless somebody says otherwise it is the only replica, and its high watermark is the log end."""
+    """One broker. By default it is the only replica, and its high watermark is the log end."""
 
     def __init__(self, case: Mapping[str, Any], start_ms: int) -> None:
         self.disk = SimulatedDisk()
@@ -126,7 +126,7 @@ class GoldenBroker:
         self._write_first_high_watermarks(now_ms)
 
     def follow(self, topic_partition: TopicPartition, now_ms: int) -> None:
-        """Makes the broker a follower; its log is created if need be. A broker that is down hears nothing of it."""
+        """Makes the broker a follower; its log is created if necessary. A broker that is down is not notified."""
         self._leader_epochs.pop(topic_partition, None)
         if not self.is_running:
             return
@@ -181,7 +181,7 @@ class GoldenBroker:
             raise Mismatch(f"the marker at offset {first_offset} is {stored.hex()}, expected {step['stored']} (base64)")
 
     def clean(self, lines: Sequence[str], expected: Path, at_ms: int) -> None:
-        """Lets the log cleaner run as often as the real one did until it left `expected` (a case, or an instant of it).
+        """Runs the log cleaner as often as the real one did before it left `expected` (a case, or an instant of it).
 
         `lines` are those of its checkpoint then; the core's must say the same.
         """

@@ -1,7 +1,7 @@
 """The log cleaner of a replayed golden case.
 
-When the real one ran is not among the steps, but the batches that it wrote tell: a delete horizon is the clock at the
-pass plus delete.retention.ms.
+The steps do not record when the real one ran, but its batches do: a delete horizon is the clock at the pass plus
+delete.retention.ms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ def run_cleaner(
         try:
             offsets[key] = clean(cleanable, at_ms, OffsetMap()).to_offset
         except Uncleanable:
-            # The real one leaves such a log alone until it is started again, and goes on with the others.
+            # The real one skips such a log until the broker restarts, and continues with the others.
             uncleanable.add(key)
             continue
         yield at_ms

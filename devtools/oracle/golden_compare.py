@@ -47,7 +47,7 @@ def _compare_partition(disk: Disk, expected: Path, case: Mapping[str, Any]) -> N
 
 
 def _is_recompressed(expected: Path, case: Mapping[str, Any]) -> bool:
-    """Whether the cleaner had batches to compress anew: then another release of the codec may give other bytes."""
+    """Whether the cleaner recompressed batches: then another release of the codec may produce other bytes."""
     if not any("cleaned" in step for step in case["steps"]):
         return False
     logs = (path.read_bytes() for path in sorted(expected.glob("*.log")))
@@ -130,10 +130,10 @@ def _compare_broker_file(disk: Disk, expected: Path, case: Mapping[str, Any]) ->
 
 
 def _checkpoint_lines(content: bytes, case: Mapping[str, Any]) -> set[bytes]:
-    """The lines as a set, without those of partitions of which the case tells nothing; the count is put right.
+    """The lines as a set, without those of partitions that the case does not include; the count is adjusted.
 
-    A checkpoint that was only created says as much as one with no entries: when it is first written depends on when
-    the broker was started, which no step tells.
+    A checkpoint that was only created equals one without entries: when it is first written depends on the start of the
+    broker, which no step records.
     """
     lines = content.splitlines() or [b"0", b"0"]
     foreign = [line for line in lines[2:] if "-".join(line.decode().split()[:2]) not in case["topic_ids"]]

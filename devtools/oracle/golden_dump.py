@@ -56,7 +56,7 @@ def _dump(files: Files, path: str, decoder: str) -> list[str]:
     options = DumpOptions(print_data_log=True, decoder=decoder)
     parts: list[str] = []
     try:
-        # What the tool says on standard error does not stand in the texts.
+        # What the tool prints to standard error is not part of the texts.
         for part in dump([path], options, files, lambda _: None):
             parts.append(part)
     except Thrown as thrown:
@@ -81,7 +81,7 @@ def _short(line: str) -> str:
 
 
 def _judge(folder: Path, prefixes: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """A line a case, and whether it went well."""
+    """One line per case, with its result."""
     for case in sorted(path for path in folder.iterdir() if path.is_dir()):
         if prefixes and not case.name.startswith(tuple(prefixes)):
             continue

@@ -65,7 +65,7 @@ Row = Mapping[str, Any]
 def play_table(path: Path) -> Sequence[str]:
     """Sends every row to one broker; returns what differed, row by row.
 
-    Raises KeyError and ValueError for a file that is no such table.
+    Raises KeyError and ValueError for a file that is not such a table.
     """
     table = json.loads(path.read_text())
     rows: list[Row] = table["rows"]
@@ -250,7 +250,7 @@ def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...
     try:
         records: list[Any] = list(iterate(data))
     except UnreadableRecords:
-        # A broker that does not compress anew stores what nobody can read.
+        # A broker that does not recompress stores what cannot be read.
         return (data[_MESSAGE_VALUE_AT:],)
     if append_time:
         records = [Record(record.offset, 0, record.key, record.value, record.headers) for record in records]

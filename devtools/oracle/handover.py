@@ -39,8 +39,8 @@ TOPICS = (
     ("preallocated", "preallocate=true,segment.bytes=16384", 60),
     ("compacted", "cleanup.policy=compact,segment.bytes=2048,min.cleanable.dirty.ratio=0.01", 60),
 )
-#: What a broker says of a folder in which something is not as it should be. ("rebuilding producer state from offset
-#: N" is no such thing: with a snapshot at N there is nothing to read, and each start says it.)
+#: Log messages of a broker about an inconsistent folder. ("rebuilding producer state from offset N" is not one of them:
+#: with a snapshot at N there is nothing to read, and each start logs it.)
 RECOVERY_WORK = re.compile(
     r"Recovering unflushed segment|Found (invalid|index|log|deletable)|orrupt|Rebuilding (index|log)|[Tt]runcat"
     r"|^(ERROR|FATAL|WARN).*\((kafka\.log|org\.apache\.kafka\.storage)"
@@ -130,8 +130,8 @@ class Handover:
             self.judge(f"DumpLogSegments reads the {len(files)} files of broker {broker}", faults)
 
     def start(self) -> None:
-        """Real brokers on the folders; they must have nothing to mend. The last one to stop may lead, so it starts
-        first.
+        """Real brokers on the folders; they must not have to repair anything. The last one to stop may lead, so it
+        starts first.
         """
         for broker in reversed(BROKERS):
             data = self._data(broker)

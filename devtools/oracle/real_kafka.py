@@ -39,7 +39,7 @@ def fetch_jars(folder: Path) -> Path:
     """The folder of Kafka's jars: `folder` itself if it holds them, else one in it that Maven fills at the first call.
     Raises RealKafkaError.
     """
-    folder = folder.resolve()  # Maven takes relative paths from where the pom lies
+    folder = folder.resolve()  # Maven resolves relative paths from the folder of the pom
     jars = folder / f"kafka-{VERSION}"
     for filled in (folder, jars):
         if (filled / f"kafka_2.13-{VERSION}.jar").exists():

@@ -60,7 +60,7 @@ def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
                 return Verdict("FAIL", f"{where}: {changed}", (f"  {where}", *(f"    {line}" for line in lines)))
     except ShellError as error:
         return Verdict("todo", str(error.what))
-    except Exception as error:  # a bug of the core is a difference like any other, and the other transcripts go on
+    except Exception as error:  # a bug of the core is a difference like any other, and the other transcripts are played
         return Verdict("FAIL", f"{type(error).__name__}: {error}", tuple(format_exception(error)))
     return Verdict("ok")
 

@@ -11,8 +11,8 @@ from broker_core.sim.disk import Disk
 from broker_core.topics import OFFSETS_TOPIC
 from broker_core.view.tree import View
 
-#: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and one of 0.8
-#: gives up when somebody owned its partitions for too long
+#: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and a consumer
+#: of 0.8 gives up when its partitions stay owned for too long
 _AT_REST = ("stable", "failed", "closed", "rebalance failed")
 
 Records = dict[int, tuple[int, bytes | None, bytes | None]]
@@ -20,7 +20,7 @@ Records = dict[int, tuple[int, bytes | None, bytes | None]]
 
 
 class Acknowledged(NamedTuple):
-    """A batch of made-up records that a producer with acks=all was told is stored."""
+    """A batch of generated records that were acknowledged to a producer with acks=all."""
 
     client: str
     partition: str
@@ -121,9 +121,9 @@ def waiting_deletions(view: View) -> set[str]:
 
 
 def abandoned(view: View) -> set[str]:
-    """Partitions without a leader that are assigned to nobody of their ISR: a move was cancelled when only new replicas
-    were in sync. The last one stays in the ISR (`removeReplicasFromIsr`), so only an unclean election gives them a
-    leader.
+    """Partitions without a leader whose ISR contains no assigned replica: a reassignment was cancelled when only new
+    replicas were in sync. The last one stays in the ISR (`removeReplicasFromIsr`), so only an unclean election gives
+    them a leader.
     """
     return {
         name
@@ -144,7 +144,7 @@ def _complaints_of(view: View, name: str, partition: Mapping[str, Any]) -> Itera
         elif replica["role"] != ("leader" if replica is leader else "follower"):
             yield f"{name}: broker {broker_id} is {replica['role']}"
         elif partition["topic"] == OFFSETS_TOPIC and view["groups"]:
-            continue  # members commit again and again, as often as nothing changes
+            continue  # members keep committing while nothing changes
         elif (replica["log_end_offset"], replica["high_watermark"]) != (leader["log_end_offset"],) * 2:
             yield (
                 f"{name}: broker {broker_id} has log end {replica['log_end_offset']} and high watermark "

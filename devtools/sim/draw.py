@@ -1,4 +1,4 @@
-"""Draws a schedule from a seed: a cluster, its topics and clients, what administrators do, and what goes wrong.
+"""Draws a schedule from a seed: a cluster, its topics and clients, actions of administrators, and faults.
 
 The hand that draws knows what it has typed, not how the cluster took it. Lines may come too early or be refused, as
 those of people are.
@@ -51,7 +51,7 @@ def draw(seed: int, era: str) -> Schedule:
 
 
 class _Drawing:
-    """A schedule under way. `typed` holds (instant in ms, order, line); `now_ms` is where the hand is."""
+    """A schedule being drawn. `typed` holds (instant in ms, order, line); `now_ms` is the current position."""
 
     def __init__(self, seed: int, era: str) -> None:
         self.seed = seed
@@ -140,7 +140,7 @@ class _Drawing:
         self.typed.append((at_ms, len(self.typed), line))
 
     def type_with_file(self, line: str, contents: object) -> None:
-        """Types a command that reads a JSON file; `FILE` in it stands for the file's name."""
+        """Adds a command that reads a JSON file; `FILE` in it is replaced by the file's name."""
         name = self.new_name("f")
         self.type(f"file {name} <<< '{json.dumps(contents, separators=(',', ':'))}'")
         self.type(line.replace("FILE", name))
@@ -253,7 +253,7 @@ class _Drawing:
         name = self.new_name("p")
         self.producers.append(name)
         acks = self.pick(("all", "all", "all", "1", "0"))
-        # every other one would number its batches unless told otherwise
+        # every second one would number its batches by default
         numbers = " --idempotence false" if acks == "all" and int(name[1:]) % 2 else ""
         self.type(f"producer open {name} --acks {acks}{numbers} --timeout 6000")
 
@@ -277,7 +277,7 @@ class _Drawing:
         if self.consumers:
             self.type(f"consumer unfollow {self.consumers.pop(self.stream.below(len(self.consumers)))}")
 
-    # what goes wrong
+    # faults
 
     def fault_ms(self) -> int:
         """How long a fault lasts: mostly short, sometimes past all timeouts."""
@@ -312,7 +312,7 @@ class _Drawing:
             self.type(f"link restore {a} {b}", self.fault_ms())
 
     def broker_is_cut_off(self) -> None:
-        """From all others; ZooKeeper hears it, or does not."""
+        """From all others; with or without ZooKeeper."""
         broker = self.a_broker()
         others = [str(other) for other in range(1, self.brokers + 1) if other != broker]
         lasts_ms = self.fault_ms()

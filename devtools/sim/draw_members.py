@@ -1,6 +1,6 @@
 """Draws what members of consumer groups do, beside all else that a schedule holds.
 
-They have a stream of their own, so that what else goes wrong in a seed is the same with them as without.
+They use a random stream of their own, so that the faults of a seed are the same with and without them.
 """
 
 from typing import Protocol

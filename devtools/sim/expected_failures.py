@@ -35,7 +35,7 @@ _UNTOLD = "a replica left behind of a deleted topic of the same name: nobody tol
 _OLD_LEADER = "cause.zookeeper_usurped"
 _ASKS_ON = "a follower asks for the end of an epoch in which it led without a record, and keeps it (KAFKA-10706)"
 _ASKED_IN_VAIN = 20
-"""Once a truncation takes two or three questions; who hears one answer so often will hear it forever."""
+"""A truncation takes two or three requests once; a follower that gets one response this often will always get it."""
 _REASONS = re.compile(r"cause\.(?!two\b)\w+|power loss|unclean election|made anew|left behind")
 _TOPIC = re.compile("/brokers/topics/([^/]+)")
 
@@ -46,15 +46,15 @@ class ExpectedFailures:
     Attributes:
         alarms: how often each (invariant, what explains it in short or nothing) was raised.
         unexplained: the first alarm that nothing explains.
-        acknowledged: what producers with acks=all were told is stored, and nobody has deleted since.
+        acknowledged: records acknowledged to producers with acks=all that were not deleted since.
         explained: by partition, what excuses that records are lost or replicas differ.
         deleted: the znodes that were deleted.
         gave_up: whether a broker ended its process by itself.
-        stuck: partitions that cannot heal, as Kafka's would not: a replica or a log of a deleted topic stands in the
+        stuck: partitions that cannot recover, as Kafka's would not: a replica or a log of a deleted topic blocks the
             way; a move was cancelled when only new replicas were in sync; or, before 3.0, a follower asks where to cut
             and cuts nothing.
         refusing: replicas that have given up fetching, since what they were given was too large, or they had it, or it
-            began before their end. Their partitions cannot heal as long as nobody tells them anything new, or to go.
+            began before their end. Their partitions cannot recover until they get a new request, or are stopped.
         put_off: topics that a controller has begun to delete and has looked at again since, with no broker of theirs
             started after that. If one is being moved, the deletion waits for the move, which waits for a leader.
     """
@@ -74,7 +74,7 @@ class ExpectedFailures:
         #: by replica: where its log began last after records were deleted, and where it was cut last
         self._starts: dict[str, int] = {}
         self._cuts: dict[str, int] = {}
-        #: by follower and partition: where it was told to cut, and how often in a row
+        #: by follower and partition: the returned truncation point, and how often in a row
         self._answers: dict[tuple[str, str], tuple[str, int]] = {}
         self._being_deleted: set[str] = set()
         self._made_anew: set[str] = set()
@@ -94,7 +94,7 @@ class ExpectedFailures:
     def _violated(self, seq: int, event: InvariantViolated) -> None:
         self.alarms[event.invariant, in_short(event.explained_by)] += 1
         if event.invariant == "I-LEADERINISR" and _OLD_LEADER in event.explained_by:
-            # Who led the topic of before wrote itself down as leader of the new one: nobody takes it out.
+            # The leader of the deleted topic wrote itself as leader of the new one and is never removed.
             self.stuck.add(event.subject)
         if event.explained_by:
             self.explained[partition_of(event.subject)] = event.explained_by
@@ -115,8 +115,8 @@ class ExpectedFailures:
         name = partition_of(event.replica)
         if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
             self.refusing.add(event.replica)
-        # A leader that has deleted all of an epoch says that it ended where its log starts now. Who is cut there is
-        # given the whole batch around that offset, and takes it only into an empty log.
+        # A leader that has deleted a whole epoch returns its log start offset as the end of the epoch. A follower
+        # truncated there receives the whole batch around that offset, and accepts it only into an empty log.
         start = self._starts.get(replica_name(name, broker_node(event.leader)))
         if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
             self.refusing.add(event.replica)
@@ -138,14 +138,14 @@ class ExpectedFailures:
         self.gave_up = True
 
     def _sent(self, seq: int, event: RpcSent) -> None:
-        # A broker that is down when a move takes a replica from it is never told to delete the log.
+        # A broker that is down when a reassignment removes its replica never gets the request to delete the log.
         if event.api == "LeaderAndIsr" and event.kind == "response":
             for name, error in event.fields:
                 if error == "INCONSISTENT_TOPIC_ID":
                     self.stuck.add(name)
                     self.explained[name] = _STRAY
                 elif error == "STALE_CONTROLLER_EPOCH" and replica_name(name, event.source) in self._outlived:
-                    # Before topics had ids nothing tells the two apart (`becomeLeaderOrFollower`).
+                    # Before topic ids the two cannot be distinguished (`becomeLeaderOrFollower`).
                     self.stuck.add(name)
                     self.explained[name] = _UNTOLD
         elif event.api == "OffsetForLeaderEpoch" and event.kind == "response":
@@ -153,7 +153,7 @@ class ExpectedFailures:
                 self._count_answer(event.destination, name, str(answer))
 
     def _count_answer(self, follower: str, name: str, answer: str) -> None:
-        """How often in a row a follower was told the same end of an epoch."""
+        """How often in a row a follower got the same end of an epoch."""
         before, count = self._answers.get((follower, name), ("", 0))
         count = count + 1 if answer == before else 1
         self._answers[follower, name] = answer, count
@@ -169,8 +169,8 @@ class ExpectedFailures:
     def _began_to_lead(self, seq: int, event: ReplicaBecameLeader) -> None:
         self.refusing.discard(event.replica)
 
-    # A broker that returns resumes the moves of partitions, those of a topic that is being deleted, too: all replicas
-    # are told, and who has deleted its own makes it anew. The deletion is complete without it.
+    # A broker that returns resumes reassignments, also those of a topic being deleted: all replicas are notified, and
+    # one that had deleted its log creates it again. The deletion completes without it.
 
     def _replica_state(self, seq: int, event: ReplicaStateChanged) -> None:
         if event.state in _BEING_DELETED:

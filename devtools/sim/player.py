@@ -33,7 +33,7 @@ AGAIN_US = 8_000_000
 
 
 class Unplayable(Exception):
-    """A line of the schedule means nothing to the shell where it stands."""
+    """The shell does not understand a line of the schedule in the state that it meets."""
 
 
 def play(schedule: Schedule) -> Played:
@@ -115,8 +115,8 @@ class _Game:
                 self._mend(f"{line} &")
             turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
             if not ERAS[self.schedule.era].broker_epochs and turn > 1:
-                # Before KIP-380 a controller did not notice a broker that was back at once, and told it nothing. So
-                # may it be with this start, too.
+                # Before KIP-380 a controller did not notice a broker that restarted at once, and sent it nothing. This
+                # may apply to this start, too.
                 for broker_id in missing_brokers(run.view):
                     if (broker_id, turn) not in self.restarted:
                         self.restarted.add((broker_id, turn))

@@ -10,7 +10,7 @@ from broker_core.shell.grammar.transcript import parse_transcript
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """What a seed stands for. `lines`: commands, which end with `&` and are not waited for, and pauses between them."""
+    """The schedule of a seed. `lines`: commands, which end with `&` and are not waited for, and pauses between them."""
 
     seed: int
     era: str

@@ -7,8 +7,8 @@ UNPLAYABLE = "unplayable"
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """What was wrong. `kind` is the same for the same bug, as far as one can tell: an invariant's name, the place
-    of an exception, `view`, `not healed`, `logs differ`, `record lost`. `seq`: the event at which it was found.
+    """A failure. `kind` is the same for the same bug, as far as can be determined: an invariant's name, the location of
+    an exception, `view`, `not healed`, `logs differ`, `record lost`. `seq`: the event at which it was found.
     """
 
     kind: str

@@ -49,7 +49,7 @@ class ShownLane(NamedTuple):
 
 
 class ShownPartition(NamedTuple):
-    """A partition's header and strips; `leader` is "" when nobody leads, lanes are by node."""
+    """A partition's header and strips; `leader` is "" without a leader, lanes are by node."""
 
     leader: str
     epoch: int
@@ -90,7 +90,7 @@ class Shown(NamedTuple):
         return "PAST" in self.state
 
     def has_message(self, label: str) -> bool:
-        """Whether a message whose label begins so is under way."""
+        """Whether a message whose label has this prefix is in flight."""
         return any(message.startswith(label) for message in self.messages)
 
     def node(self, title: str) -> ShownNode:

@@ -1,4 +1,4 @@
-"""The walk itself: a browser, the stops and how each went, and pictures on the way."""
+"""The walk: a browser, the stops with their results, and screenshots."""
 
 import contextlib
 import time
@@ -19,7 +19,7 @@ WAIT_S = 120.0
 LOOK_MS = 50
 MAX_SENTENCE_LENGTH = 400
 OPTIONS: dict[str, Any] = {"viewport": {"width": 1440, "height": 900}, "locale": "en-US"}
-#: What a browser says of an answer with an error; where a stop asks for one, that is no defect of the page.
+#: What a browser logs for an error response; a stop that provokes one does not report it as a defect of the page.
 ANSWERED_WITH_ERROR = "Failed to load resource"
 
 
@@ -67,7 +67,7 @@ class Tour:
 
     @contextlib.contextmanager
     def chapter(self, title: str) -> Iterator[None]:
-        """A part of the walk that stands for itself: what fails in it ends it, and the next one begins."""
+        """An independent part of the walk: a failure ends it, and the next one begins."""
         self._chapter = title
         try:
             try:
@@ -84,7 +84,7 @@ class Tour:
 
     @contextlib.contextmanager
     def stop(self, name: str) -> Iterator[None]:
-        """One stop: prints how it went."""
+        """One stop: prints its result."""
         self.stops += 1
         began_s = time.monotonic()
         try:
@@ -160,6 +160,6 @@ class _StopFailed(Exception):
 
 
 def _sentence(error: Exception) -> str:
-    """What went wrong, on one line."""
+    """The error, on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines[:3] + lines[3:][-2:])[:MAX_SENTENCE_LENGTH] or type(error).__name__

@@ -21,7 +21,7 @@ def adopt_clusters(user: User) -> None:
         entered = set(Run.objects.filter(slug__in=clusters).values_list("slug", flat=True))
         for slug, note in clusters.items():
             if slug in entered:
-                # The one who entered it was stopped before the note was gone.
+                # The process that entered it was killed before it deleted the note.
                 continue
             try:
                 ensure_few_runs(user.pk)

@@ -5,7 +5,7 @@ from lab.runtime.lab import Lab
 
 
 async def complete_line(lab: Lab, frame: Complete) -> Completions:
-    """Nothing while the engine sleeps: completing is no reason to wake it."""
+    """Returns nothing while the engine is stopped: completion does not start it."""
     if lab.core == "recorded":
         return Completions(frame.id, frame.cursor, [])
     start, items = await lab.act(lambda live: live.run.complete(frame.line, frame.cursor))

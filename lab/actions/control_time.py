@@ -1,4 +1,4 @@
-"""Pause, play, step, speed: simulated time in the hands of whoever watches."""
+"""Pause, play, step, speed: control of simulated time by the watchers."""
 
 from lab.protocol.frames import MAX_RATE, MIN_RATE, Done, Time
 from lab.runtime.lab import Lab
@@ -7,7 +7,7 @@ from lab.texts.refusal import Refusal
 
 
 async def control_time(lab: Lab, frame: Time) -> Done:
-    """Does it; a clock frame goes to all who watch. Raises Refusal for a rate outside 1/1000 to 100."""
+    """Applies it; all watchers get a clock frame. Raises Refusal for a rate outside 1/1000 to 100."""
     rate = frame.value
     if frame.op == "rate" and rate is None:
         raise Refusal("refusal.no_rate", min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")

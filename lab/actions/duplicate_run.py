@@ -19,7 +19,7 @@ _SUFFIX = " (copy)"
 
 
 async def duplicate_run(host: Host, run: Run) -> Run:
-    """The copy ends where the run is now; the run goes on meanwhile. Raises Refusal when there are too many."""
+    """The copy ends at the current instant; the run continues meanwhile. Raises Refusal when there are too many."""
     await sync_to_async(ensure_few_runs)(run.owner_id)
     copy = Run(
         slug=new_slug(),

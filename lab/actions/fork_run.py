@@ -17,7 +17,7 @@ MAX_BRANCHES = 50
 
 
 async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str = "") -> Branch:
-    """A branch that goes on right behind event `seq`; with a `line`, that is the first thing done in it.
+    """A branch that continues right after event `seq`; a `line` is the first command executed in it.
 
     Raises Refusal for an event that the branch does not have, or a line that cannot be run: no branch is left then.
     """

@@ -16,7 +16,7 @@ from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 
 MAX_EVENTS = 300_000
-"""Of a run that is played again while somebody waits for the page."""
+"""Of a run that is replayed while a request waits for it."""
 EVENTS_AT_ONCE = 2_000
 
 

@@ -27,7 +27,7 @@ def arrow_batch(rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 class _NoPandas:
-    """A finder that says there is no pandas."""
+    """A finder that reports that pandas is not installed."""
 
     @staticmethod
     def find_spec(name: str, path: object, target: object = None) -> None:

@@ -23,7 +23,7 @@ def class_archive_in_background() -> Iterator[None]:
         yield
     finally:
         if process is not None and process.poll() is None:
-            # The group of its session: Java, which writes the archive, goes with it.
+            # The process group of its session: Java, which writes the archive, ends with it.
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
         shutil.rmtree(scratch, ignore_errors=True)
@@ -40,5 +40,5 @@ def _start(scratch: Path) -> "subprocess.Popen[bytes] | None":
             env=worker_environment(scratch), start_new_session=True,
         )  # fmt: skip
     except (SparkError, OSError):
-        # Charts come later then, or say what is wrong when somebody asks for one.
+        # Charts take longer then, or report the error when they are requested.
         return None

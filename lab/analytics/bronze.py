@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def events(spark: SparkSession, folder: Path, last_seq: int, kinds: Collection[str] | None = None) -> DataFrame:
     """The events 1 to `last_seq` of the log in `folder` (SCHEMA of source.py); only those of `kinds` if there are some.
 
-    Raises FileNotFoundError when there is no log.
+    Raises FileNotFoundError if the log does not exist.
     """
     parts = spans(folder, last_seq, spark.sparkContext.defaultParallelism)
 

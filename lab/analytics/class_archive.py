@@ -2,9 +2,9 @@
 
     python -m lab.analytics.class_archive
 
-A small recording goes through the whole pipeline while Java notes the classes, then Java writes them to a file in the
-environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in the
-background (background.py).
+A small recording is processed by the whole pipeline while Java notes the classes, then Java writes them to a file in
+the environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in
+the background (background.py).
 """
 
 import contextlib
@@ -80,6 +80,6 @@ def _write_log(folder: Path, envelopes: list[Envelope]) -> int:
 
 
 if __name__ == "__main__":
-    # Nobody waits for it.
+    # No request waits for it.
     os.nice(19)
     make_class_archive()

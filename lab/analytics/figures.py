@@ -51,7 +51,7 @@ class Words:
 
 
 def internal_partitions(rows: dict[str, Rows]) -> int:
-    """How many partitions of Kafka's own topics there are beside those of people; 0 where there are no others."""
+    """The number of partitions of internal topics if there are other topics; else 0."""
     partitions = {row[0] for row in rows.get("isr", [])}
     internal = sum(map(_is_internal, partitions))
     return internal if internal < len(partitions) else 0
@@ -62,7 +62,7 @@ def figures(
 ) -> dict[str, Figure]:
     """The figures of those charts whose rows are there, by name; not those that `but` names.
 
-    Kafka's own topics are left out unless `internal` asks for them, or nobody made another.
+    Internal topics are left out unless `internal` requests them, or there are no others.
     """
     words = Words(language)
     if not internal and internal_partitions(rows):

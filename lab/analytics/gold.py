@@ -57,7 +57,7 @@ def isr(states: DataFrame, assignments: DataFrame, end_us: int) -> DataFrame:
 
 def latency(produces: DataFrame, commits: DataFrame) -> DataFrame:
     """From the Produce request to the advance of that leader's high watermark over its batch, as an ECDF by acks
-    (LATENCY): `share` of `batches` took at most `latency_us`; `at_us` is when one that took so long was sent.
+    (LATENCY): `share` of `batches` took at most `latency_us`; `at_us` is when one with that latency was sent.
 
     A batch that its leader never saw committed (it lost its leadership before) has no latency.
     """

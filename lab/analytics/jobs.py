@@ -1,4 +1,4 @@
-"""Jobs of the analytics page: one worker process for all, started when somebody asks, ended when nobody does.
+"""Jobs of the analytics page: one worker process for all, started by the first request, stopped when idle.
 
 What a job finds is kept below the branch's folder, so that the same question is not asked of Spark twice.
 """
@@ -29,7 +29,7 @@ from lab.recordings.folder import BranchFolder
 logger = logging.getLogger(__name__)
 
 IDLE_S = 600.0
-"""A worker that has nothing to do for so long ends: Spark holds several hundred MB."""
+"""A worker that is idle for this long ends: Spark holds several hundred MB."""
 STOP_TIMEOUT_S = 15.0
 MAX_JOBS = 64
 SCRATCH = "spark-scratch-"
@@ -63,7 +63,7 @@ class Analyst:
     """All jobs of this process. Any thread may use it."""
 
     def __init__(self, log: Path) -> None:
-        """`log`: where the worker and Spark write what goes wrong."""
+        """`log`: the file for errors of the worker and of Spark."""
         self._log = log
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
@@ -96,7 +96,7 @@ class Analyst:
         return job if job is not None and (job.run, job.branch) == (run, branch) else None
 
     def stop(self) -> None:
-        """Ends the worker and its JVM, and fails what was under way."""
+        """Ends the worker and its JVM, and fails the job in progress."""
         with self._lock:
             worker, self._worker, self._scratch = self._worker, None, None
             self._cancel_idle()
@@ -187,7 +187,7 @@ class Analyst:
                 self._worker = None
             for job in [job for job in self._jobs.values() if job.worker is worker]:
                 if job.state == "queued" and code == 0:
-                    # It ended by itself after the job before, without Spark: another one starts anew.
+                    # It ended by itself after the job before, without Spark: another one is started.
                     self._hand_over(job)
                 elif not job.is_over:
                     self._fail(job, text("refusal.process_ended", code=code))

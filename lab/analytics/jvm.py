@@ -1,7 +1,7 @@
 """Starts the JVM that Spark runs in, without Spark's own launcher: that saves a JVM and a second.
 
-The gateway server inside it ends when its standard input closes. It belongs to the process group of who starts it, so
-that it goes with a process that is killed while it starts (`end_group`).
+The gateway server inside it ends when its standard input closes. It belongs to the process group of its parent, so that
+it ends with a process that is killed during the start (`end_group`).
 """
 
 import contextlib
@@ -90,7 +90,7 @@ class Gateway(NamedTuple):
 
 
 def start_gateway(log: Path, *more_flags: str) -> Gateway:
-    """Starts the JVM and returns when it listens. What it says goes to the file `log`.
+    """Starts the JVM and returns when it listens. Its output is written to the file `log`.
 
     Raises SparkError: no Java, or one that does not start.
     """
@@ -131,7 +131,7 @@ def worker_environment(scratch: Path | None = None) -> dict[str, str]:
     They may keep compiled modules: without, each of Spark's Python processes compiles pandas again, for seconds.
 
     Args:
-        scratch: a folder for their temporary files. Who starts them deletes it, since they may be killed.
+        scratch: a folder for their temporary files. The caller deletes it, since they may be killed.
     """
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     if scratch is not None:
@@ -176,7 +176,7 @@ def class_path() -> str:
 
 
 def archive_path(java: Java) -> Path:
-    """Where the archive of Spark's classes lies for this Java, if it has been made (see class_archive.py)."""
+    """The archive of Spark's classes for this Java, if it has been made (see class_archive.py)."""
     key = hashlib.sha256(f"{java.executable}|{java.version}|{class_path()}|{TUNING}".encode()).hexdigest()[:16]
     return Path(sys.prefix) / "share" / "highwater" / f"spark-{key}.jsa"
 

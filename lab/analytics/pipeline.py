@@ -22,8 +22,8 @@ _MAKERS: dict[str, Callable[[DataFrame, int], DataFrame]] = {
 def run(spark: SparkSession, task: Task) -> Iterator[tuple[str, Rows]]:
     """The name and the rows of one chart after the other, as they are done.
 
-    The first one reads the recording for all; of the others two are under way at a time, for planning a query keeps
-    one core as busy as running it does.
+    The first one reads the recording for all; of the others two run at a time, as planning a query keeps one core as
+    busy as running it does.
     """
     events = bronze.events(spark, Path(task.folder), task.last_seq, silver.KINDS).cache()
 

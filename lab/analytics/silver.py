@@ -25,7 +25,7 @@ _TOPIC_PATH = r"^/brokers/topics/([^/]+)$"
 
 
 def offsets(bronze: DataFrame) -> DataFrame:
-    """Each change of a replica's log end offset or high watermark (OFFSETS). `lowered`: it went back."""
+    """Each change of a replica's log end offset or high watermark (OFFSETS). `lowered`: it decreased."""
     kind = F.col("kind")
     log_end_offset = (
         F.when(kind == "BatchAppended", number("BatchAppended", "last_offset") + 1)

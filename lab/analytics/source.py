@@ -1,8 +1,8 @@
 """Reads recordings for Spark: the Kafka log that holds a branch's events, cut into spans that Spark's processes read.
 
-The offset of a record is the event's seq, its value `[at_us, node, cause_seq, [kind, field, ...]]`. Each field comes as
-text, one that is no string as JSON. A log that is being written may be read: what lies behind `last_seq`, or is not
-whole yet, is left out.
+The offset of a record is the event's seq, its value `[at_us, node, cause_seq, [kind, field, ...]]`. Each field is read
+as text, other types as JSON. A log that is being written may be read: events after `last_seq`, and incomplete ones, are
+omitted.
 
 Not a data source of Spark's own kind (`pyspark.sql.datasource`): for one of those Spark starts Python two times more,
 one after the other, before it reads. And imports nothing of Spark.
@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 
 def spans(folder: Path, last_seq: int, wanted: int) -> list[Span]:
-    """The log up to `last_seq` in at least about `wanted` spans. Raises FileNotFoundError when there is no log."""
+    """The log up to `last_seq` in at least about `wanted` spans. Raises FileNotFoundError if the log does not exist."""
     segments = [(str(path), _batch_ends(path, last_seq)) for path in sorted(folder.glob("*.log"))]
     if not segments:
         raise FileNotFoundError(f"there is no log in {folder}")

@@ -49,7 +49,7 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
     """How far a job is, with the figures that are there and that the page does not `have` yet; `internal=1`: with the
     partitions of Kafka's own topics, of which `internal` says how many there are.
 
-    Raises Refusal (404) when there is no such job.
+    Raises Refusal (404) if the job does not exist.
     """
     found = analyst().job(branch.run.slug, branch.name, id)
     if found is None:

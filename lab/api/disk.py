@@ -69,7 +69,7 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
 @require_POST
 @for_branch
 async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """Sends a segment as it lies on the disk now to a socket, both ways, and says what that took."""
+    """Sends a segment as it is on disk now to a socket, both ways, and reports the cost."""
     wanted = body_of(request, _ZeroCopyRequest)
 
     def find() -> str:

@@ -227,7 +227,7 @@ def _replica_files(request: HttpRequest, recording: Recording) -> ReplicaFiles:
 
 
 def number_of(request: HttpRequest, name: str) -> int | None:
-    """A number of the address, None where it is not there. Raises Refusal for what is no number."""
+    """A number of the address, None if absent. Raises Refusal for text that is not a number."""
     text = request.GET.get(name)
     if text is None:
         return None
@@ -247,7 +247,7 @@ def body_of(request: HttpRequest, kind: type[T]) -> T:
 
 
 def json_answer(content: Any) -> HttpResponse:
-    """An answer that nobody keeps."""
+    """A response that must not be cached."""
     response = HttpResponse(msgspec.json.encode(content), content_type="application/json")
     response["Cache-Control"] = "no-store"
     return response

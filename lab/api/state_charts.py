@@ -12,7 +12,7 @@ from broker_core.transactions import states as transaction_states
 def state_charts() -> dict[str, Any]:
     """`{name: {states: [state, ...], previous: {state: [state from which it may be entered, ...]}}}`.
 
-    States stand in the order of the code, the one in which all begins first.
+    States are in the order of the code, the initial one first.
     """
     return {
         "partition": _chart(partition_state_machine.VALID_PREVIOUS_STATES),

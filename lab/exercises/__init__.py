@@ -1,1 +1,1 @@
-"""Guided exercises: content with a compiler, checked against the view while somebody works on them."""
+"""Guided exercises: content with a compiler, checked against the view while a learner works on them."""

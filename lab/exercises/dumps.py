@@ -56,7 +56,7 @@ def floor_segment(segments: dict[str, Any], offset: int) -> int:
 
 
 def file_name(segment: int, kind: str) -> str:
-    """As it stands in the folder: `00000000000000002490.index`."""
+    """As named in the folder: `00000000000000002490.index`."""
     return f"{segment:020d}.{kind}"
 
 

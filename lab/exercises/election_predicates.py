@@ -6,7 +6,7 @@ from lab.exercises.texts import Text
 
 
 class Offline(Predicate, frozen=True, kw_only=True, tag="offline"):
-    """Nobody leads a partition."""
+    """A partition has no leader."""
 
     partition: str
 

@@ -53,7 +53,7 @@ class Truncated(EventCondition, frozen=True, kw_only=True, tag="truncated"):
 
 
 class GroupAssigned(EventCondition, frozen=True, kw_only=True, tag="group_assigned"):
-    """A generation of so many members gets its assignment."""
+    """A generation of this number of members gets its assignment."""
 
     group: str
     members: int

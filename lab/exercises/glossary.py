@@ -17,7 +17,7 @@ class Term(NamedTuple):
 
 @cache
 def glossary() -> dict[str, Term]:
-    """The terms by their English name. Raises ValueError for a row with a hole, or a term that stands twice."""
+    """The terms by their English name. Raises ValueError for an incomplete row, or a duplicate term."""
     return parse(GLOSSARY.read_text(encoding="utf-8"))
 
 

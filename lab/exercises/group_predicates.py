@@ -6,7 +6,7 @@ from lab.exercises.texts import Text
 
 
 class Group(Predicate, frozen=True, kw_only=True, tag="group"):
-    """A group has so many members and is at rest: Stable, or Empty (or unknown) for none."""
+    """A group has this number of members and is stable: Stable, or Empty (or unknown) for none."""
 
     group: str
     members: int
@@ -25,7 +25,7 @@ class Group(Predicate, frozen=True, kw_only=True, tag="group"):
 
 
 class Owns(Predicate, frozen=True, kw_only=True, tag="owns"):
-    """A member has so many partitions."""
+    """A member has this number of partitions."""
 
     client: str
     partitions: int

@@ -42,7 +42,7 @@ class ContentError(Exception):
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One answer to a prediction. `value` names it (`HW + 1`); `offset` is the number that it stands for once asked."""
+    """One choice of a prediction. `value` names it (`HW + 1`); `offset` is the number that it means once asked."""
 
     value: str
     offset: Offset

@@ -44,7 +44,7 @@ class HighWatermark(Compared, frozen=True, kw_only=True, tag="high_watermark"):
 
 
 class Flushed(Compared, frozen=True, kw_only=True, tag="flushed"):
-    """The recovery point of replicas: what lies below it was fsynced."""
+    """The recovery point of replicas: offsets below it were fsynced."""
 
     replica: str
 
@@ -106,7 +106,7 @@ class Uncommitted(Predicate, frozen=True, kw_only=True, tag="uncommitted"):
 
 
 class Believes(Compared, frozen=True, kw_only=True, tag="believes"):
-    """What the leader of a partition believes of its followers' log end offsets; -1 while it knows nothing."""
+    """The remote log end offsets that the leader of a partition keeps of its followers; -1 while unknown."""
 
     partition: str
     follower: str

@@ -18,7 +18,7 @@ from lab.exercises.texts import Text
 
 
 class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
-    """A message is under way. With several sources, one from each. `fetch_offset`: a Fetch that asks from there."""
+    """A message is in flight. With several sources, one from each. `fetch_offset`: a Fetch from this offset."""
 
     api: str
     kind: str
@@ -33,7 +33,7 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
         check_node(self.destination)
 
     def under_way(self, view: View) -> dict[str, str]:
-        """The messages of this kind that are under way: id and source. Raises UnresolvedReference."""
+        """The messages of this kind that are in flight: id and source. Raises UnresolvedReference."""
         sources, destinations = nodes_of(view, self.source), nodes_of(view, self.destination)
         return {
             name: rpc["source"]
@@ -101,7 +101,7 @@ class Parked(Predicate, frozen=True, kw_only=True, tag="parked"):
 
 
 class Acknowledged(Compared, frozen=True, kw_only=True, tag="acknowledged"):
-    """The last offset that a producer was told."""
+    """The last offset acknowledged to a producer."""
 
     client: str
 
@@ -122,7 +122,7 @@ class Acknowledged(Compared, frozen=True, kw_only=True, tag="acknowledged"):
 
 
 class HasRead(Predicate, frozen=True, kw_only=True, tag="has_read"):
-    """A consumer has read an offset, and goes on behind it."""
+    """A consumer has read an offset, and its position is past it."""
 
     client: str
     offset: int

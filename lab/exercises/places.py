@@ -145,7 +145,7 @@ def nodes_of(view: View, reference: str) -> list[str]:
 
 
 def offset_of(view: View, offset: Offset) -> int:
-    """The number that an offset stands for now. Raises UnresolvedReference."""
+    """The number that an offset means now. Raises UnresolvedReference."""
     if isinstance(offset, int):
         return offset
     match = _OFFSET.fullmatch(offset)
@@ -183,7 +183,7 @@ def offset_text(view: View, offset: Offset) -> Text:
 
 
 def number_text(offset: Offset, number: int) -> Text:
-    """How a learner reads the number that an offset stood for: a leader is a broker or nobody, all else a number."""
+    """How the number that an offset meant is shown: a leader is a broker or none, anything else a number."""
     if not str(offset).startswith("leader("):
         return Text(str(number), str(number))
     return Text(f"broker {number}", f"代理 {number}") if number >= 0 else Text("none", "没有")
@@ -199,7 +199,7 @@ def value_of(view: View, what: str, replica: str) -> int:
 
 
 def acknowledged(view: View, client: str) -> int:
-    """The last offset that a producer was told, -1 before the first. Raises UnresolvedReference."""
+    """The last offset acknowledged to a producer, -1 before the first. Raises UnresolvedReference."""
     node = view["nodes"].get(client)
     if node is None or node["kind"] != "producer":
         raise UnresolvedReference(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
@@ -207,7 +207,7 @@ def acknowledged(view: View, client: str) -> int:
 
 
 def group_of(view: View, name: str) -> dict[str, Any] | None:
-    """A group as its coordinator has it, by the partition that keeps it; None when nobody knows it."""
+    """A group as its coordinator has it, by its partition; None if it is unknown."""
     for group in view["groups"].values():
         partition = view["partitions"].get(group["partition"])
         if (

@@ -10,7 +10,7 @@ from lab.exercises.texts import Text
 
 
 class Moment(NamedTuple):
-    """What a learner has in front: the newest view, its instant, and whether time stands still."""
+    """What a learner sees: the newest view, its instant, and whether the simulation is paused."""
 
     view: View
     at_us: int

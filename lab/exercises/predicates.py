@@ -20,7 +20,7 @@ from lab.exercises.texts import Text
 
 
 class Paused(Predicate, frozen=True, kw_only=True, tag="paused"):
-    """Time stands still."""
+    """The simulation is paused."""
 
     def _look(self, moment: Moment) -> Answer:
         if moment.paused:
@@ -68,7 +68,7 @@ _BETWEEN = Text("is neither up nor down", "正在变化之中")
 
 
 class Leader(Predicate, frozen=True, kw_only=True, tag="leader"):
-    """Who leads a partition: this broker, or any but that one."""
+    """The leader of a partition: this broker, or any but that one."""
 
     partition: str
     broker: str = ""
@@ -143,7 +143,7 @@ Goal: TypeAlias = (
 def ask_all(goals: list[Goal], moment: Moment) -> Answer:
     """All of them: the first that is not met says why, and the last says what was found.
 
-    That time stands still is no finding: a learner who paused knows it.
+    That the simulation is paused is not a finding: a learner who paused knows it.
     """
     found = Answer(True, Text("done", "完成"))
     for goal in goals:

@@ -1,4 +1,4 @@
-"""Somebody works on an exercise: what is done, what is missing, what was predicted and what then happened.
+"""A learner's work on an exercise: completed steps, unmet conditions, predictions and their outcomes.
 
 The newest view decides, after each batch of events and each change of time. Only a prediction is settled event by
 event: its outcome is what was there when the thing in question had happened, whatever came after.
@@ -42,7 +42,7 @@ class Given(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """One step. `offsets`: what the choices of its prediction stand for, while it is asked and after."""
+    """One step. `offsets`: the meaning of its prediction's choices, while it is asked and after."""
 
     phase: StepPhase = "open"
     checked: Checked | None = None
@@ -170,7 +170,7 @@ class ExerciseSession:
         still = ask_all(before.goals, moment)
         if still.met:
             return Answer(False, _PREDICT)
-        # The moment that was asked about is gone: bring it about again.
+        # The instant that was asked about has passed: it has to be repeated.
         self._state.steps[step.id] = Progress()
         self._state.steps[before.id] = Progress("active")
         return still

@@ -49,7 +49,9 @@ class Mark(msgspec.Struct, array_like=True):
 
 
 def mark_of(seq: int, at_us: int, event: Event) -> Mark | None:
-    """The mark of an event; None for those that get none, such as a new partition's first leader: nobody had to go."""
+    """The mark of an event; None for those without one, such as a new partition's first leader, which replaces no
+    other.
+    """
     kind = type(event).__name__
     if kind not in _RANKS or (isinstance(event, LeaderElected) and event.strategy == ElectionStrategy.NEW):
         return None

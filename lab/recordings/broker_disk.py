@@ -58,7 +58,7 @@ class DataFolder(Protocol):
 
 
 class BrokerDisk:
-    """The data folder of `broker` (`b1`) after event `seq`. Raises Refusal (404) when there is no such broker."""
+    """The data folder of `broker` (`b1`) after event `seq`. Raises Refusal (404) if the broker does not exist."""
 
     def __init__(self, recording: Recording, broker: str, seq: int) -> None:
         view = recording.view_at(seq)
@@ -122,7 +122,7 @@ def look_up(disk: DataFolder, folder_name: str, offset: int | None, timestamp: i
 
 
 def log_of(disk: DataFolder, path: str) -> str:
-    """Where a `.log` lies below the cluster's disk. Raises Refusal for what is none."""
+    """The path of a `.log` below the cluster's disk. Raises Refusal for any other file."""
     _, file = _find(disk, path)
     if file.kind != "log":
         raise Refusal("refusal.not_a_segment", file=file.name)
@@ -243,7 +243,7 @@ def _touching(parts: list[Part], start: int, end: int) -> list[Part]:
 def _log_parts(folder: Folder, file: ReplicaFile, start: int, end: int) -> list[Part]:
     first = _batch_before(folder, file, start)
     data = folder.read(file, first, end - first)
-    # The last batch of the page may go on behind it.
+    # The last batch of the page may extend past it.
     wanted = end - first + _READ_BYTES
     while wanted <= _MAX_READ_BYTES:
         data = folder.read(file, first, wanted)

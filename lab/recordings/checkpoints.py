@@ -24,7 +24,7 @@ from lab.recordings.disk_image import DiskImage, capture, restore
 from lab.recordings.folder import BranchFolder
 
 CHECKPOINT_EVENTS = 10_000
-"""Executing so many again takes half of the time that a fork may take."""
+"""Executing this number of events takes half of the time that a fork may take."""
 CHECKPOINT_EVENTS_MAX = 4 * CHECKPOINT_EVENTS
 FACTS = "json"
 ENGINE = "engine"
@@ -32,12 +32,12 @@ ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
 
 _writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
-"""Whoever watches a lab does not wait for compression and for files."""
+"""Watchers do not wait for compression and for files."""
 
 
 def events_between(seq: int) -> int:
-    """How many events lie between two checkpoints of a run that has come to `seq`. A longer run has a larger engine,
-    which takes longer to keep, while whoever watches waits.
+    """The number of events between two checkpoints of a run that has reached `seq`. A longer run has a larger engine,
+    which takes longer to save, while watchers wait.
     """
     return min(max(CHECKPOINT_EVENTS, seq // 8), CHECKPOINT_EVENTS_MAX)
 
@@ -91,7 +91,7 @@ class Checkpoints:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being written, so that nobody would wait for it."""
+        """Whether nothing is being written, so that no caller would wait."""
         return self._writing is None or self._writing.done()
 
     def settle(self) -> None:

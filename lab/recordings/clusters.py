@@ -1,5 +1,5 @@
-"""Runs that `manage.py cluster` records, in a process of its own: a note beside the branch tells the list of runs of
-each, and is taken away when the run is in the list.
+"""Runs that `manage.py cluster` records, in a process of its own: a note beside the branch announces each to the list
+of runs, and is deleted when the run is in the list.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ class ClusterNote(msgspec.Struct):
 
 @contextmanager
 def noted(run: str, note: ClusterNote) -> Iterator[None]:
-    """Leaves the note. While the block runs and its process lives nobody is told of the run: it has one writer."""
+    """Leaves the note. The run is not listed while the block runs and its process is alive: it has one writer."""
     folder = run_folder(run)
     folder.mkdir(parents=True)
     with (folder / _NOTE).open("wb") as file:
@@ -36,7 +36,7 @@ def noted(run: str, note: ClusterNote) -> Iterator[None]:
 
 
 def forget_cluster(run: str) -> None:
-    """Takes the note of a run away: it is in the list, or gone."""
+    """Deletes the note of a run that is in the list, or deleted."""
     (run_folder(run) / _NOTE).unlink(missing_ok=True)
 
 

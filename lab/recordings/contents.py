@@ -1,4 +1,4 @@
-"""What lies in the logs at an instant, record by record, so that two branches or two eras can be compared.
+"""The contents of the logs at an instant, record by record, so that two branches or two eras can be compared.
 
 Bytes would not do: eras differ in the format of their logs. A record is the same when its key and value are.
 """
@@ -20,7 +20,7 @@ _DIGEST_BYTES = 6
 def contents(recording: Recording, seq: int) -> dict[str, dict[str, str]]:
     """`{replica: {offset: record}}` after event `seq`, of the newest records of each log that can be read.
 
-    A record is told by its key and value, such as `k:v`; a long one by its beginning and a digest of the whole.
+    A record is identified by its key and value, such as `k:v`; a long one by its beginning and a digest.
     """
     view = recording.view_at(seq)
     past = PastFiles(recording, seq)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def data_extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of each part that holds data, as far as the file system tells."""
+    """(start, end) of each part that holds data, as far as the file system reports it."""
     if not hasattr(os, "SEEK_HOLE"):
         if size:
             yield 0, size

@@ -15,7 +15,7 @@ class Derivation:
     """A time line and, behind it, the open segment: its facts so far, and the view after its last event."""
 
     def __init__(self, logs: RecordedLogs) -> None:
-        """Derives anew what a crash or another version of the fold has left underived: 0.2 M events a second."""
+        """Derives what a crash or another version of the fold has left underived: 0.2 M events a second."""
         self.timeline = Timeline(logs.folder.recording)
         self.timeline.keep(logs.last_seq)
         self.view = self.timeline.view_after(len(self.timeline.segments) - 1)

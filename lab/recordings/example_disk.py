@@ -23,7 +23,7 @@ _MS_A_RECORD = 2
 _GOODS = ("tea", "ink", "rye", "oil")
 
 _BATCHES_BEFORE, _POSITION, _RECORDS_BEFORE = 110, 49_111, 2_464
-"""The batch of the index entry [2487, 49111] begins behind so many batches, bytes and records."""
+"""The batch of the index entry [2487, 49111] begins after this number of batches, bytes and records."""
 _RECORDS_OF_ENTRY = 24
 _ROLL_AT, _FLUSHED, _END = 3_600, 3_740, 3_900
 _USUAL_RECORDS = 20

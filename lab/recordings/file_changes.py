@@ -1,4 +1,4 @@
-"""What events did to the files on the brokers' disks: bytes that went, names that changed."""
+"""Changes of events to the files on the brokers' disks: bytes removed, names changed."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -31,7 +31,7 @@ _TRANSIENT: dict[str, FileKind] = {
 
 
 class ReplicaFile(NamedTuple):
-    """A file as it was. `path` lies below the cluster's disk; `text` is set where the view says all that is in it."""
+    """A file as it was. `path` is below the cluster's disk; `text` is set if the view has its whole content."""
 
     name: str
     path: str
@@ -127,13 +127,13 @@ def _replica_files(
 
 
 def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[ReplicaFile]:
-    """Files that only last for a while, or that no event tells the size of: shown as they lie there now."""
+    """Files that are temporary, or whose size no event records: shown as they are on disk now."""
     files = []
     for path in sorted((recording.folder.cluster / folder).glob("*.*")):
         stem, _, suffix = path.name.partition(".")
         kind = _TRANSIENT.get(suffix.partition(".")[0])
         if path.name not in known and kind is not None and stem.isdecimal():
-            # Time goes on meanwhile: what was listed may be gone.
+            # The engine runs meanwhile: a listed file may have been deleted.
             with suppress(FileNotFoundError):
                 size = path.stat().st_size
                 files.append(ReplicaFile(path.name, f"{folder}/{path.name}", size, kind, int(stem), None))
@@ -141,8 +141,8 @@ def _others_on_disk(recording: Recording, folder: str, known: set[str]) -> list[
 
 
 def _snapshots(recording: Recording, past: PastFiles, folder: str, state: Replica, is_now: bool) -> list[ReplicaFile]:
-    """Snapshots of the producers' state. Each segment but the first begins with one; others come and go with restarts
-    and truncations, which no event tells of, so they are shown only now.
+    """Snapshots of the producers' state. Each segment but the first begins with one; others are created and deleted by
+    restarts and truncations, which no event records, so they are shown only at the head.
     """
     bases = {int(base_offset) for base_offset in state["segments"]}
     shown = bases - {0}

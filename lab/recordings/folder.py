@@ -48,12 +48,12 @@ class BranchFolder:
 
 
 def run_folder(run: str, *, runs: Path | None = None) -> Path:
-    """The folder of a run. Raises Refusal (404) for what is no name of one: names become paths."""
+    """The folder of a run. Raises Refusal (404) for an invalid name: names become paths."""
     return (runs or settings.RUNS) / _checked(run)
 
 
 def branch_folder(run: str, branch: str, *, runs: Path | None = None) -> BranchFolder:
-    """The folder of a branch, which need not exist. Raises Refusal (404) for what is no name of one."""
+    """The folder of a branch, which need not exist. Raises Refusal (404) for an invalid name."""
     if branch in _RESERVED:
         raise Refusal("refusal.no_branch", 404, branch=branch)
     return BranchFolder(run, branch, run_folder(run, runs=runs) / _checked(branch))

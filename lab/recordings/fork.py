@@ -15,7 +15,7 @@ MET = "met"
 
 
 class _InputPlace(msgspec.Struct, array_like=True):
-    """The first fields of a recorded input: where it stands."""
+    """The first fields of a recorded input: its position."""
 
     step: int
     seq: int
@@ -28,7 +28,9 @@ class _InputPlace(msgspec.Struct, array_like=True):
         return msgspec.json.decode(recorded.partition(b"\n")[0], type=cls)
 
     def is_before(self, seq: int) -> bool:
-        """Whether event `seq` came after it. A change that was met lies before the events with which it was noted."""
+        """Whether event `seq` came after it. A change met by an operation precedes the events with which it was
+        recorded.
+        """
         return self.seq < seq or (self.kind == MET and self.seq == seq)
 
 

@@ -106,7 +106,7 @@ def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = Non
 def parse_instant(query: Mapping[str, str]) -> dict[str, int | None]:
     """What `seek` takes, from the address of a page: `t` in seconds or `seq`; neither means the newest instant.
 
-    Raises Refusal (404) for what is no instant at all.
+    Raises Refusal (404) for an invalid instant.
     """
     if seq := query.get("seq"):
         if not (seq.isdecimal() and len(seq) <= MAX_DIGITS):

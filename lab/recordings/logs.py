@@ -57,10 +57,10 @@ _CONFIG = LogConfig(
 _CONFIGS = {EVENTS: _CONFIG, INPUTS: msgspec.structs.replace(_CONFIG, segment_bytes=128 * 1024 * 1024)}
 _READ_BYTES = 64 * 1024
 _FEW_PIECES = 64
-"""Of a batch, so many are written one by one; more of them, which are small, are joined first."""
+"""Parts of this number are written one by one; more of them, which are small, are joined first."""
 _COMPRESSED_BYTES = 16 * 1024
-"""Inputs of this size and more are compressed: what clients send lies in the brokers' logs, too, and the second copy
-would take as long to write as the first. Smaller ones are not worth the trouble.
+"""Inputs of this size and more are compressed: data of clients is in the brokers' logs, too, and the second copy would
+take as long to write as the first. Smaller ones are not worth the cost.
 """
 _LEVEL = 1
 _MAX_BATCH_BYTES = 8 * 1024 * 1024
@@ -79,7 +79,7 @@ class Header(msgspec.Struct):
 
 
 class StoredEvent(NamedTuple):
-    """An event as it lies in the log: `record` is `broker_core.events.codec`'s."""
+    """An event as stored in the log: `record` is that of `broker_core.events.codec`."""
 
     seq: int
     record: bytes

@@ -1,8 +1,8 @@
 """What was in a file of the brokers' disks at an instant of the past.
 
-Bytes come from the file as it is now, and, where something was taken since, from the archive: the events say from
-where, how much, and under which digest it lies there. They also say what a file was called later: one that is deleted
-is renamed first.
+Bytes come from the file as it is now, and, where some were removed since, from the archive: the events record the
+position, the length, and the digest in the archive. They also record later names of a file: one that is deleted is
+renamed first.
 """
 
 from functools import cached_property

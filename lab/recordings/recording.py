@@ -23,8 +23,8 @@ FLUSH_BYTES = 1024 * 1024
 class Recording:
     """One object a branch and process; any thread may use it.
 
-    An input must be appended before anything that depends on it is told to anybody. Events are written in batches:
-    those that a crash takes are made again from the inputs.
+    An input must be appended before anything that depends on it is published. Events are written in batches: those lost
+    in a crash are reproduced from the inputs.
     """
 
     def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
@@ -93,7 +93,7 @@ class Recording:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """While this is held, everything is written and nothing is added: for who copies files."""
+        """While this is held, everything is written and nothing is added: for copying files."""
         with self._lock:
             self.flush()
             yield

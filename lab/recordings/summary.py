@@ -11,8 +11,8 @@ BARS = 44
 
 
 class Summary(msgspec.Struct):
-    """`density`: events in each of up to 44 equal spans. `happened`: how many marks of which kind. `plays`: time was
-    running, or stood still for the only reason that nobody watched.
+    """`density`: events in each of up to 44 equal spans. `happened`: the number of marks of each kind. `plays`: the run
+    was playing, or paused only because no page was connected.
     """
 
     last_seq: int = 0

@@ -1,9 +1,9 @@
 """What is derived from the events of a recording, 1,000 events (a segment) at a time: no request reads them all.
 
 Two append-only files: `keyframes.bin` with the view after each full segment, compressed, and `timeline.jsonl` with one
-line a segment: its span of time, how many events fell into which quarter of a second, its marks, and where its keyframe
-lies. The first line names the fold that made them, and the kinds that have marks; what was made with others is thrown
-away and made again from the events.
+line per segment: its span of time, the number of events in each quarter of a second, its marks, and the position of its
+keyframe. The first line names the fold that made them, and the kinds that have marks; files made with others are
+discarded and derived again from the events.
 """
 
 import zlib

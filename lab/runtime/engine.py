@@ -1,4 +1,4 @@
-"""Makes engines: for a new run, for a recording that somebody acts on, for a fork."""
+"""Creates engines: for a new run, for a recording on which a user acts, for a fork."""
 
 import logging
 import shutil
@@ -38,7 +38,7 @@ def begin_recording(folder: BranchFolder, config: RunConfig) -> Recording:
 
 
 def boot(live: LiveRun) -> None:
-    """Runs a new cluster until all its brokers are registered, as fast as it goes; then time flows as on the wall."""
+    """Runs a new cluster until all its brokers are registered, as fast as possible; then starts to play."""
     run = live.run
     while run.now_us < BOOT_LIMIT_US and not _all_up(run.view):
         run.advance(run.now_us + BOOT_STEP_US)
@@ -72,7 +72,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
 
 
 def survives(failure: Exception) -> bool:
-    """Whether a lab goes on after the handler of a request has failed: unless its disk or its ZooKeeper has."""
+    """Whether a lab continues after the handler of a request has failed: unless its disk or its ZooKeeper has."""
     if isinstance(failure, OSError | StorageFault | ZookeeperError):
         return False
     logger.error("the handler of a request failed, which is an error of the lab; it goes on", exc_info=failure)
@@ -95,17 +95,17 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
         comparison.finish()
     except (Diverged, OtherEvents) as error:
         raise Refusal("refusal.recording_diverges", 409, problem=error.message) from error
-    # They are recorded already, and heard.
+    # They were recorded and published before.
     run.take_inputs()
     run.take_outputs()
     for connection in run.connections:
-        # Whoever was connected is not any more.
+        # Clients that were connected no longer are.
         run.disconnect(connection)
     return beyond
 
 
 def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: BranchFolder) -> KazooStore:
-    """Writes the tree into a chroot of the server, and has the engine go on there."""
+    """Writes the tree into a chroot of the server, and switches the engine to it."""
     store = KazooStore(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}")
     try:
         store.materialise(model)

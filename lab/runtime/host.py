@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 __all__ = ["Host", "RunConfig", "close_host", "host"]
 
 UNWATCHED_PAUSE_S = 60.0
-"""A lab that nobody watches plays on for so long."""
+"""How long an unwatched lab keeps playing."""
 UNWATCHED_SLEEP_S = 600.0
-"""And keeps its engine for so long; then its recording is closed."""
+"""How long it then keeps its engine; after that its recording is closed."""
 HOUSEKEEPING_S = 1.0
 
 
@@ -66,7 +66,7 @@ class Host:
         return lab
 
     async def fork(self, run: str, branch: str, seq: int, new_branch: str) -> Lab:
-        """A new branch that has the events up to `seq` in common with `branch`; its engine stands right behind them."""
+        """A new branch that shares the events up to `seq` with `branch`; its engine is right after them."""
         parent = await self.lab(run, branch)
         folder = self.folder(run, new_branch)
         lab = await self._open(folder, lambda: engine.fork_recording(parent.recording, seq, folder))
@@ -83,7 +83,7 @@ class Host:
         await self._close((run, branch))
 
     async def close(self) -> None:
-        """Ends everything; each engine can go on later from where it stands."""
+        """Stops everything; each engine can resume later from its position."""
         # Not in the middle of ending a lab.
         self._ends.set()
         await self._housekeeper

@@ -1,7 +1,7 @@
 """One branch as those who watch and act see it, whether an engine runs for it or only its recording is there.
 
-The event loop holds the ring buffer, the watchers and the clock that they are told. All work on the engine is done in
-the lab's own thread, one job after the other: a lab that has much to do makes nobody wait but itself.
+The event loop holds the ring buffer, the watchers and their clock. All work on the engine is done in the lab's own
+thread, one job after the other: a busy lab delays no other.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 SUMMARY_S = 10.0
 SPACE_S = 1.0
 REST_S = 0.25
-"""Between two looks at what others do in ZooKeeper while time stands still."""
+"""Interval between polls of external ZooKeeper changes while the simulation is paused."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 """What a job raises that was not done."""
 
@@ -61,9 +61,9 @@ class Lab:
         listens: bool = False,
         follows_wall: bool = False,
     ) -> None:
-        """`wake` builds the engine from the recording; it is called in the lab's thread when somebody acts.
-        `core_changed` is called when the engine has come or gone. `listens`: clients may come by TCP whenever the
-        engine runs, to ports that the branch keeps. `follows_wall`: simulated time never falls behind for good.
+        """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
+        `core_changed` is called when the engine was started or stopped. `listens`: clients may connect over TCP while
+        the engine runs, to ports that the branch keeps. `follows_wall`: simulated time never loses wall time.
         """
         self.recording = recording
         self.boot = secrets.token_hex(4)
@@ -75,7 +75,7 @@ class Lab:
         self._wall_report = WallReport() if follows_wall else None
         self._unwatched_since_s = self.pacer.now_s()
         self.rests = read_summary(recording.folder).plays
-        """Time stands still because nobody watched, and nobody has let it run or paused it since."""
+        """Paused because no page was connected, and neither played nor paused by a user since."""
         self._summarised_s = -SUMMARY_S
         self._summarised_seq = -1
         self._space_checked_s = -SPACE_S
@@ -154,11 +154,11 @@ class Lab:
         self._watchers_counted()
 
     def touch(self) -> None:
-        """Somebody is about to use it."""
+        """Marks the lab as in use."""
         self._unwatched_since_s = self.pacer.now_s()
 
     def unwatched_s(self) -> float:
-        """For how long nobody has watched or been connected; 0 while somebody is."""
+        """How long no page and no client has been connected; 0 while one is."""
         connected = self._gateway is not None and self._gateway.client_count > 0
         return 0.0 if self.watchers or connected else self.pacer.now_s() - self._unwatched_since_s
 
@@ -243,11 +243,11 @@ class Lab:
         return result
 
     def time_changed(self) -> None:
-        """Tell this after the pacer was told something."""
+        """Must be called after the pacer was changed."""
         self._moved.set()
 
     async def rest(self) -> None:
-        """Pauses, because nobody watches; who comes back is told."""
+        """Pauses because no page is connected; returning users are notified."""
         await self.act(lambda live: live.pacer.set_mode("pause"))
         self.rests = True
 
@@ -270,8 +270,8 @@ class Lab:
             self._forget_engine()
 
     async def close(self) -> None:
-        """Ends the engine and closes the recording. Whoever still watches is sent away, and who acts from now on is
-        refused: a recording has one writer, and the branch may soon be open again.
+        """Stops the engine and closes the recording. Watchers are disconnected, and later actions are refused: a
+        recording has one writer, and the branch may soon be open again.
         """
         plays = self.is_playing or self.rests
         self._is_closed = True
@@ -320,7 +320,7 @@ class Lab:
                 await wait_for(self._moved, REST_S)
 
     def _stand_still(self, refusal: Refusal) -> None:
-        """Time cannot go on: says so once to all who watch."""
+        """Time cannot advance: notifies all watchers once."""
         if self.pacer.running:
             self.pacer.set_mode("pause")
             self._time = replace(self._time, mode="pause", rate=0.0, horizon_us=self._time.at_us)
@@ -410,8 +410,8 @@ class Lab:
 
 
 async def wait_for(event: asyncio.Event, seconds: float) -> None:
-    """Returns when it is set, or so many seconds later. Not with `asyncio.wait_for`: in Python 3.11 that forgets that
-    it was cancelled when the event comes at the same time, and who has cancelled it waits for ever.
+    """Returns when it is set, or after this number of seconds. Not with `asyncio.wait_for`: in Python 3.11 that loses a
+    cancellation that arrives together with the event, and the canceller waits for ever.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):

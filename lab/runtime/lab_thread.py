@@ -1,4 +1,4 @@
-"""The thread of a lab: its jobs, one after the other, and what they tell the event loop."""
+"""The thread of a lab: its jobs, one after the other, and their messages to the event loop."""
 
 import asyncio
 import threading
@@ -31,7 +31,7 @@ class LabThread:
         return await done
 
     def tell(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """From within a job: the loop calls `callback` when the job has ended, before anybody hears of that."""
+        """From within a job: the loop calls `callback` when the job has ended, before its result is delivered."""
         self._told.append((callback, arguments))
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ class LabThread:
             try:
                 self._loop.call_soon_threadsafe(self._settle, told, done, result, error)
             except RuntimeError:
-                # the loop is closed, so nobody waits
+                # the loop is closed, so no caller waits
                 return
 
     def _settle(

@@ -25,13 +25,13 @@ REST_AFTER_CHECKPOINT = 10
 much to keep, and they wait meanwhile.
 """
 MUCH_BYTES = 32 * 1024 * 1024
-"""Of inputs: after so many the brokers' files are kept in the background first, and then once more what is new."""
+"""Bytes of inputs after which the brokers' files are saved in the background first, and then what is new once more."""
 MAX_PREPARATIONS = 2
 
 
 @dataclass(frozen=True)
 class PublishedUpdate:
-    """What one job has made: events as they travel, and where time stands now."""
+    """The result of one job: encoded events, and the state of the clock."""
 
     envelopes: list[Envelope]
     events: list[bytes]
@@ -41,9 +41,9 @@ class PublishedUpdate:
     rate: float
     horizon_us: int
     due_s: float = 0.0
-    """How long, on the wall, until the next thing happens, if somebody outside waits for it."""
+    """Wall time until the next event, if an external client waits for it."""
     outputs: Sequence[Output] = ()
-    """What goes out by TCP."""
+    """Frames to send over TCP."""
     listeners: Mapping[int, Listener] = field(default_factory=dict)
     """The brokers that take connections, by id."""
 
@@ -82,7 +82,7 @@ class LiveRun:
         self._new_bytes = self._prepared = 0
         self._oldest_pending_s = 0.0
         self.failure: BaseException | None = None
-        """Why what it made last is not recorded: nothing may follow it, and all who still come hear this."""
+        """Why the last events are not recorded: nothing may follow them, and every later caller gets this error."""
         self._polled_s = 0.0
         self._may_checkpoint_s = 0.0
 
@@ -106,7 +106,9 @@ class LiveRun:
             self.run.submit_foreign(change)
 
     def collect(self) -> PublishedUpdate:
-        """Records what has happened since the last call. Inputs are on disk when this returns, before anybody hears."""
+        """Records what has happened since the last call. Inputs are on disk when this returns, before anything is
+        published.
+        """
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
         encoded = [(given.at_us, *given.encode_parts()) for given in inputs]
@@ -143,8 +145,8 @@ class LiveRun:
         return is_much and self.pacer.now_s() >= self._may_checkpoint_s and self._checkpoints.is_idle
 
     def checkpoint_when_prepared(self) -> None:
-        """Keeps the engine, or, where clients have written much since, prepares that: it is due again then. Clients
-        that go on and on put it off so often and no more.
+        """Saves the engine, or, where clients have written much since, prepares that: it is due again then. Clients
+        that keep writing can delay it this often and no more.
         """
         if self._new_bytes > MUCH_BYTES and self._prepared < MAX_PREPARATIONS:
             self._new_bytes = 0
@@ -170,7 +172,7 @@ class LiveRun:
         return Snapshot(self.run.seq, self.run.now_us, msgspec.json.encode(self.run.view))
 
     def close(self) -> None:
-        """Ends the engine so that it can go on later from here. The recording stays open."""
+        """Stops the engine so that it can resume later from here. The recording stays open."""
         if self.failure is not None:
             self.abandon()
             return
@@ -190,7 +192,7 @@ class LiveRun:
             self._store.close(remove=True)
 
     def _flush_when_due(self) -> None:
-        """Events of a run that stands still are written at once, those of a moving one four times a second."""
+        """Events of a paused run are written at once, those of a playing one four times a second."""
         now_s = self.pacer.now_s()
         if not self._recording.has_pending:
             self._oldest_pending_s = now_s

@@ -31,7 +31,7 @@ def reduce_gc_frequency() -> None:
 
 
 def keep_free_memory() -> None:
-    """Keeps some memory that is free for the next large object, where the C library can be told so (glibc)."""
+    """Keeps some free memory for the next large object, where the C library supports it (glibc)."""
     tell = getattr(ctypes.CDLL(None), "mallopt", None)
     if tell is not None:
         tell(_MMAP_THRESHOLD, MAX_KEPT_BYTES)

@@ -107,8 +107,8 @@ class Pacer:
         return max(TICK_S / 4, began_s + TICK_S - self._clock())
 
     def pause_before_due_s(self, core: Core) -> float:
-        """How long to sleep until the next thing is due, where somebody outside waits for what it brings about: not
-        for the next tick, and not so short that the lab's own traffic would fill the processor with slices.
+        """How long to sleep until the next event is due, if an external client waits for it: not until the next tick,
+        and not so short that the lab's own traffic would fill the processor with slices.
         """
         due_us, rate = core.next_due_us, self.current_rate(core)
         if due_us is None or rate <= 0:
@@ -143,7 +143,7 @@ class Pacer:
         return 0.0 if due_us is None else self._event_paced_rate(core, due_us)
 
     def horizon_us(self, core: Core) -> int:
-        """Up to where nothing can happen of which the pages have not heard, unless somebody acts."""
+        """The instant before which nothing can happen that pages do not know, unless a user acts."""
         if self.mode == "pause":
             return core.now_us
         horizon_us = core.now_us + int(self.current_rate(core) * EXTRAPOLATION_S * 1e6)

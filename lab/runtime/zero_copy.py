@@ -22,14 +22,14 @@ from lab.texts.refusal import Refusal
 CHUNK_BYTES = 64 * 1024
 """What is read at once, the size of a usual buffer."""
 MAX_BYTES = 8 * 1024 * 1024
-"""A fetch takes no more of a file: fetch.max.bytes is 50 MiB, but nobody wants to wait."""
+"""A fetch reads no more of a file: fetch.max.bytes is 50 MiB, but the measurement shall be short."""
 _TOTAL_BYTES = 16 * 1024 * 1024
 _MAX_FETCHES = 1_000
 _ROUNDS = 9
 _GIVE_UP_S = 10.0
 
 _Send = Callable[[socket.socket, int, int], int]
-"""Sends so many bytes of a descriptor; returns how many system calls it took."""
+"""Sends this number of bytes of a descriptor; returns the number of system calls."""
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Measurement(msgspec.Struct, frozen=True):
 def measure(path: Path) -> Measurement:
     """Measures both ways on a file. Blocks for up to a second or so: call it in a thread.
 
-    Raises Refusal for a file that is empty or gone.
+    Raises Refusal for a file that is empty or deleted.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,1 +1,1 @@
-"""Pages, the socket, and what stands before them: sign-in, origin checks, headers, static files."""
+"""Pages, the socket, and their checks: sign-in, origin, headers, static files."""

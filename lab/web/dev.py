@@ -1,4 +1,4 @@
-"""For `make dev`: tells the open pages when what they are made of has changed."""
+"""For `make dev`: notifies open pages when their files have changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What every answer goes through: the content security policy, and refusals as pages or as JSON."""
+"""Applied to every response: the content security policy, and refusals as pages or as JSON."""
 
 import secrets
 from collections.abc import Awaitable, Callable

@@ -42,7 +42,7 @@ def front(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def sign_in_page(request: HttpRequest) -> HttpResponse:
-    """With a token: signs in and goes on, so that no address keeps the token. Without: asks for one."""
+    """With a token: signs in and redirects, so that no address keeps the token. Without: asks for one."""
     following = safe_next(request, request.GET.get("next", ""))
     if "token" not in request.GET:
         return render(request, "sign_in.html", {"next": following, "error": None})

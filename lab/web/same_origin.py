@@ -12,8 +12,8 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 def same_origin(application: Any) -> Application:
     """Lets a socket through whose page came from the host *and port* that the socket speaks to.
 
-    Browsers send cookies to every port of a host, so a page of any other server on this machine could otherwise act
-    in the visitor's name. The host must be an allowed one, too: a name that somebody else controls may point here.
+    Browsers send cookies to every port of a host, so a page of any other server on this machine could otherwise act in
+    the visitor's name. The host must be an allowed one, too: a foreign domain name may resolve to this server.
     """
     allowed = AllowedHostsOriginValidator(application)
 

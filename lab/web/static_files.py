@@ -26,7 +26,7 @@ def folder() -> Path:
 
 
 class _Build:
-    """What lies below static/, looked at again after a second: whoever edits a file sees it at the next reload."""
+    """The files below static/, checked again after a second: an edited file is served at the next reload."""
 
     def __init__(self) -> None:
         self._id = ""

@@ -49,8 +49,8 @@ class DelayedTopics(msgspec.Struct):
     broker's metadata shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
 
     Attributes:
-        expected: how many partitions with a leader each topic shall have; 0 = the topic shall be gone.
-        results: the answer for each topic, right for those in `expected` once their effect shows.
+        expected: the number of partitions with a leader that each topic shall have; 0 = the topic shall be deleted.
+        results: the result for each topic; for those in `expected` it is valid once their effect is visible.
         respond_with: the class of the response.
     """
 
@@ -126,7 +126,7 @@ class AdminPurgatory:
                 delayed.answer(self._host.kernel, self._host.metadata)
 
     def _expired(self, rpc: str) -> None:
-        """The time of a request is over."""
+        """A request has timed out."""
         delayed = self._waiting.pop(rpc, None)
         if delayed is not None:
             delayed.answer(self._host.kernel, self._host.metadata)

@@ -1,7 +1,7 @@
 """Configurations described and altered for administrators (`ConfigHelper`, `ConfigAdminManager`, `ZkAdminManager`).
 
-Altering is writing: the new configuration goes to /config/topics/T, /config/brokers/N or /config/brokers/<default>,
-and a notification follows. That anything changes, here too, is the affair of `ConfigChanges`.
+An alteration only writes: the new configuration to /config/topics/T, /config/brokers/N or /config/brokers/<default>,
+and a notification. Applying it, on this broker as well, is up to `ConfigChanges`.
 """
 
 from collections.abc import Callable, Mapping
@@ -88,7 +88,7 @@ class ConfigAdmin:
         except KafkaException as refused:
             return DescribeConfigsResult(resource, refused.error, refused.args[1])
         except ConfigException as bad:
-            # somebody wrote into ZooKeeper what Kafka's tools refuse
+            # an external write in ZooKeeper that Kafka's tools refuse
             return DescribeConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR, str(bad))
         return DescribeConfigsResult(resource, configs=tuple(configs))
 
@@ -286,7 +286,7 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[
 
 
 def _secret(name: str) -> ConfigEntry:
-    """Somebody wrote a name into a topic's znode that Kafka does not know: its value is not told."""
+    """The znode of a topic contains a name that Kafka does not know: its value is not returned."""
     synonym = ConfigSynonym(name, None, "DYNAMIC_TOPIC_CONFIG")
     return ConfigEntry(name, None, synonym.source, is_sensitive=True, synonyms=(synonym,))
 

@@ -39,11 +39,11 @@ class Loggers:
         ]
 
     def alter(self, name: str, ops: tuple[AlterConfigOp, ...], validate_only: bool) -> None:
-        """Sets levels, or takes them away: who has none has that of the next above. Raises KafkaException."""
+        """Sets levels, or removes them: a logger without a level inherits its parent's. Raises KafkaException."""
         if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         if broker_id != self._broker_id:
-            # Kafka, too, tells its own id twice
+            # Kafka returns its own id twice, too
             raise KafkaException(
                 Errors.INVALID_REQUEST,
                 f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}",

@@ -1,7 +1,7 @@
 """Quotas of users, clients and addresses, described and altered (`ZkAdminManager.describeClientQuotas`,
 `alterClientQuotas`, KIP-546).
 
-They are kept below /config/users, /config/clients and /config/ips. Nobody is slowed down by them here.
+They are stored below /config/users, /config/clients and /config/ips. The lab does not enforce them.
 """
 
 import re
@@ -35,7 +35,7 @@ CLIENT_QUOTAS: Mapping[str, ConfigType] = {
 }
 """What users and clients may be given."""
 USER_CONFIGS = {**CLIENT_QUOTAS, **dict.fromkeys(SCRAM_MECHANISMS.values(), ConfigType.STRING)}
-"""What stands in a user's znode."""
+"""The content of a user's znode."""
 ADDRESS_QUOTAS: Mapping[str, ConfigType] = {"connection_creation_rate": ConfigType.INT}
 _EPSILON = 1e-6
 _LIMITS = {ConfigType.INT: INT_MAX, ConfigType.LONG: LONG_MAX}
@@ -49,7 +49,7 @@ _ADDRESS = re.compile(r"localhost|\d+(\.\d+){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 
 
 def is_address(text: str) -> bool:
-    """Whether an address can be made of it: nobody asks the network for a host's name here."""
+    """Whether it is an address: host names are not resolved here."""
     if _ADDRESS.fullmatch(text) is None:
         return False
     return ":" in text or text == "localhost" or all(int(part) <= 255 for part in text.split("."))
@@ -86,11 +86,11 @@ class QuotaAdmin:
                 )
             )
         except ValueError:
-            # somebody wrote into ZooKeeper what is no number
+            # an external write in ZooKeeper that is not a number
             return DescribeClientQuotasResponse((), Errors.UNKNOWN_SERVER_ERROR, None)
 
     def _all(self, filters: Mapping[str, QuotaFilter]) -> Iterator[tuple[QuotaEntity, QuotaValues]]:
-        """Addresses stand alone: who asks for them asks for nothing else."""
+        """IP entities cannot be combined with others in a filter."""
         if ADDRESS not in filters:
             yield from self._of_clients()
         if not filters.keys() - {ADDRESS}:
@@ -199,12 +199,12 @@ def _text(key: str, value: float, types: Mapping[str, ConfigType]) -> str:
     if type_ is None:
         raise KafkaException(Errors.INVALID_REQUEST, f"Invalid configuration key {key}")
     if type_ is ConfigType.STRING:
-        # a credential is no quota: Kafka fails on it
+        # a credential is not a quota: Kafka fails on it
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
     if type_ is ConfigType.DOUBLE:
         return java_double(value)
     limit = _LIMITS[type_]
-    # as Java makes a whole number of a double: what is too large becomes the largest, what is no number 0
+    # as Java converts a double to an integer: too large becomes the maximum, NaN becomes 0
     whole = 0 if value != value else int(max(-limit - 1.0, min(float(limit), value + _EPSILON)))
     whole = min(whole, limit)
     if abs(float(whole) - value) > _EPSILON:

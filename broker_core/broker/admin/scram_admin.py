@@ -1,7 +1,7 @@
 """SCRAM credentials of users, described and altered (`ZkAdminManager.describeUserScramCredentials`,
 `alterUserScramCredentials`, KIP-554).
 
-They are kept below /config/users, beside the quotas. Nobody has to show one here: security is switched off.
+They are stored below /config/users, beside the quotas. The lab requires none: security is switched off.
 """
 
 import hashlib
@@ -89,7 +89,7 @@ class ScramAdmin:
                 if name in configs
             )
         except (KafkaException, ValueError):
-            # a name that no znode may have, or something in ZooKeeper that is no credential
+            # a name that is invalid for a znode, or a malformed credential in ZooKeeper
             return ScramResult(user, *_FAILED)
         return ScramResult(user, Errors.NONE, "", credentials)
 

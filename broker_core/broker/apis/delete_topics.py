@@ -10,7 +10,7 @@ from broker_core.wire.messages import DeleteTopicsRequest, DeleteTopicsResponse
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """Marks topics for deletion; answers when they are gone from the metadata, or the timeout has passed."""
+    """Marks topics for deletion; responds when they are removed from the metadata, or the timeout has passed."""
     body: DeleteTopicsRequest = message.body
     topic_ids = dict(services.metadata.topic_ids)
     results = services.controller.delete_topics(body).topics

@@ -32,7 +32,7 @@ def _find(services: CoordinatorServices, request: FindCoordinatorRequest) -> Fin
     is_group = request.key_type == GROUP
     topic = OFFSETS_TOPIC if is_group else TRANSACTION_TOPIC
     if topic not in services.metadata.topic_ids:
-        # As `AutoTopicCreationManager` does; what stands in its way (too few brokers) may be gone at the next question.
+        # As `AutoTopicCreationManager` does; what prevents it (too few brokers) may have changed at the next request.
         if services.reaches_zookeeper:
             spec = _offsets_topic(services) if is_group else _transaction_topic(services)
             services.controller.admin.create_topic(spec, validate_only=False)

@@ -23,7 +23,7 @@ def answer(services: TopicCreationServices, body: MetadataRequest) -> MetadataRe
 
 
 def _error_of_absent(services: TopicCreationServices, name: str, *, create: bool) -> Errors:
-    """Why there is no such topic. Creates it if the client wants that: it is there when the client asks again."""
+    """Why the topic does not exist. Creates it if the request allows that: it exists when the client retries."""
     try:
         validate_topic_name(name)
     except KafkaException as refused:

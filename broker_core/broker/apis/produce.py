@@ -40,7 +40,7 @@ def handle(services: ProduceServices, message: Message) -> None:
     body: ProduceRequest = message.body
     if has_fatal_null(services.metadata, body):
         if not message.source.startswith(CLIENT_PREFIX):
-            # a client's connection waits for ever; who asks in memory need not
+            # a client's connection waits for ever; an in-memory request does not have to
             services.kernel.close_connection(message)
         return
     refusal = refusal_of(services.metadata, body)
@@ -98,7 +98,7 @@ def _produce_verified(
 
 
 def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[str, ProducerSequence]:
-    """The batch of each of these partitions that belongs to a transaction; one without a producer id is nobody's."""
+    """The transactional batch of each of these partitions; one without a producer id belongs to no transaction."""
     begun = {name: data for name, data in body.partitions if name in names and data and begins_transactional(data)}
     headers = {name: parse_header(data) for name, data in begun.items()}
     return {name: ProducerSequence.of(header) for name, header in headers.items() if header.has_producer_id}

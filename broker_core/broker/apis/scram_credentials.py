@@ -6,7 +6,7 @@ from broker_core.wire.messages import AlterUserScramCredentialsResponse, Describ
 
 
 def handle_describe(services: AdminServices, message: Message) -> None:
-    """Says who has which kinds of credentials."""
+    """Returns the kinds of credentials of users."""
     _answer(services, message, services.scram_admin.describe(message.body))
 
 

@@ -92,7 +92,7 @@ class TransactionalOffsetServices(GroupServices, TransactionServices, Protocol):
 
 
 class CoordinatorServices(TopicCreationServices, GroupServices, TransactionServices, Protocol):
-    """Who coordinates a group or a transactional id."""
+    """The coordinator of a group or a transactional id."""
 
 
 class ClusterStateServices(ReplicationServices, GroupServices, TransactionServices, Protocol):

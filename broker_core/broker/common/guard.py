@@ -1,8 +1,8 @@
-"""What becomes of a broker's work that fails as nobody expected: a request, an answer, a timer's job, a watch.
+"""Handling of unexpected exceptions in a broker's work: a request, a response, a timer, a watch.
 
-Kafka logs it and goes on (`KafkaApis.handle`, `KafkaScheduler`, `ControllerEventManager`); a request is answered
-UNKNOWN_SERVER_ERROR. So does a run whose owner lets it (`Kernel.survives`), with an alarm instead of the log: the
-mistake is the lab's, and must not hide. Other runs end with the exception.
+Kafka logs the exception and continues (`KafkaApis.handle`, `KafkaScheduler`, `ControllerEventManager`); a request gets
+UNKNOWN_SERVER_ERROR. So does a run whose owner allows it (`Kernel.survives`), with an alarm instead of the log: it is
+an error of the lab and must be visible. Other runs end with the exception.
 """
 
 import traceback
@@ -16,7 +16,7 @@ from broker_core.sim.kernel import Kernel
 from broker_core.texts import Text, text
 
 RULE = "UNKNOWN_SERVER_ERROR"
-"""Under which the alarm goes."""
+"""The name of the alarm."""
 Occasion = Literal["request", "answer", "silence", "timer", "watch"]
 _FAILED_ON: dict[Occasion, str] = {
     "request": "failure.request",
@@ -57,7 +57,7 @@ def report_failure(kernel: Kernel, failure: Exception, subject: str, api: str, o
 
 
 def guarded(occasion: Occasion, named: int = 0) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A method of a node after whose failure the node goes on; its argument number `named` says what it was about."""
+    """A method of a node that continues after the method failed; its argument number `named` says what it was about."""
 
     def of(method: Callable[..., None]) -> Callable[..., None]:
         @wraps(method)

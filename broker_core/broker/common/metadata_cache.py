@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster, as the controller last told it (`kafka.server.metadata.ZkMetadataCache`)."""
+"""A broker's metadata of the cluster, as last sent by the controller (`kafka.server.metadata.ZkMetadataCache`)."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ DELETED_LEADER = -2
 
 
 class PartitionRow(NamedTuple):
-    """What a client is told of a partition."""
+    """The metadata of a partition in a response."""
 
     partition: str
     leader: int
@@ -52,7 +52,7 @@ class MetadataCache:
                 self.topic_ids[topic] = partition.topic_id
 
     def rows_of(self, topic: str) -> list[PartitionRow]:
-        """The partitions of a topic by their numbers. Clients ask far more often than the controller tells news."""
+        """The partitions of a topic by number. Clients request it far more often than the controller updates it."""
         if not self._rows:
             for name, state in self.partitions.items():
                 told = state.offline_replicas

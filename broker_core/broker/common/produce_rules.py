@@ -40,7 +40,7 @@ def refusal_of(metadata: MetadataCache, body: ProduceRequest) -> KafkaException 
 
 
 def is_transactional(body: ProduceRequest) -> bool:
-    """Raises KafkaException where no batch can be told."""
+    """Raises KafkaException if no batch can be parsed."""
     return any(begins_transactional(data) for _, data in body.partitions if data is not None)
 
 
@@ -51,7 +51,7 @@ def _has_unknown_codec(data: bytes) -> bool:
 
 
 def begins_transactional(data: bytes) -> bool:
-    """Whether the first batch belongs to a transaction. Raises KafkaException where no batch can be told."""
+    """Whether the first batch belongs to a transaction. Raises KafkaException if no batch can be parsed."""
     size = batch_size_at(data, 0)
     return (
         size is not None and data[MAGIC_POSITION] == MAGIC_V2 and bool(data[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)

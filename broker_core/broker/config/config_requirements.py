@@ -71,7 +71,7 @@ class _Values:
         return value
 
     def span_ms(self, name: str) -> int:
-        """What is told in milliseconds or, without them, in hours."""
+        """A setting in milliseconds or, without it, in hours."""
         span_ms = self.number(f"{name}.ms")
         return (self.number(f"{name}.hours") or 0) * _HOUR_MS if span_ms is None else span_ms
 

@@ -1,7 +1,7 @@
 """A broker's configuration while it runs (`kafka.server.DynamicBrokerConfig`, KIP-226).
 
-What the broker was started with may be overridden in ZooKeeper, for all brokers (/config/brokers/<default>) and for
-this one (/config/brokers/N). What stands there and cannot be taken is passed over, as Kafka does.
+Static configuration may be overridden in ZooKeeper, for all brokers (/config/brokers/<default>) and for this one
+(/config/brokers/N). Invalid values there are ignored, as in Kafka.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ _OF_LISTENERS = frozenset(
 _AS_THE_WHOLE = -2
 _OUR_CLASSES = ("org.apache.kafka.", "kafka.")
 _FOUND_CLASSES = (*_OUR_CLASSES, "java.")
-"""Where classes are that a broker finds: nobody adds any to it here."""
+"""The classes that a broker finds: none can be added here."""
 
 
 class DynamicBrokerConfig:
@@ -127,7 +127,7 @@ def _connections_refusal(settings: Mapping[str, str]) -> str | None:
 
 
 def _protocols_refusal(now: Mapping[str, str], wanted: Mapping[str, str]) -> str | None:
-    """Why a listener that is there cannot go on with another protocol (`DynamicListenerConfig`)."""
+    """Why an existing listener cannot change its protocol (`DynamicListenerConfig`)."""
     before, after = protocols_of(now), protocols_of(wanted)
     kept = [name for name in listener_names(wanted) if name in listener_names(now)]
     changed = next((name for name in kept if before[name] != after[name]), None)
@@ -135,7 +135,7 @@ def _protocols_refusal(now: Mapping[str, str], wanted: Mapping[str, str]) -> str
 
 
 def _reporters_refusal(settings: Mapping[str, str]) -> str | None:
-    """Why metrics cannot be told to these classes (`DynamicMetricsReporters`)."""
+    """Why metrics cannot be reported to these classes (`DynamicMetricsReporters`)."""
     reporters = BROKER_CONFIGS["metric.reporters"].parse(settings.get("metric.reporters", ""))
     assert isinstance(reporters, tuple)
     if all(reporter.startswith(_OUR_CLASSES) for reporter in reporters):

@@ -1,4 +1,4 @@
-"""What the coordinators of a broker write to their logs, and who hears when it is committed."""
+"""Appends of a broker's coordinators to their logs, and the callbacks after they are committed."""
 
 from typing import Any, Protocol, TypeAlias
 
@@ -36,8 +36,8 @@ class CoordinatorAppends:
         return {EXPIRED_TIMER: self._expired}
 
     def append(self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int) -> Errors:
-        """Appends what a coordinator writes; `waiting` waits until that is committed, for a while. An append that
-        fails at once is told in the answer alone.
+        """Appends records of a coordinator; `waiting` is called when they are committed or the timeout passes. An
+        append that fails at once is only reported in the result.
         """
         error = self._produces.append_for_coordinator(partition, data, waiting)
         waits = self._produces.coordinator_appends.get(partition, ())
@@ -46,7 +46,7 @@ class CoordinatorAppends:
         return error
 
     def _expired(self, append: tuple[str, Any]) -> None:
-        """The time of an append, (partition, what waits), is over."""
+        """An append, (partition, callback), has timed out."""
         partition, waiting = append
         if self._produces.expire_coordinator_append(partition, waiting):
             self.done(waiting, Errors.REQUEST_TIMED_OUT)

@@ -1,7 +1,7 @@
 """Whether a partition was added to the transaction that a producer writes for (`AddPartitionsToTxnManager`, KIP-890).
 
-Before a leader appends the first batch of a transaction, it asks the coordinator. Otherwise a batch that comes late,
-after the end of its transaction, would begin one that nobody ends.
+Before a leader appends the first batch of a transaction, it asks the coordinator. Otherwise a batch that arrives after
+the end of its transaction would begin one that is never ended.
 """
 
 from collections.abc import Mapping
@@ -109,7 +109,7 @@ class TransactionVerifier:
         return None if guard is None else (batch.producer_id, guard)
 
     def verify(self, verification: PendingVerification, transactional_id: str, batch: ProducerSequence) -> None:
-        """Asks; `verified` goes on."""
+        """Sends the verification; `verified` continues."""
         host = self._host
         state = host.metadata.partitions.get(self._coordinator.partition_of(transactional_id))
         if state is None or state.leader < 0:

@@ -1,8 +1,8 @@
 """The log cleaner as a task of its broker (`LogCleaner`, `LogCleanerManager`; KIP-58, KIP-354).
 
 One thread, as by default in Kafka: it cleans the dirtiest log, then the next, until none is dirty enough, and sleeps
-for `log.cleaner.backoff.ms`. Where each log's next pass begins stands in `cleaner-offset-checkpoint`. What retention
-takes from a compacted log is the cleaner's business, too.
+for `log.cleaner.backoff.ms`. The start of each log's next pass is in `cleaner-offset-checkpoint`. The cleaner also
+applies retention to compacted logs.
 """
 
 from broker_core.broker.config.broker_config import BrokerConfig
@@ -70,7 +70,7 @@ class LogCleaning:
             self._write({**self._offsets(), partition.name: offset})
 
     def log_deleted(self, name: str) -> None:
-        """A replica is gone (`updateCheckpoints` without it)."""
+        """A replica was removed (`updateCheckpoints` without it)."""
         self._uncleanable.discard(name)
         if self._host.config.log_cleaner_enable:
             self._write({other: offset for other, offset in self._offsets().items() if other != name})

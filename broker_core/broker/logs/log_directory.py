@@ -31,7 +31,7 @@ _PARTITION_FOLDER = re.compile(r"[A-Za-z0-9._-]+-[0-9]+")
 
 
 class LogDirectory:
-    """`path` lies on the run's disk: `broker-1`."""
+    """`path` is a folder of the run's disk: `broker-1`."""
 
     def __init__(self, kernel: Kernel, disk: Disk, node: str, path: str, era: Era) -> None:
         self.kernel = kernel
@@ -68,7 +68,7 @@ class LogDirectory:
             self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
             self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
         except StorageFault as fault:
-            # The logs are loaded all the same, but none can be taken into the directory, which is offline by now.
+            # The logs are loaded all the same, but the directory, which is offline, cannot take any of them.
             raise StorageFault(fault.path, fault.rule, fault.position, is_io_error=False) from fault
         self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
         self.cleaner_offsets = self._read(CLEANER_OFFSET_CHECKPOINT)

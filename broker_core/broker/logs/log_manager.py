@@ -56,7 +56,7 @@ class LogManager:
         try:
             delay_us = task.run()
         except Exception:
-            # a task that failed is tried again, as by Kafka's scheduler, if the run goes on
+            # a failed task is retried, as by Kafka's scheduler, if the run continues
             self.host.timer(AGAIN_US, TIMER_PREFIX + task.name)
             raise
         if delay_us is not None:
@@ -86,12 +86,12 @@ class LogManager:
         self.cleaner.log_deleted(partition.name)
 
     def log_truncated(self, partition: Partition) -> None:
-        """A replica's log lost its end, and its recovery point went down with it (`LogManager.truncateTo`)."""
+        """A replica's log was truncated, and its recovery point with it (`LogManager.truncateTo`)."""
         write_recovery_points(self.host)
         self.cleaner.log_truncated(partition)
 
     def checkpoint(self) -> None:
-        """Writes the checkpoints that tell of all logs: one of them has gone."""
+        """Writes the checkpoints of all logs: one of them was removed."""
         write_recovery_points(self.host)
         write_log_starts(self.host)
 
@@ -127,7 +127,7 @@ class Retention:
 
 
 class Flusher:
-    """Flushes the logs whose flush.ms is over (`flushDirtyLogs`). Without a schedule it runs once, as in Kafka."""
+    """Flushes the logs whose flush.ms has passed (`flushDirtyLogs`). Without a schedule it runs once, as in Kafka."""
 
     name = "flush"
 

@@ -25,7 +25,7 @@ class Request:
     """A request as it came to a broker that offers `apis`. What is pickled of it is its frame."""
 
     def __init__(self, frame: bytes, apis: Apis) -> None:
-        """Raises WireError for what is no request of an API and version that is answered here."""
+        """Raises WireError for bytes that are not a request of a supported API and version."""
         self.frame = frame
         self.apis = apis
         self.header, self.body = decode_request(frame)
@@ -116,7 +116,7 @@ class Connection(PassiveNode):
             try:
                 request = Request(self._waiting.popleft(), offered(self.broker.era))
             except WireError as error:
-                # a broker says in its log what it could not read, and hangs up
+                # a broker logs what it could not parse, and closes the connection
                 self._server.close(self.number, error.rule.code)
                 return
             try:
@@ -148,7 +148,7 @@ class Connection(PassiveNode):
         )
         is_one_way = False
         if api.name == "Produce":
-            # whoever checks what producers were promised looks for it first
+            # the invariant that checks acknowledged records looks for this event first
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
         self._server.kernel.request(
@@ -170,7 +170,7 @@ class Connection(PassiveNode):
         return RequestContext(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
 
     def _identify(self, request: Request) -> None:
-        """Says who this is, as soon as it is known or when it is somebody else."""
+        """Reports the client's identity, when it is first known and when it changes."""
         software, client_id = self._software, request.header.client_id or ""
         if request.api.key == API_VERSIONS:
             software = (request.body.client_software_name, request.body.client_software_version)
@@ -184,7 +184,7 @@ class Connection(PassiveNode):
             )
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
-        """The broker's answer goes out, and the next request has its turn."""
+        """Sends the broker's response, and handles the next request."""
         request, self._current = self._current, None
         assert request is not None
         try:
@@ -199,7 +199,7 @@ class Connection(PassiveNode):
             self._go_on()
 
     def _answer(self, body: Any, request: Request) -> bytes:
-        """The frame that goes out. Raises WireError where the version of the request cannot say it."""
+        """The response as a frame. Raises WireError if the version of the request cannot express it."""
         if isinstance(body, Prepared):
             return self._prepared
         if isinstance(body, Failed):
@@ -210,17 +210,17 @@ class Connection(PassiveNode):
         return encode_response(request.api, request.version, answer, correlation_id=request.header.correlation_id)
 
     def answer_as_sent(self, body: Any) -> tuple[str, int, bytes] | None:
-        """API, version and frame of the answer that a body becomes, for who looks at it; None when nobody asked."""
+        """API, version and frame of a response body, for inspection; None when there is no such request."""
         request = self._current
         return None if request is None else (request.api.name, request.version, self._answer(body, request))
 
     def _fail(self, failure: Exception, request: Request) -> None:
-        """The lab itself has failed on a request; where it survives that, the client is hung up on."""
+        """A request failed in the lab itself; if the run survives that, the connection is closed."""
         report_failure(self._server.kernel, failure, self.broker.name, request.api.name)
         self._server.close(self.number, Errors.UNKNOWN_SERVER_ERROR.name)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """The broker has hung up, or is gone."""
+        """The broker has closed the connection, or is down."""
         self._server.close(self.number)
 
     def on_timer(self, name: str, data: Any) -> None:

@@ -1,7 +1,7 @@
-"""TCP as a broker sees it: connections of clients outside, what they ask and what goes back (`kafka.network`).
+"""TCP as a broker sees it: connections of external clients, their requests and the responses (`kafka.network`).
 
-Frames come in as inputs of the run, are answered by the broker like any request, and what goes out is handed to
-whoever holds the socket. Nothing here reads or writes one.
+Frames are inputs of the run and are handled by the broker like any request; responses are passed to the owner of the
+socket. Nothing here reads or writes a socket.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from broker_core.partitions import broker_node
 from broker_core.sim.kernel import Kernel
 
 Output: TypeAlias = tuple[int, bytes | None]
-"""A connection, and the frame that goes out over it: b"" where a request has no answer, None = close it."""
+"""A connection, and the frame to send over it: b"" for a request without a response, None = close it."""
 
 
 class Listener(NamedTuple):
@@ -40,7 +40,7 @@ class SocketServer:
         self._outputs: list[Output] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        """Ports and what goes out belong to the process, not to the run."""
+        """Ports and outgoing frames belong to the process, not to the run."""
         return {**self.__dict__, "endpoints": {}, "_outputs": []}
 
     def listeners(self) -> dict[int, Listener]:
@@ -79,7 +79,7 @@ class SocketServer:
             connection.receive(data, is_whole)
 
     def disconnect(self, number: int) -> None:
-        """A connection is gone, by whichever side."""
+        """A connection is closed, by either side."""
         connection = self.connections.pop(number, None)
         if connection is not None:
             self.kernel.forget(connection.name)
@@ -95,10 +95,10 @@ class SocketServer:
         self._outputs.append((number, None))
 
     def send(self, number: int, frame: bytes) -> None:
-        """An answer goes out."""
+        """Sends a response."""
         self._outputs.append((number, frame))
 
     def take_outputs(self) -> list[Output]:
-        """What goes out since the last call, in order."""
+        """The frames to send since the last call, in order."""
         outputs, self._outputs = self._outputs, []
         return outputs

@@ -1,4 +1,4 @@
-"""A message under way as the bytes that it is on the wire, or would be: for those who look at it."""
+"""A message in flight as its bytes on the wire, received or encoded, for inspection."""
 
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ FETCHERS_APIS = frozenset({"Fetch", "OffsetForLeaderEpoch", "ListOffsets"})
 
 
 class WireBytes(NamedTuple):
-    """A whole frame, with its length. `is_real`: it comes or goes by TCP just so; otherwise it is what Kafka's own
-    nodes would send.
+    """A whole frame, with its length. `is_real`: these are the bytes on TCP; otherwise those that Kafka's own nodes
+    would send.
     """
 
     api: str

@@ -1,6 +1,6 @@
 """A broker's process, from its start to its end (`kafka.server.KafkaServer`).
 
-An object of this class is one life of a broker: what it holds in memory goes with it, the files stay.
+An object of this class is one process of a broker: its memory ends with it, the files remain.
 """
 
 from collections.abc import Mapping
@@ -178,7 +178,7 @@ class Broker:
         return self.kernel.connected(self.name, ZK_NODE)
 
     def known_controller(self) -> int:
-        """Who the controller is, as far as this broker knows; -1 = nobody."""
+        """The controller as far as this broker knows; -1 = none."""
         return self._controller_id
 
     def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
@@ -187,7 +187,7 @@ class Broker:
         self.replicas.controller_epoch = max(self.replicas.controller_epoch, controller_epoch)
 
     def knows_topic(self, topic: str) -> bool:
-        """Whether the controller has told this broker of a topic."""
+        """Whether the controller has sent this broker the topic's metadata."""
         return topic in self.metadata.topic_ids
 
     def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
@@ -257,7 +257,7 @@ class Broker:
         try:
             return topic_values(settings, self.controller.zk.topic_configs(topic))
         except ConfigException:
-            # somebody wrote into ZooKeeper what Kafka's tools refuse: the topic is as if it had nothing of its own
+            # an external write in ZooKeeper that Kafka's tools refuse: the topic is treated as without overrides
             return topic_values(settings, {})
 
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
@@ -347,7 +347,7 @@ class Broker:
         results = tuple((state.partition, self.replicas.become(state)) for state in request.partitions)
         for state, (_, error) in zip(request.partitions, results, strict=True):
             if state.partition in led and partitions[state.partition].is_leader:
-                continue  # who goes on leading in another epoch stays the coordinator that it was (`makeLeaders`)
+                continue  # a leader that stays leader in a new epoch stays coordinator (`makeLeaders`)
             if state.partition.startswith(OFFSETS_TOPIC) and error is Errors.NONE:
                 self._offsets_partition_changed(state)
             elif state.partition.startswith(TRANSACTION_TOPIC) and error is Errors.NONE:

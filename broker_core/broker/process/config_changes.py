@@ -1,7 +1,7 @@
-"""How a broker hears of new configurations, and what it does with them (`ZkConfigManager`, `ConfigHandler`).
+"""How a broker learns of new configurations, and applies them (`ZkConfigManager`, `ConfigHandler`).
 
-Whoever writes a configuration below /config creates a child of /config/changes that names it. Every broker watches
-for these, reads the configuration anew and applies it.
+A write of a configuration below /config is followed by a child of /config/changes that names it. Every broker watches
+for these, reads the configuration and applies it.
 """
 
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ class ConfigChanges:
         for path in paths:
             number = _number(path)
             if number is None:
-                # Kafka ends here with an error: nothing that comes after such a name is heard of any more
+                # Kafka fails here: notifications after such a name are never processed
                 return
             if number > self._last_executed:
                 self._execute(path)
@@ -163,7 +163,7 @@ class ConfigChanges:
             host.controller.unclean_election_enabled()
 
     def _clients_changed(self, kind: EntityType, name: str) -> None:
-        """Quotas, which slow nobody down here, and credentials, which stay hidden as in a broker's log."""
+        """Quotas, which the lab does not enforce, and credentials, whose values stay hidden as in a broker's log."""
         configs = read_entity(self.host.zk, kind, name)
         shown = {key: "[hidden]" if key in SCRAM_MECHANISMS.values() else text for key, text in configs.items()}
         self._applied(f"{kind}/{name}", shown)
@@ -180,8 +180,8 @@ class ConfigChanges:
         return LONG_MAX if rate is None else rate
 
     def _configure_logs(self, topic: str) -> dict[str, Value]:
-        """A topic's running logs go on with the new configuration: a segment that is too large by it rolls at the next
-        append. Returns the configuration.
+        """Applies the new configuration to a topic's open logs: a segment that exceeds it rolls at the next append.
+        Returns the configuration.
         """
         configs = self.host.topic_values(topic)
         config = self.host.log_config(configs)

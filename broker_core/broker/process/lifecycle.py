@@ -150,8 +150,9 @@ class Life:
         broker.controller.start()
 
     def _close_what_was_opened(self, is_orderly: bool) -> None:
-        """The start goes no further. Kafka shuts down in order unless a file of a log could not be read at all
-        (`LogManager.shutdown`): logs that had no chance are missing in the checkpoints then, and start from scratch.
+        """Aborts the start. Kafka shuts down in order unless a file of a log could not be read at all
+        (`LogManager.shutdown`): then logs that were not loaded are missing in the checkpoints, and are recovered from
+        scratch.
         """
         broker = self._broker
         for partition in broker.partitions.values():
@@ -261,7 +262,7 @@ class Life:
             self._shutdown_refused()
 
     def _shutdown_refused(self, _: None = None) -> None:
-        """Asks again, or goes without."""
+        """Retries, or continues without a controller."""
         config = self._broker.config
         if self._shutdown_attempts > config.controlled_shutdown_max_retries:
             self._finish_stop()
@@ -282,8 +283,9 @@ class Life:
         self._end("stop")
 
     def exit(self, why: str, how: Beyond) -> None:
-        """Ends because it cannot go on. "hang": its sockets close, and its shutdown waits for the very thread that has
-        asked for it; "halt": the process is gone, and ZooKeeper notices when the session times out; "exit": it stops.
+        """Ends because it cannot continue. "hang": its sockets close, and its shutdown waits for the thread that
+        requested it; "halt": the process ends at once, and ZooKeeper notices when the session times out; "exit": a
+        shutdown.
         """
         broker = self._broker
         broker.emit(BrokerExiting(broker=broker.name, why=why))

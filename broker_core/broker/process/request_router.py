@@ -93,7 +93,7 @@ class RequestRouter:
     # without ZooKeeper
 
     def _blocks(self, deliver: Callable[..., None], *arguments: Any) -> bool:
-        """Without ZooKeeper the controller's thread and who reads there stand still; what comes in waits."""
+        """Without ZooKeeper the controller's thread and every reader of ZooKeeper block; events are queued."""
         broker = self._broker
         if broker.reaches_zookeeper and broker.zookeeper.has_session(self.name):
             return False
@@ -101,8 +101,8 @@ class RequestRouter:
         return True
 
     def deliver_blocked(self, *, watches_ended: bool = False) -> None:
-        """ZooKeeper can be reached again. `watches_ended`: with their session; whoever asked or was asked meanwhile
-        still counts on it.
+        """ZooKeeper is reachable again. `watches_ended`: with their session; requests and responses of the meantime
+        still count.
         """
         blocked, self._blocked = self._blocked, []
         for deliver, arguments in blocked:

@@ -1,6 +1,6 @@
 """Carries ISR changes from leaders to the controller (`kafka.server.AlterPartitionManager`, KIP-497).
 
-At most one request is under way, and one change a partition; what comes meanwhile waits for the next request.
+At most one request is in flight, with one change for each partition; later changes wait for the next request.
 """
 
 from typing import Protocol
@@ -57,12 +57,12 @@ class AlterPartitionManager:
         return {CONTEXT: ResponseHandler(self._on_response, self._on_disconnect)}
 
     def submit(self, item: AlterPartitionItem) -> None:
-        """Queues a change and sends it when nothing else is under way."""
+        """Queues a change and sends it when no request is in flight."""
         self.unsent[item.partition] = item
         self._send()
 
     def forget(self, partition: str) -> None:
-        """The partition is no longer led here: its change is void."""
+        """The partition has another leader now: its change is dropped."""
         self.unsent.pop(partition, None)
 
     def _send(self) -> None:

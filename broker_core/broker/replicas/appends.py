@@ -24,7 +24,7 @@ _UNREADABLE = frozenset(
         Errors.RECORD_LIST_TOO_LARGE,
     }
 )
-"""With these a producer is not told where the log begins."""
+"""With these errors a response has no log start offset."""
 
 
 class Produces:
@@ -56,7 +56,7 @@ class Produces:
     def take(self, message: Message, body: ProduceRequest, refused: Mapping[str, ProducePartitionResponse]) -> None:
         """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all.
 
-        `refused` are the answers for partitions whose records are not to be appended.
+        `refused` are the responses for partitions whose records are not appended.
         """
         now_ms = self._replicas.wall_ms
         answers = dict(refused)
@@ -92,7 +92,7 @@ class Produces:
         try:
             info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
         except KafkaException as refused:
-            # what exactly was wrong is told of single records only; for the rest clients have their own texts
+            # the exact message is returned for single records only; for other errors clients have their own texts
             start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
             if isinstance(refused, RecordValidationException):
                 record_errors = refused.record_errors
@@ -202,7 +202,7 @@ class Produces:
                 self._complete(delayed, "satisfied")
 
     def expired(self, request: str) -> None:
-        """The producer's timeout is over; what was appended stays in the log."""
+        """The producer's timeout has passed; the appended records stay in the log."""
         delayed = self._delayed.get(request)
         if delayed is not None:
             for name in list(delayed.required):

@@ -31,7 +31,7 @@ class DelayedProduce(msgspec.Struct, gc=False):
     timer_id: int
 
     def answer(self, partition: str, error: Errors) -> None:
-        """This partition's part is decided. Where it was appended is told with an error, too."""
+        """The result of this partition is known. The base offset is returned with an error, too."""
         del self.required[partition]
         if error is not Errors.NONE:
             self.answers[partition] = structs.replace(self.answers[partition], error=error)

@@ -29,7 +29,9 @@ def has_shard(session_id: int) -> bool:
 
 
 class SessionPartition(msgspec.Struct):
-    """What a client wants of a partition, and what it was told last. `topic`: its name, once it was found by the id."""
+    """The state of a partition in a session: what the client requested and what was returned last. `topic`: its name,
+    once resolved from the id.
+    """
 
     fetch_offset: int
     current_leader_epoch: int
@@ -67,8 +69,8 @@ class FetchSession:
             self.partitions.pop(key, None)
 
     def has_news(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
-        """Whether the client has to hear of a partition, which it then has; of the answers with which a session begins
-        it hears all. Later on one with records goes behind the others, so that each has its turn.
+        """Whether a partition is included in the response, which updates its state; the first responses of a session
+        include all. A partition with records is moved to the end afterwards, so that all are served in turn.
         """
         partition = self.partitions[key]
         if answer.error is not Errors.NONE:
@@ -89,7 +91,7 @@ class FetchSession:
 
 
 class FetchSessions:
-    """The sessions of one life of a broker. Ids count up from 1: nobody has to guess them here."""
+    """The fetch sessions of one broker process. Ids are sequential: they need not be unpredictable here."""
 
     def __init__(self) -> None:
         self._sessions: dict[int, FetchSession] = {}
@@ -102,7 +104,7 @@ class FetchSessions:
     def create(
         self, partitions: Mapping[TopicPartitionKey, SessionPartition], uses_topic_ids: bool
     ) -> FetchSession | None:
-        """A new session. The one that was used longest ago goes when there is no room."""
+        """A new session. The least recently used one is evicted when the cache is full."""
         while len(self._sessions) >= CACHE_SLOTS:
             del self._sessions[next(iter(self._sessions))]
         self._last_id += 1
@@ -110,7 +112,7 @@ class FetchSessions:
         return session
 
     def remove(self, session_id: int) -> None:
-        """A client begins anew, or wants no session any more."""
+        """A client starts a new session, or closes its session."""
         self._sessions.pop(session_id, None)
 
     def go_on(

@@ -109,7 +109,8 @@ class Fetches:
         fetch_offset = asked.fetch_offset
         end_offset = log.log_end_offset
         if replica_id >= 0 and replica_id not in partition.remotes:
-            # a leader of an earlier epoch knows fewer replicas; who names no epoch is told to look for the leader
+            # a leader in an earlier epoch knows fewer replicas; a request without an epoch makes the follower look for
+            # the leader
             knows_epoch = asked.current_leader_epoch >= 0
             error = Errors.UNKNOWN_LEADER_EPOCH if knows_epoch else Errors.NOT_LEADER_OR_FOLLOWER
             return FetchPartitionResponse(name, error)
@@ -175,7 +176,7 @@ class Fetches:
             if committed_only and records:
                 aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
             elif most > 0 and offset < bound:
-                aborted = None  # the first batch does not fit: nothing is told of it
+                aborted = None  # the first batch does not fit: aborted transactions are null
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
     def _is_stale(self, name: str, replica_id: int) -> bool:
@@ -211,7 +212,7 @@ class Fetches:
                 self._complete(delayed, "satisfied")
 
     def _try(self, delayed: DelayedFetch) -> bool:
-        """Whether enough has accumulated, or something happened that the fetch has to hear of."""
+        """Whether enough bytes have accumulated, or a condition completes the fetch early."""
         body = delayed.body
         accumulated = 0
         for asked in body.partitions:
@@ -243,7 +244,7 @@ class Fetches:
         return accumulated >= body.min_bytes
 
     def expired(self, request: str) -> None:
-        """`max.wait` is over: the answer says what there is."""
+        """`max.wait.ms` has passed: responds with what is available."""
         delayed = self._delayed.get(request)
         if delayed is not None:
             delayed.timer_id = 0
@@ -284,8 +285,8 @@ class Fetches:
         return convert(answer, asked, partition.log.config, body.version, is_follower=body.replica_id >= 0)
 
     def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
-        """Whether an incremental fetch session (KIP-227) lists this partition: records, an error, or watermarks not
-        told yet.
+        """Whether an incremental fetch session (KIP-227) includes this partition: records, an error, or watermarks that
+        changed.
         """
         key = (body.replica_id, asked.partition)
         if answer.error is not _NONE or answer.diverging_epoch is not None:

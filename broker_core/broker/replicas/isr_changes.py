@@ -1,7 +1,7 @@
-"""How a leader that writes the ISR itself tells the controller (`ReplicaManager.maybePropagateIsrChanges`).
+"""How a leader that writes the ISR itself notifies the controller (`ReplicaManager.maybePropagateIsrChanges`).
 
-What it has changed is gathered and named in one child of /isr_change_notification, so that a burst of changes does not
-become a burst of requests. Before 0.9 nobody was told.
+Changes are collected into one child of /isr_change_notification, so that a burst of changes does not become a burst of
+requests. Before 0.9 there was no notification.
 """
 
 from typing import Protocol
@@ -62,7 +62,7 @@ class IsrChanges:
             self.host.kernel.timer(self.host.name, due_us, TIMER)
 
     def _on_timer(self, _: None) -> None:
-        """Tells what has been quiet for 5 s, or everything when nothing was told for a minute."""
+        """Propagates changes that are 5 s old, or all when nothing was propagated for a minute."""
         self._is_waiting = False
         now_us = self.host.kernel.now_us
         is_due = (

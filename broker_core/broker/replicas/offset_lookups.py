@@ -32,7 +32,7 @@ class OffsetLookups:
 
     def list(self, body: ListOffsetsRequest) -> ListOffsetsResponse:
         """Latest (-1: the high watermark for consumers, the log end for replicas), earliest (-2; -4 without remote
-        storage), the record with the largest timestamp (-3), or by timestamp. Nothing lies in remote storage (-5).
+        storage), the record with the largest timestamp (-3), or by timestamp. There is no remote storage (-5).
         """
         if body.max_num_offsets:
             wanted = zip(body.partitions, body.max_num_offsets, strict=True)

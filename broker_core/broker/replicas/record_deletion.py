@@ -1,7 +1,7 @@
 """DeleteRecords at the leader (`ReplicaManager.deleteRecords`, `DelayedDeleteRecords`; KIP-107).
 
-The leader moves the start of its log at once. Followers hear of it with their next fetch; the answer waits until all
-living replicas have followed.
+The leader raises its log start offset at once. Followers learn it with their next fetch; the response waits until all
+live replicas have followed.
 """
 
 from typing import Protocol
@@ -24,8 +24,8 @@ EXPIRED_TIMER = "delete_records_expired"
 
 
 class DelayedDeleteRecords(msgspec.Struct, gc=False):
-    """A request whose records are gone at the leader. `required`: partition -> the low watermark that it waits for;
-    `answers` holds what is known so far.
+    """A request whose records are deleted at the leader. `required`: partition -> the low watermark that it waits for;
+    `answers` are the results known so far.
     """
 
     request: str
@@ -101,13 +101,13 @@ class RecordDeletion:
         )
 
     def check(self, name: str) -> None:
-        """A follower's log may begin later now, or somebody else leads."""
+        """A follower's log start offset may have risen, or the leader changed."""
         for delayed in self._purgatory.watching(name):
             if self._try(delayed):
                 self._complete(delayed, "satisfied")
 
     def expired(self, request: str) -> None:
-        """The request's timeout is over; the leader's log begins later all the same."""
+        """The request's timeout has passed; the leader's log start offset stays raised."""
         delayed = self._purgatory.get(request)
         if delayed is not None:
             for name in list(delayed.required):

@@ -1,4 +1,4 @@
-"""All replicas of a broker: what they become, whom they follow, who is in sync (`kafka.server.ReplicaManager`)."""
+"""All replicas of a broker: their roles, their leaders, and the ISRs (`kafka.server.ReplicaManager`)."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -32,7 +32,7 @@ from broker_core.wire.messages import (
 )
 
 ANY_EPOCH = -1
-"""Who asks does not say in which leader epoch it believes."""
+"""The request carries no current leader epoch, so it is not fenced."""
 
 
 class ReplicaHost(Protocol):
@@ -52,14 +52,16 @@ class ReplicaHost(Protocol):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it shuts down: then it follows nobody anew."""
+        """Whether the broker shuts down: then it starts no new fetchers."""
 
     def known_controller(self) -> int: ...
 
     def open_log(self, state: LeaderAndIsrPartition) -> Partition: ...
 
     def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
-        """Where the era has leaders write the state znode: the new version, None when somebody was faster."""
+        """Writes the state znode where the era's leaders do: returns the new version, None if another writer was
+        faster.
+        """
 
     def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
 
@@ -244,14 +246,14 @@ class ReplicaManager:
     # what its parts ask it
 
     def not_leader(self, name: str) -> Errors:
-        """Why a partition is not served here: others do, or nobody knows of it (any more)."""
+        """Why a partition is not served here: other brokers host it, or it is unknown."""
         known = name in self.host.metadata.partitions
         return Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
     ) -> Errors | None:
-        """What is wrong with who asks this replica for something of a leader epoch; -1 fits any."""
+        """The error of a request with this leader epoch; -1 is accepted in any epoch."""
         if current_leader_epoch != ANY_EPOCH:
             if current_leader_epoch < partition.leader_epoch:
                 return Errors.FENCED_LEADER_EPOCH
@@ -272,7 +274,7 @@ class ReplicaManager:
     # the fetchers' side
 
     def log_appended_by_follower(self, partition: Partition) -> None:
-        """Nobody may read from a follower yet but itself; its own delayed operations are re-checked all the same."""
+        """A follower only serves itself; its delayed operations are re-checked all the same."""
         self.fetches.check(partition.name)
 
     # the ISR

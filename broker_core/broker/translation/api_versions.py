@@ -1,4 +1,4 @@
-"""ApiVersions (API key 18): what a broker offers, and who asks (KIP-35, KIP-511)."""
+"""ApiVersions (API key 18): the versions that a broker offers, and the client's name (KIP-35, KIP-511)."""
 
 import re
 from collections.abc import Iterable

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 NOT_ASKED = -(2**31)
-"""The bit field of authorized operations when nobody asked for it."""
+"""The bit field of authorized operations when it was not requested."""
 
 
 class AskedBroker(Protocol):

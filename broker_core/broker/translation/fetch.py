@@ -105,7 +105,7 @@ def _body(request: Any, context: RequestContext) -> Any:
 
 
 def _refused(request: Any, version: int, error: Errors) -> Any:
-    """The error of the whole request; before there were topic ids it stands at each partition, too."""
+    """The error of the whole request; before topic ids it is also in each partition."""
     topics = request.topics if version < _TOPIC_IDS_VERSION else ()
     return _WIRE.type(
         error_code=error.code,
@@ -132,7 +132,7 @@ def _refused(request: Any, version: int, error: Errors) -> Any:
 def _rows(
     body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], context: RequestContext
 ) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
-    """What is told of each partition; what is not there comes last."""
+    """The response of each partition; missing ones come last."""
     found = {row.partition: row for row in body.partitions}
     rows = []
     for key, each in wanted.items():
@@ -172,7 +172,7 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
             leader.leader_id, leader.leader_epoch = current_leader(row.partition, context)
             leaders.add(leader.leader_id)
         if not topics or topics[-1][0] != topic:
-            topics.append((topic, []))  # a session's partitions may lie mixed: each run is told of its own
+            topics.append((topic, []))  # a session's partitions may be interleaved: each run gets its own entry
         topics[-1][1].append(partition)
     return _WIRE.type(
         session_id=session.session_id if session is not None else 0,

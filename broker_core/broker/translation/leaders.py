@@ -1,4 +1,6 @@
-"""Who leads now: what newer versions of Produce and Fetch tell a client that asked the wrong broker (KIP-951)."""
+"""The current leader: newer versions of Produce and Fetch return it to a client that sent to the wrong broker
+(KIP-951).
+"""
 
 from collections.abc import Iterable
 from typing import Any

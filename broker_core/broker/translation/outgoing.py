@@ -1,7 +1,7 @@
 """What the lab's own nodes ask each other, as values of the wire: the other way round than `Translation.body`.
 
-Nodes exchange bodies in memory. Who looks at such a message sees the bytes that Kafka's own clients and brokers would
-send; nothing that happens depends on them.
+Nodes exchange bodies in memory. For inspection such a message is encoded as Kafka's own clients and brokers would; the
+run does not depend on these bytes.
 """
 
 from collections.abc import Callable
@@ -205,7 +205,7 @@ def _update_metadata(body: UpdateMetadataRequest, context: RequestContext) -> An
 
 _GROUPED_LEADER_AND_ISR = 2
 _GROUPED_UPDATE_METADATA = 5
-"""From here on partitions stand under their topics."""
+"""From this version on partitions are grouped by topic."""
 
 
 def _group(message: Any, topics: dict[str, list[Any]], ids: dict[str, str], is_grouped: bool, topic_state: Any) -> None:

@@ -11,7 +11,7 @@ from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[0].response
 _ADMIN_CLIENT = "__admin_client"
-"""Who names itself so may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
+"""A client with this id may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`)."""
 
 
 def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:

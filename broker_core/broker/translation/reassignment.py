@@ -62,7 +62,7 @@ def _elect_answer(body: ElectLeadersResponse, request: Any, context: RequestCont
 
 
 def _refused(request: Any, error: Errors, error_of_each: Errors) -> Any:
-    """An error of the whole request stands at each partition, without a text."""
+    """An error of the whole request is returned for each partition, without a message."""
     return _ELECT.type(
         error_code=error.code,
         replica_election_results=[

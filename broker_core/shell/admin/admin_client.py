@@ -80,8 +80,8 @@ def check_client(process: Process, given: dict[str, str], servers: str | None) -
 
 
 def bad_address(servers: str) -> str:
-    """What the client says of a list of brokers of which one is no host with a port, or that is empty; nothing of
-    others, nor of the name that transcripts give to the list.
+    """The client's error for a list of brokers of which none is host:port, or that is empty; nothing for other lists
+    and for the name that transcripts give to the list.
     """
     if not servers.strip():
         return "No resolvable bootstrap urls given in bootstrap.servers"

@@ -77,7 +77,7 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
     truth = (state["leader"], tuple(state["isr"]))
     era = cluster.era
     if era.isr_change == "zookeeper" and not era.isr_change_notified:
-        # leaders change the ISR, and nobody else hears of it
+        # leaders change the ISR without a notification
         return truth if all(each is not None and each[0] == truth[0] for each in seen) else None
     return truth if all(each == truth for each in seen) else None
 

@@ -1,4 +1,4 @@
-"""What the tools ask about groups: each request goes to the group's coordinator, whoever that is by then."""
+"""Requests of the tools about groups: each is sent to the group's current coordinator."""
 
 from typing import Any
 
@@ -150,7 +150,7 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
             failed |= dict.fromkeys(unanswered, _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}"))
         elif unanswered:
             yield Sleep(RETRY_BACKOFF_US)
-    # The tool hears nothing before all of them have ended, and then of the first that failed.
+    # The tool returns when all of them have ended, with the first failure.
     for name in hash_map_order(list(dict.fromkeys(partitions)), code=partition_code):
         if name in failed:
             raise failed[name]

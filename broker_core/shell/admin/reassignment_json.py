@@ -1,5 +1,5 @@
-"""The files of kafka-reassign-partitions.sh: which topics shall move, and where each partition goes
-(`ReassignPartitionsCommand.parse...`). What is wrong with one is said in the tool's words.
+"""The files of kafka-reassign-partitions.sh: the topics to move, and the target of each partition
+(`ReassignPartitionsCommand.parse...`). Errors have the tool's wording.
 """
 
 import json
@@ -44,7 +44,7 @@ def topics_to_move(text: str) -> list[str]:
 
 
 def plan_entries(text: str) -> tuple[list[tuple[str, tuple[int, ...]]], dict[tuple[str, int], str]]:
-    """(partition, replicas) as they stand in a plan, and (partition, broker) -> log directory for those that name one.
+    """(partition, replicas) as given in a plan, and (partition, broker) -> log directory for those that name one.
     Raises JavaException.
     """
     root = _root(text)

@@ -15,7 +15,7 @@ Asking = Generator[Wait, Any, T]
 
 REQUEST_TIMEOUT_US = 30_000_000
 ANSWER_TIME_US = 10_000_000
-"""How much longer the shell waits than a broker may take, so that the broker's own timeout is heard of."""
+"""How much longer the shell waits than a broker may take, so that the broker's own timeout is reported."""
 RETRY_BACKOFF_US = 100_000
 
 
@@ -86,7 +86,7 @@ def late_for(process: Process, broker_id: int, call: str) -> JavaException:
 
 
 def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the controller, whoever that is by then. Raises JavaException when there is none in time."""
+    """Sends a request to the current controller. Raises JavaException when there is none in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
@@ -129,10 +129,10 @@ def ask_replica(
     call: str,
     error_of: Callable[[Any], Errors],
 ) -> Asking[Any]:
-    """Asks the leader of a partition, or the broker that is named, until the answer is no error or one that stays: its
-    caller looks at which. `call`: the name of the admin client's method.
+    """Sends to the leader of a partition, or to the given broker, until the result is not a retriable error; the caller
+    checks the result. `call`: the name of the admin client's method.
 
-    Raises JavaException when the time is over.
+    Raises JavaException on a timeout.
     """
     deadline_us = process.now_us + process.api_timeout_us
     its_own = f"{call}(api={api_key(api)})"

@@ -87,8 +87,8 @@ def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[Non
 
 
 def alter_brokers(process: Process, brokers: Collection[int], *ops: AlterConfigOp) -> Asking[None]:
-    """Changes what several brokers are configured with. The client asks them all at once: what those that answer were
-    told holds, though it fails for another one. Raises JavaException.
+    """Changes the configuration of several brokers. The client sends to all at once: changes at brokers that respond
+    hold even if another one fails. Raises JavaException.
     """
     up = up_brokers(process.cluster)
     for broker_id in sorted(brokers, key=lambda each: (each not in up, each)):

@@ -1,4 +1,4 @@
-"""What the shell reads from ZooKeeper, as somebody from outside."""
+"""Reads of the shell from ZooKeeper, with a session of its own."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def exists(cluster: ClusterApi, path: str) -> bool:
 
 
 def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
-    """The JSON object in a znode; None where there is no znode or none in it."""
+    """The JSON object in a znode; None without a znode or without an object in it."""
     try:
         data, _ = cluster.zookeeper.outside.get(path)
         value = msgspec.json.decode(data)
@@ -24,7 +24,7 @@ def json_of(cluster: ClusterApi, path: str) -> dict[str, Any] | None:
 
 
 def text_of(cluster: ClusterApi, path: str) -> str:
-    """What a znode holds, as text; nothing where there is no znode."""
+    """The data of a znode as text; empty without a znode."""
     try:
         data, _ = cluster.zookeeper.outside.get(path)
     except NoNode:
@@ -33,7 +33,7 @@ def text_of(cluster: ClusterApi, path: str) -> str:
 
 
 def children(cluster: ClusterApi, path: str) -> list[str]:
-    """The names of a znode's children, sorted; none where there is no znode."""
+    """The names of a znode's children, sorted; empty without a znode."""
     try:
         return cluster.zookeeper.outside.children(path)
     except NoNode:
@@ -41,5 +41,5 @@ def children(cluster: ClusterApi, path: str) -> list[str]:
 
 
 def registered_brokers(cluster: ClusterApi) -> tuple[int, ...]:
-    """The ids that are registered, in order; what somebody else put beside them is none."""
+    """The registered ids, in order; children that are not ids are ignored."""
     return tuple(sorted(int(name) for name in children(cluster, "/brokers/ids") if name.isdecimal()))

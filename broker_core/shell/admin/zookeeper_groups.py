@@ -1,4 +1,4 @@
-"""Groups of before 0.9 as somebody from outside sees them: no broker knows them, ZooKeeper holds all there is."""
+"""Groups of before 0.9 as seen from outside: they exist in ZooKeeper only."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ class OldGroup(NamedTuple):
 
 
 def old_group(cluster: ClusterApi, name: str) -> OldGroup:
-    """A group's members and whether they have settled: Stable is one whose members own all partitions of what they
-    want, each somebody who is there.
+    """A group's members and whether it is stable: its members own all partitions of their topics, and each owner is a
+    live member.
     """
     root = f"{CONSUMERS}/{name}"
     owned: dict[str, list[str]] = {member: [] for member in znodes.children(cluster, f"{root}/ids")}
@@ -30,7 +30,7 @@ def old_group(cluster: ClusterApi, name: str) -> OldGroup:
                 partition_name(topic, number) for number in _names(cluster, f"/brokers/topics/{topic}", "partitions")
             )
     for topic in znodes.children(cluster, f"{root}/owners"):
-        # whoever has access to ZooKeeper may make znodes of any name
+        # an external client may create znodes with any name
         numbers = filter(str.isdecimal, znodes.children(cluster, f"{root}/owners/{topic}"))
         for number in sorted(numbers, key=int):
             # a stream of a member: its id, a minus and the stream's number
@@ -48,6 +48,6 @@ def old_committed_offset(cluster: ClusterApi, name: str, partition: str) -> int 
 
 
 def _names(cluster: ClusterApi, path: str, field: str) -> list[str]:
-    """The names in an object of a znode's JSON; none where there is no such object."""
+    """The names in an object of a znode's JSON; empty without such an object."""
     named = (znodes.json_of(cluster, path) or {}).get(field)
     return list(named) if isinstance(named, dict) else []

@@ -66,8 +66,8 @@ RESETS: Mapping[str, int | None] = {"earliest": EARLIEST_TIMESTAMP, "latest": LA
 class Plan(NamedTuple):
     """What is to be read: a partition, or all of the topics of these names.
 
-    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to go on after an offset that is out
-    of range; None = nowhere. `timeout_us` None = without end.
+    `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to continue after an offset that is
+    out of range; None = fail. `timeout_us` None = none.
     """
 
     topics: re.Pattern[str]

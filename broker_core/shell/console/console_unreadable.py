@@ -4,6 +4,6 @@ from broker_core.shell.java.errors import JavaException
 
 
 class Unreadable(JavaException):
-    """A record is not what its formatter or deserializer expects; `written` stands on the output already."""
+    """A record is not what its formatter or deserializer expects; `written` was printed before."""
 
     written = ""

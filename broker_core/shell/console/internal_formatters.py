@@ -54,9 +54,7 @@ def _refuse(error: MessageError) -> NoReturn:
 
 
 class ApiMessageFormatter:
-    """Key and value as JSON. Records of the topic that are about something else are passed over; what has a version
-    that nobody knows is "unknown".
-    """
+    """Key and value as JSON. Other records of the topic are skipped; an unknown version is printed as "unknown"."""
 
     def __init__(self, topic: _Topic) -> None:
         self._topic = topic

@@ -1,4 +1,4 @@
-"""What `producer open` may be told, and what a producer of the cluster's era does where nothing is said."""
+"""The options of `producer open`, and the defaults of a producer of the cluster's era."""
 
 import msgspec
 
@@ -59,8 +59,8 @@ def wants_ids(given: dict[str, str]) -> bool:
 
 
 def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
-    """The settings of a producer that was told this; the rest is as in the cluster's era. Raises ConfigException,
-    and JavaException for values that do not go together.
+    """The settings of a producer with these options; others are defaults of the cluster's era. Raises ConfigException,
+    and JavaException for values that exclude each other.
     """
     configs = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000", "max.block.ms": "15000"}
     configs |= {name: given[option] for option, name in NUMBERS.items() if option in given}

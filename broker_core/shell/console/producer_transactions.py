@@ -43,9 +43,7 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
 
 
 def is_spent(producer: Producer) -> bool:
-    """Whether all that can be done with a producer is to open another in its place: it never got its id, or has lost
-    it to somebody else.
-    """
+    """Whether a producer can only be replaced by opening another: it never got its id, or was fenced."""
     return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
 
 
@@ -128,7 +126,7 @@ def failed_before(manager: TransactionManager) -> str:
 
 
 def must_retry(manager: TransactionManager, method: str) -> str:
-    """What any other method throws before the one is called again whose caller waited in vain
+    """The error of any other method while the one that timed out has not been called again
     (`TransactionManager.throwIfPendingState`).
     """
     return (

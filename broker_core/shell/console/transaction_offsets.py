@@ -94,7 +94,7 @@ def _positions_of(consumer: GroupMember) -> tuple[tuple[str, int], ...]:
 
 
 def complete_offsets(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
-    """What may stand behind `producer offsets NAME`."""
+    """The arguments of `producer offsets NAME`."""
     if len(words) == 3:
         return ["--group", "--consumer"]
     if len(words) == 4:

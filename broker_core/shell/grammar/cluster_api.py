@@ -48,7 +48,9 @@ class ClusterApi(Protocol):
     def era(self) -> Era: ...
 
     def broker_state(self, broker_id: int) -> BrokerState:
-        """`starting` until it is registered and serves requests; while it stops it is `up` until it is gone."""
+        """`starting` until it is registered and serves requests; during its shutdown it is `up` until the process has
+        ended.
+        """
         ...
 
     def start_failure(self, broker_id: int) -> Text | str:
@@ -60,7 +62,7 @@ class ClusterApi(Protocol):
         ...
 
     def log_directory(self, broker_id: int) -> str:
-        """Its log directory on `disk`; a replica's folder lies below it under the name `orders-0`."""
+        """Its log directory on `disk`; a replica's folder in it has a name such as `orders-0`."""
         ...
 
     @property
@@ -89,7 +91,7 @@ class ClusterApi(Protocol):
         ...
 
     def power_loss(self, broker_id: int) -> None:
-        """The machine's end: what was not fsynced is gone from the disk."""
+        """Power loss of the machine: what was not fsynced is lost."""
         ...
 
     def clean_log(self, broker_id: int, partition: str) -> CleaningFacts | None:
@@ -101,7 +103,7 @@ class ClusterApi(Protocol):
         ...
 
     def stop_broker(self, broker_id: int) -> None:
-        """Begins a controlled shutdown and returns; the state is `down` when the process is gone."""
+        """Begins a controlled shutdown and returns; the state is `down` when the process has ended."""
         ...
 
     def start_broker(self, broker_id: int) -> None:
@@ -129,7 +131,7 @@ class ClusterApi(Protocol):
         ...
 
     def release_fetches(self, follower: str, leader: str) -> None:
-        """It goes on."""
+        """It resumes."""
         ...
 
     def slow_disk(self, broker_id: int, latency_us: int) -> None:

@@ -95,7 +95,7 @@ def command_and_input(text: str) -> tuple[str, list[str]]:
     """A command with its standard input: the first line, and the lines below it that begin with `<`, as in a
     transcript.
 
-    Raises ShellError for a further line that is no input.
+    Raises ShellError for a further line that is not input.
     """
     line, *rest = text.split("\n")
     stdin = []
@@ -148,7 +148,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class OptionError(Exception):
-    """joptsimple's complaint: `java_class` is its exception, `causes` what stands behind it, outermost first."""
+    """An error of joptsimple: `java_class` is its exception, `causes` the causes, outermost first."""
 
     def __init__(self, java_class: str, message: str, causes: tuple[str, ...] = ()) -> None:
         super().__init__(message)

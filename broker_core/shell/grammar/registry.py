@@ -20,10 +20,9 @@ PARTITION = r"(?!\.\.?-\d+(?:\s|$))[a-zA-Z0-9._-]{1,249}-[0-9]{1,10}"
 class Command(NamedTuple):
     """A tool or verb.
 
-    `start` checks the arguments and returns the running command; it raises ShellError for what cannot be run at all.
-    `missing` names options that Kafka's tool has and this one has not.
-    `forms` are what may be typed, a line each, with what it does. `complete` gives the words that may stand after the
-    given ones, for what options do not say.
+    `start` checks the arguments and returns the running command; it raises ShellError for a line that cannot be run.
+    `missing` names options of Kafka's tool that this one lacks. `forms` are the accepted forms, one per line, with a
+    description. `complete` returns the words that may follow the given ones, other than options.
     """
 
     name: str

@@ -64,7 +64,7 @@ class Transcript(NamedTuple):
 
 
 class TranscriptError(ValueError):
-    """The file is no transcript; the message names the line."""
+    """The file is not a transcript; the message names the line."""
 
 
 def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:

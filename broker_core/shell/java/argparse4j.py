@@ -29,9 +29,9 @@ class BadArguments(Exception):
 
 
 class Tool(NamedTuple):
-    """What a tool takes: options before the command, commands with their options, which of these must be given, what
-    it prints of the usage of each ("" = the tool's own) and what help says below that, the short names of options, and
-    whether it tells its version.
+    """The arguments of a tool: options before the command, commands with their options, which are required, the usage
+    printed for each ("" = the tool's own), the text below it in the help, the short names of options, and whether it
+    has a version.
     """
 
     name: str
@@ -64,7 +64,7 @@ class HelpAsked(BadArguments):
 
 
 class UnknownCommand(BadArguments):
-    """There is no such command; `similar`: those that may have been meant."""
+    """There is no such command; `similar`: candidates with a similar name."""
 
     def __init__(self, message: str, similar: Sequence[str]) -> None:
         super().__init__("", message)

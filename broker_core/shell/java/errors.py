@@ -69,7 +69,7 @@ def is_int(text: str) -> bool:
 
 
 def parse_int(text: str) -> int:
-    """`Integer.parseInt`. Raises JavaException for what is no number, or too large."""
+    """`Integer.parseInt`. Raises JavaException for text that is not a number, or too large."""
     number = parse_integer(text)
     if number is None:
         raise JavaException("java.lang.NumberFormatException", f'For input string: "{text}"')
@@ -135,7 +135,7 @@ class UsageError(Exception):
 
 
 def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
-    """A message that the tool logs as an error; `logger` stands behind it on the last line."""
+    """A message that the tool logs as an error; `logger` follows it on the last line."""
     *before, last = lines
     for number, line in enumerate([*before, f"{last} ({logger})"]):
         process.err(f"ERROR {line}" if number == 0 else line)
@@ -181,7 +181,7 @@ def check_required(options: ParsedOptions, *names: str) -> None:
 
 
 def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> None:
-    """Raises UsageError when an option stands with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
+    """Raises UsageError when an option is combined with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
     if name in options:
         for other in others:
             if other in options:
@@ -189,9 +189,7 @@ def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> N
 
 
 def justified(text: str, width: int) -> list[str]:
-    """A message in lines of so many characters, but for the last one: the spaces in their middle are wider
-    (argparse4j).
-    """
+    """Wraps a message at `width` characters and justifies all lines but the last (argparse4j)."""
     lines: list[list[str]] = [[]]
     for word in text.split(" "):
         # A word may be broken behind its hyphens, as java.text.BreakIterator sees them.

@@ -1,4 +1,4 @@
-"""What Jackson says of a text that is no JSON: the exception's class, and its message with the place of the fault."""
+"""Jackson's error for text that is not JSON: the exception's class, and its message with the position."""
 
 from typing import NamedTuple
 
@@ -42,13 +42,13 @@ def fault(text: str) -> Fault | None:
 
 
 def _shown(character: str) -> str:
-    """A character with its code, also in hex where it is no byte."""
+    """A character with its code, also in hex if it is not a byte."""
     code = ord(character)
     return f"'{character}' (code {code} / {hex(code)})" if code > 255 else f"'{character}' (code {code})"
 
 
 class _Reader:
-    """Reads one value as Jackson does and stops at the first character that may not stand where it stands."""
+    """Reads one value as Jackson does and stops at the first unexpected character."""
 
     def __init__(self, text: str) -> None:
         self.text = text

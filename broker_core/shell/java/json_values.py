@@ -13,7 +13,7 @@ _LONG = 2**63
 
 
 class NotJson(ValueError):
-    """The text is no JSON."""
+    """The text is not JSON."""
 
 
 def parse(text: str) -> Any:

@@ -101,9 +101,9 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
 
 
 def fitted(settings: ProducerSettings, era: Era, *, is_said: bool) -> ProducerSettings:
-    """The same with time enough for a delivery: what lingers may also be asked for once. `is_said`: whether somebody
-    has chosen the delivery's time, so that Kafka refuses it (`KafkaProducer.configureDeliveryTimeout`); where the era's
-    producer has no such setting it is the lab's own, and any will do. Raises JavaException.
+    """The same with enough time for a delivery: linger.ms may be the only setting given. `is_said`: whether
+    delivery.timeout.ms was given, so that Kafka refuses it (`KafkaProducer.configureDeliveryTimeout`); where the era's
+    producer has no such setting it is the lab's own, and any value is accepted. Raises JavaException.
     """
     if is_said and not era.producer.has_delivery_timeout:
         return settings
@@ -150,8 +150,8 @@ def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
 
 
 def with_era_defaults(given: Mapping[str, str], era: Era) -> dict[str, str]:
-    """The same, with what producers of the era did where nothing is said (acks and idempotence; KIP-679). Who asks for
-    idempotence and says nothing of acks has always got acks=all (`KafkaProducer.configureAcks`).
+    """The same, with the era's defaults of acks and idempotence (KIP-679). Idempotence without acks has always implied
+    acks=all (`KafkaProducer.configureAcks`).
     """
     asks_for_ids = "transactional.id" in given or given.get("enable.idempotence", "").lower() == "true"
     defaults = {} if asks_for_ids else {"acks": era.producer.acks}

@@ -1,7 +1,7 @@
 """The messages that a broker of Kafka 3.9 in ZooKeeper mode offers, one file an API: fields and versions as data.
 
-The notation is told in `broker_core.wire.notation`. Names, types, versions and defaults are those of Kafka's protocol
-(https://kafka.apache.org/39/protocol.html).
+The notation is described in `broker_core.wire.notation`. Names, types, versions and defaults are those of Kafka's
+protocol (https://kafka.apache.org/39/protocol.html).
 """
 
 from importlib import import_module

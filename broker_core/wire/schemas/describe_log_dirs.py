@@ -1,4 +1,4 @@
-"""DescribeLogDirs: what lies in a broker's directories (KIP-113, KIP-827)."""
+"""DescribeLogDirs: the contents of a broker's log directories (KIP-113, KIP-827)."""
 
 from broker_core.wire.codec import Api, Schema
 

@@ -1,4 +1,4 @@
-"""FindCoordinator: the broker that answers for a group or a transactional id (several: KIP-699)."""
+"""FindCoordinator: the coordinator of a group or a transactional id (several: KIP-699)."""
 
 from broker_core.wire.codec import Api, Schema
 

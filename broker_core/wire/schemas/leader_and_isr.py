@@ -1,4 +1,4 @@
-"""LeaderAndIsr: the controller tells a broker which partitions it leads and follows."""
+"""LeaderAndIsr: the controller sends a broker the partitions it leads and follows."""
 
 from broker_core.wire.codec import Api, Schema
 

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments: those under way (KIP-455)."""
+"""ListPartitionReassignments: reassignments in progress (KIP-455)."""
 
 from broker_core.wire.codec import Api, Schema
 

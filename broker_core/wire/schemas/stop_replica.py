@@ -1,4 +1,4 @@
-"""StopReplica: the controller tells a broker to stop, or to delete, replicas."""
+"""StopReplica: the controller makes a broker stop or delete replicas."""
 
 from broker_core.wire.codec import Api, Schema
 

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader's assignment goes to each member."""
+"""SyncGroup: distributes the leader's assignment to the members."""
 
 from broker_core.wire.codec import Api, Schema
 

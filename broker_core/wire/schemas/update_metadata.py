@@ -1,4 +1,4 @@
-"""UpdateMetadata: the controller tells every broker who leads what."""
+"""UpdateMetadata: the controller sends every broker the leaders and ISRs."""
 
 from broker_core.wire.codec import Api, Schema
 

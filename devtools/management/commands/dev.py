@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 _stop(server)
 
     def _wait_for_a_change(self, seen: Snapshot) -> Path:
-        """Returns a file that has changed, appeared or gone, when no other one follows it."""
+        """Returns a file that was changed, added or removed, once no other one follows it."""
         while True:
             time.sleep(LOOK_S)
             now = snapshot(settings.BASE_DIR)

@@ -1,1 +1,1 @@
-"""What clients that are no part of this project do with a cluster of ours, as `make conformance` runs them."""
+"""Third-party clients on a cluster of ours, as run by `make conformance`."""

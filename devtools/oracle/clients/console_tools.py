@@ -43,7 +43,7 @@ MAINS = {
 }
 """The main class of each script of Kafka's `bin` folder, as the scripts name it."""
 
-#: What differs from run to run, and what stands for it. The order matters.
+#: What differs from run to run, and its replacement. The order matters.
 STABLE = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
@@ -91,7 +91,7 @@ class Step:
         return self.line.startswith("$")
 
     def written(self) -> str:
-        """As it stands in the transcript."""
+        """As written in the transcript."""
         parts = [self.line, *(f"< {line}" for line in self.stdin), *([f"~ {self.until}"] if self.until else [])]
         return "".join(f"{part}\n" for part in [*parts, *self.expected])
 

@@ -18,7 +18,7 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
     def judge(self, fault: str) -> None:
-        """One more case: it passed if there is no fault."""
+        """One more case: it passed if `fault` is empty."""
         if fault:
             self.failed += 1
             self.faults.append(fault)

@@ -83,7 +83,7 @@ def _controllers_and_links(tour: Tour, lab: LabPage) -> None:
         lab.until(lambda seen: all(one.isr == ALL for one in seen.partitions.values()), "all replicas in the ISR again")
 
     with tour.stop("cut a link: a follower falls out of the ISR; restore it: it comes back"):
-        # The controller must reach both ends, or else it could not tell them who leads.
+        # The controller must reach both ends, or it could not send them the new leader.
         a, b = sorted(ALL - {int(lab.shown.controller.split()[1])})
         lab.link("cut", a, b)
         until(lab.page, lambda: lab.page.locator(".hw-link.cut").count() == 1, "a cut link in the picture")
@@ -102,7 +102,7 @@ def _controllers_and_links(tour: Tour, lab: LabPage) -> None:
 
 
 def _leader(seen: Shown) -> int:
-    """Of orders-0; 0 when nobody leads."""
+    """Of orders-0; 0 without a leader."""
     return int(seen.partitions["orders-0"].leader[1:] or 0)
 
 

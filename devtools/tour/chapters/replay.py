@@ -1,4 +1,4 @@
-"""Replay: an address with an instant, reloads, a second browser, a lost connection, and what is no address at all."""
+"""Replay: an address with an instant, reloads, a second browser, a lost connection, and invalid addresses."""
 
 import re
 
@@ -116,7 +116,8 @@ class _Line:
         self._is_cut = False
 
 
-#: Opens a socket beside that of the page, says hello and then rubbish; the answers, and the code it was closed with.
+#: Opens a socket beside that of the page, sends hello and then invalid frames; returns the responses, and the code it
+#: was closed with.
 _SEND_RUBBISH = """async ({ run, count }) => {
   const { schema } = await (await fetch(`/api/runs/${run}/main/index.json`)).json();
   const socket = new WebSocket(`ws://${location.host}/ws/runs/${run}/main/`);

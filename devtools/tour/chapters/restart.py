@@ -1,4 +1,4 @@
-"""The lab is killed and starts again: the runs are there, and the pages that were open go on."""
+"""The lab is killed and starts again: the runs are listed, and open pages resume."""
 
 from devtools.tour.lab_page import LabPage
 from devtools.tour.tour import Tour

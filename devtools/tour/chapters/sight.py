@@ -1,4 +1,4 @@
-"""What there is to see: messages, waiting requests, beliefs, records and their bytes, znodes, tables."""
+"""What the page shows: messages, waiting requests, remote log end offsets, records and their bytes, znodes, tables."""
 
 import os
 import re

@@ -53,7 +53,7 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
 
 
 def _do(lab: LabPage, panel: Locator, step: Step, place: int, line: str) -> None:
-    """A line of a solution, as somebody at the page does it."""
+    """A line of a solution, entered as a user would."""
     match line.split():
         case ["play"]:
             lab.play()

@@ -47,7 +47,7 @@ def run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Who reads has seen enough.
+        # The reader has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:

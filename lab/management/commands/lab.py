@@ -33,7 +33,7 @@ from lab.web import vendor
 HOST = "127.0.0.1"
 SWITCH_S = 0.001
 GRACE_S = 2
-"""How long sockets and requests may go on after Ctrl-C."""
+"""How long sockets and requests may take after Ctrl-C."""
 MAX_SOCKET_FRAME_BYTES = 1024 * 1024
 """Larger frames end a socket unread; smaller ones that are too large still get an answer."""
 

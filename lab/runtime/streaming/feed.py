@@ -15,11 +15,11 @@ MAX_UNACKED_FRAMES = 8
 MAX_EVENTS_PER_FRAME = 512
 MAX_BYTES_PER_FRAME = 48 * 1024
 MAX_MISSED_EVENTS = 2_000
-"""Who missed as many while the window was closed gets a snapshot instead."""
+"""A page that missed this number of events while the window was closed gets a snapshot instead."""
 
 
 class Window:
-    """Frames under way to a page."""
+    """Frames in flight to a page."""
 
     def __init__(self) -> None:
         self._frames: deque[tuple[int, int]] = deque()
@@ -30,7 +30,7 @@ class Window:
         return len(self._frames) < MAX_UNACKED_FRAMES and self._bytes < MAX_UNACKED_BYTES
 
     def sent(self, seq: int, size: int) -> None:
-        """A frame of `size` bytes went out whose last event is `seq`."""
+        """A frame of `size` bytes was sent whose last event is `seq`."""
         self._frames.append((seq, size))
         self._bytes += size
 
@@ -80,7 +80,7 @@ class Feed:
         self.window.sent(deltas.last_seq, len(deltas.frame))
 
     def snapped(self, seq: int, size: int) -> int:
-        """A snapshot of the state after `seq` went out. Returns how many events the page skips."""
+        """A snapshot of the state after `seq` was sent. Returns how many events the page skips."""
         skipped = 0 if self.position is None else max(0, seq - self.position)
         self.position = seq
         self._dirty = False

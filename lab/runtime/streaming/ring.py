@@ -4,7 +4,7 @@ CAPACITY = 20_000
 
 
 class Ring:
-    """Events with dense seqs, the newest `capacity` of them at least. Each reader goes through it at its own speed."""
+    """Events with dense seqs, at least the newest `capacity` of them. Each reader advances at its own speed."""
 
     def __init__(self, last_seq: int, capacity: int = CAPACITY) -> None:
         self.last_seq = last_seq

@@ -1,4 +1,4 @@
-"""One socket's side of a lab: which frame goes out next. Nothing waits for a slow page but the page itself."""
+"""One socket's side of a lab: selects the next frame. A slow page delays only itself."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ from lab.texts.refusal import Refusal
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who looks. `language`: that of their pages, `en` or `zh-CN`."""
+    """The user. `language`: that of their pages, `en` or `zh-CN`."""
 
     user_id: int
     user: str
@@ -54,7 +54,7 @@ class WatchedLab(Protocol):
 
 
 class Watcher:
-    """Somebody who looks at a branch. Use it from the event loop."""
+    """A user who watches a branch. Use it from the event loop."""
 
     def __init__(self, lab: WatchedLab, visitor: Visitor, *, have: int, boot: str) -> None:
         """`have` and `boot`: the last seq that the page holds, and of which start of the server."""
@@ -92,7 +92,7 @@ class Watcher:
         self._wake.set()
 
     def core_changed(self) -> None:
-        """The engine woke or went to sleep."""
+        """The engine was started or stopped."""
         self._welcome_due = True
         self.time_moved()
 

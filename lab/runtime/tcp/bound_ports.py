@@ -1,7 +1,7 @@
 """Sockets of loopback that are bound and need not listen: a port is a broker's though it takes no connections.
 
-The system lets two sockets that may reuse an address have the same port until one of them listens. So what this process
-holds is remembered, and a port that nobody has named is one that nobody holds at all.
+The system lets two sockets that may reuse an address have the same port until one of them listens. So the ports of this
+process are recorded, and a port chosen freely is one that is not in use at all.
 """
 
 import random
@@ -12,8 +12,9 @@ from lab.texts.refusal import Refusal
 
 HOST = "127.0.0.1"
 LASTING_PORTS = range(24_000, 29_000)
-"""Where ports are looked for that a branch shall have again. The system gives those from 32,768 (Linux) or 49,152 on to
-whoever connects somewhere: such a one is taken by the time it is wanted back."""
+"""The range of ports that a branch shall get again. Those from 32,768 (Linux) or 49,152 on are given to outgoing
+connections by the system: such a port would be taken by the time it is wanted again.
+"""
 PAGE_PORTS = range(29_500, 32_700)
 """The same for labs that are ended and started again at one address."""
 ATTEMPTS = 50
@@ -47,8 +48,8 @@ def let_go(port: int) -> None:
 
 
 def bind_again(port: int) -> socket.socket:
-    """Another socket for a port that is held, whose own has listened and is closed. Raises Refusal when somebody else
-    has it now.
+    """Another socket for a held port whose own has listened and is closed. Raises Refusal when another process has it
+    now.
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,7 +68,7 @@ def share(bound: socket.socket) -> None:
 
 
 def lasting_port() -> int:
-    """A port that nobody holds now, and that the system gives to nobody."""
+    """A port that is not in use, and that the system does not give to outgoing connections."""
     with _free(PAGE_PORTS) as bound:
         return port_of(bound)
 
@@ -80,7 +81,7 @@ def _named(port: int) -> socket.socket:
 
 def _free(among: range = LASTING_PORTS) -> socket.socket:
     for port in random.sample(among, ATTEMPTS):
-        # Who may not reuse an address is refused a port that anybody holds, and shares it with nobody (see `share`).
+        # A socket without SO_REUSEADDR is refused a port in use, and does not share it (see `share`).
         bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         bound.setblocking(False)
         try:

@@ -1,8 +1,8 @@
 """The TCP ports of a lab's brokers: sockets on loopback, between clients outside and the engine.
 
-The event loop holds the sockets; frames go to the engine as jobs in the lab's thread, and what the engine sends is
-written when it is told here. A port is bound for the life of the gateway, and listens while its broker takes
-connections. As Kafka does, a connection whose answers nobody reads, or that has requests waiting, is not read from.
+The event loop holds the sockets; frames are passed to the engine as jobs in the lab's thread, and what the engine sends
+is written when it is published here. A port is bound for the life of the gateway, and listens while its broker accepts
+connections. As in Kafka, a connection that does not read its responses, or has requests waiting, is not read from.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ MAX_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
 LISTEN_AGAIN_S = 5.0
-"""After somebody else was found to have a broker's port."""
+"""After another process was found to have a broker's port."""
 POLL_S = 0.005
 
 
@@ -46,8 +46,8 @@ class Engine(Protocol):
 
 
 class Client(asyncio.Protocol):
-    """One connection. `number` is the engine's, None until it knows of it; `is_told`: the engine was handed a frame;
-    `under_way`: the requests that it has not answered; `active_s`: when something last came or went.
+    """One connection. `number` is the engine's, None until it is known; `is_told`: the engine got a frame of it;
+    `under_way`: requests without a response; `active_s`: when a frame was last received or sent.
     """
 
     def __init__(self, gateway: "Gateway", broker_id: int, request_bytes_max: int) -> None:
@@ -111,19 +111,19 @@ class Client(asyncio.Protocol):
         self._submit_frames()
 
     def hang_up(self) -> None:
-        """Closes after what was written has gone."""
+        """Closes after the written bytes were sent."""
         self._frames.clear()
         if self._transport is not None:
             self._transport.close()
 
     def refuse(self, why: str) -> None:
-        """The broker says in its log what is wrong with a client, and hangs up."""
+        """The broker logs what is wrong with a client, and closes the connection."""
         logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, why)
         self.hang_up()
 
     def _submit_frames(self) -> None:
-        """As many frames as may be under way go to the engine; beyond that the socket is left alone. What is no frame
-        ends the connection, once all before it is answered.
+        """Passes frames to the engine up to the limit of requests in flight; beyond that the socket is not read.
+        Invalid bytes close the connection, once all earlier requests have responses.
         """
         while self._frames and self._may_write and self.under_way < MAX_IN_FLIGHT:
             self.under_way += 1
@@ -177,7 +177,7 @@ class Gateway:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether an answer is due to somebody."""
+        """Whether a response to any client is pending."""
         return self._waiting > 0
 
     @property
@@ -188,14 +188,14 @@ class Gateway:
     # what sockets say
 
     def welcomes(self, client: Client) -> bool:
-        """Whether a connection may stay; the engine hears of it with its first frame."""
+        """Whether a connection may stay; the engine learns of it with its first frame."""
         if len(self._open) >= MAX_CONNECTIONS or client.broker_id not in self._listeners:
             return False
         self._open.add(client)
         return True
 
     def now_s(self) -> float:
-        """A clock that never goes back."""
+        """A monotonic clock."""
         return self._loop.time()
 
     def may_hold(self, more_bytes: int) -> bool:
@@ -211,7 +211,7 @@ class Gateway:
         self._news.set()
 
     def lost(self, client: Client) -> None:
-        """A connection is closed. An engine that never heard of it, or has ended, need not hear that."""
+        """A connection is closed. An engine that never got a frame of it, or has stopped, is not notified."""
         self._open.discard(client)
         self._waiting -= client.under_way
         client.under_way = 0
@@ -222,7 +222,7 @@ class Gateway:
     # what the engine says
 
     def publish(self, batch: PublishedUpdate) -> None:
-        """What goes out, and who takes connections now."""
+        """Frames to send, and the brokers that accept connections now."""
         refused = False
         for number, frame in batch.outputs:
             client = self._clients.get(number)
@@ -248,7 +248,7 @@ class Gateway:
             self._news.set()
 
     def engine_gone(self) -> None:
-        """The engine has ended: nobody answers any more."""
+        """The engine has stopped: no request gets a response any more."""
         self._listen_to({})
         self._arrived.clear()
         for client in list(self._open):
@@ -302,7 +302,9 @@ class Gateway:
             self._engine_refused()
 
     def _engine_refused(self) -> None:
-        """It takes nothing now, as with a full disk: everybody is hung up on, and it hears of that when it goes on."""
+        """It accepts nothing now, as with a full disk: all connections are closed, and the engine is notified when it
+        resumes.
+        """
         self._listen_to({})
         for _ in range(len(self._arrived)):
             with contextlib.suppress(IndexError):
@@ -338,7 +340,7 @@ class Gateway:
                         is_refused = True
 
     async def _serve(self, broker_id: int, listener: Listener) -> asyncio.Server:
-        """Raises Refusal or OSError when somebody else listens there."""
+        """Raises Refusal or OSError when another process listens there."""
         if self._bound[broker_id].fileno() < 0:
             self._bound[broker_id] = bind_again(self.ports[broker_id])
         share(self._bound[broker_id])
@@ -347,7 +349,7 @@ class Gateway:
         )
 
     async def _close_idle(self) -> None:
-        """Who says nothing for long and waits for nothing is hung up on (`Selector.IdleExpiryManager`)."""
+        """Closes connections that are idle and wait for nothing (`Selector.IdleExpiryManager`)."""
         while True:
             await asyncio.sleep(IDLE_LOOK_S)
             now_s = self.now_s()

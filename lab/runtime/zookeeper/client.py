@@ -36,7 +36,7 @@ class ZookeeperClient:
 
     Raises:
         ZkError: ZooKeeper refused an operation.
-        ZookeeperError: the address is none, nobody answers there, or the chroot does not exist.
+        ZookeeperError: the address is invalid, no server responds there, or the chroot does not exist.
     """
 
     def __init__(self, address: str):

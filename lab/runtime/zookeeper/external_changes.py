@@ -1,4 +1,4 @@
-"""What somebody outside has done to a branch's znodes: told from what the server holds and what the model does."""
+"""External changes of a branch's znodes: found by comparing the server with the model."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from broker_core.zk.store import ForeignChange, parent_of
 
 
 class Reading(NamedTuple):
-    """A znode as the server has it. `czxid` is the server's own, and only good to tell a znode from its successor."""
+    """A znode as the server has it. `czxid` is the server's own, and only distinguishes a znode from its successor."""
 
     data: bytes
     version: int

@@ -24,7 +24,7 @@ from lab.runtime.zookeeper.server import MAX_SESSION_TIMEOUT_MS, ZookeeperError
 
 OPERATION_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 10.0
-"""For a server that may be gone: nobody waits longer for a goodbye."""
+"""For a server that may be down: closing the session does not wait longer."""
 # On loopback a connection breaks when the server ends, so there is little to wait for.
 RECONNECT = {"max_tries": 5, "delay": 0.1, "backoff": 2, "max_delay": 1.0}
 REFUSALS = (BadVersionError, NoChildrenForEphemeralsError, NodeExistsError, NoNodeError, NotEmptyError)
@@ -177,7 +177,7 @@ class KazooConnection:
                 raise ZookeeperUnavailable(self.address, f"deliver the watch on {path}")
 
     def observe(self, paths: Iterable[str]) -> dict[str, Reading | None]:
-        """Reads znodes whole; `on_change` hears of the next change of each."""
+        """Reads znodes whole; `on_change` is called at the next change of each."""
         requests = [
             (
                 path,

@@ -1,9 +1,10 @@
 """A `ZkStore` on a real ZooKeeper server: one chroot, and one connection for each session of the cluster.
 
 The run must be the same on any server, so the server is an input and never a clock. A model in memory (`MemoryStore`)
-does every operation too and gives the answers: its zxids, its session ids. The server gets each write in a form that
-succeeds only if it agrees with the model about the znodes concerned, and each read is compared. Where the two differ,
-somebody else has written: the store reads what there is, takes it in as a foreign change, and tries again.
+executes every operation too and provides the results: its zxids, its session ids. The server gets each write in a form
+that succeeds only if it agrees with the model about the znodes concerned, and each read is compared. Where the two
+differ, there was an external write: the store reads the current state, applies it as an external change, and tries
+again.
 
 After a write the store waits until the server has delivered the watches that the model says it sets off, and hands
 them on in the model's order.

@@ -99,7 +99,7 @@ class EmbeddedZookeeper:
                     self._start_on(java, archive, self._wanted_port or free_port())
                     return
                 except PortTaken:
-                    # Somebody took the free port between our look and the server's bind.
+                    # Another process took the free port before the server bound it.
                     if self._wanted_port or attempt == PORT_ATTEMPTS:
                         raise
         except BaseException:
@@ -311,8 +311,8 @@ def port_is_taken(port: int) -> bool:
 
 
 def ask(address: str, word: bytes = b"srvr", within_s: float = ANSWER_TIMEOUT_S) -> bytes:
-    """The answer of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none. Where nobody listens
-    that is known at once.
+    """The response of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none. A closed port is
+    noticed at once.
     """
     host, _, port = address.rpartition(":")
     try:

@@ -18,7 +18,7 @@ def ops_to_recreate(model: MemoryStore) -> Iterator[tuple[int, Op]]:
         for count in range(1, stat.version + 1):
             yield owner, SetData(path, data if count == stat.version else b"")
     for path in model.paths_from("/"):
-        # Children that came and went again count in the parent's cversion, and so in sequence numbers.
+        # Children that were created and deleted count in the parent's cversion, and so in sequence numbers.
         found = model.look(path)
         assert found is not None
         for _ in range((found[1].cversion - found[1].num_children) // 2):

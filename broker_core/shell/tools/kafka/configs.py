@@ -95,8 +95,8 @@ _SOURCES = {"topics": "DYNAMIC_TOPIC_CONFIG", "broker-loggers": "DYNAMIC_BROKER_
 
 
 class Entity(NamedTuple):
-    """What is described or altered. `name` None = all of the type, "" = the default. `types`, `names`: all that were
-    given; a user and a client may stand together.
+    """An entity that is described or altered. `name` None = all of the type, "" = the default. `types`, `names`: all
+    given ones; a user and a client can be combined.
     """
 
     type: str
@@ -269,7 +269,7 @@ def _to_add(process: Process, options: ParsedOptions) -> dict[str, str]:
 
 
 def _split(text: str) -> list[str]:
-    """At commas that do not stand in brackets; without the empty parts at the end."""
+    """Splits at commas outside of brackets, without trailing empty parts."""
     parts = re.split("," + _BRACKETED, text)
     while len(parts) > 1 and not parts[-1]:
         parts.pop()
@@ -329,8 +329,8 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
 
 
 def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
-    """Asks the broker that is configured. Raises JavaException when it does not answer as long as the tool waits, or
-    when the client, which may be told to wait less, gives up before.
+    """Sends to the configured broker. Raises JavaException when it does not respond before the tool's timeout, or
+    before the client's, which may be shorter.
     """
     broker_id = parse_int(resource.name)
     answer = yield from ask_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
@@ -390,7 +390,7 @@ def _alter_broker(
     added: dict[str, str],
     deleted: list[str],
 ) -> Asking[None]:
-    """Brokers get their whole dynamic configuration anew."""
+    """Brokers get a complete new dynamic configuration."""
     wanted = {**{name: entry.value for name, entry in now.items()}, **added}
     wanted = {name: value for name, value in wanted.items() if name not in deleted}
     secret = [name for name, value in wanted.items() if value is None]

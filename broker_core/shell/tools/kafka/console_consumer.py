@@ -233,7 +233,7 @@ class Reader:
         yield from ()
 
     def drop(self) -> None:
-        """The process is gone."""
+        """The process has ended."""
 
     def _look_up(self, broker_id: int, partitions: list[str]) -> Asking[None]:
         asked = tuple((partition, -1, self.lookups[partition]) for partition in partitions if partition in self.lookups)

@@ -181,8 +181,8 @@ def _config_exception(message: str) -> JavaException:
 
 
 def producer_settings(process: Process, options: ParsedOptions) -> ProducerSettings:
-    """The producer's configuration; properties count where no option says anything. Raises JavaException, and
-    OptionError for an option that is no number.
+    """The producer's configuration; properties apply where no option does. Raises JavaException, and OptionError for an
+    option that is not a number.
     """
     properties: dict[str, str] = {}
     config_file = options.value("producer.config")
@@ -331,7 +331,7 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
 
 
 def _await_all(process: Process, producer: Producer, topic: str, pending: dict[int, list[Line]]) -> Asking[None]:
-    """Waits for the batches under way, in their order, and logs what failed."""
+    """Waits for the batches in flight, in their order, and logs those that failed."""
     for sequence, lines in pending.items():
         yield Until(result_is_in(producer, sequence), process.now_us + 2 * 120_000_000, poll_us=1_000)
         _log_retries(process, producer)

@@ -308,7 +308,7 @@ def _assignment_text(partitions: tuple[str, ...]) -> str:
 
 
 def _print_offsets(process: Process, group: DescribedGroup, *, follows_table: bool) -> Asking[bool]:
-    """Whether a table was printed. Its last line has no end, so what follows one stands without a blank line."""
+    """Whether a table was printed. Its last line has no line feed, so what follows has no blank line before it."""
     committed = yield from committed_offsets(process, group.group_id)
     owners: dict[str, DescribedGroupMember] = {}
     for member in group.members:
@@ -410,7 +410,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _status(error: Errors, late: str) -> str:
-    """`late`: what the client throws when nobody has answered."""
+    """`late`: what the client throws when no broker has responded."""
     if error is Errors.NONE:
         return "Successful"
     if error is Errors.REQUEST_TIMED_OUT and late:

@@ -25,7 +25,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
     """The plan of a group; empty, with a complaint, when the file has none for it. `is_single`: no other group is asked
     for, so that rows need not name it.
 
-    Raises JavaException for what is no plan, UsageError for a negative offset.
+    Raises JavaException for an invalid plan, UsageError for a negative offset.
     """
     if name not in process.files:
         cause = f"java.nio.file.NoSuchFileException: {name}"
@@ -35,7 +35,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
     lines = split(re.sub(r"\r\n?", "\n", process.files[name]), "\n") or [""]
     fault = _fault(lines[0], _COLUMNS)
     if fault:
-        # what is no plan without groups may be one with them
+        # a plan that is invalid without groups may be valid with them
         process.err(fault.partition("\n")[0])
     names_groups = bool(fault) or not is_single
     columns = _COLUMNS_WITH_GROUP if names_groups else _COLUMNS
@@ -61,7 +61,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a row; a quoted one stands without its quotes."""
+    """The cells of a row; a quoted one without its quotes."""
     return next(csv.reader([line]), [])
 
 

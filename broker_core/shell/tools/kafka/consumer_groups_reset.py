@@ -44,7 +44,7 @@ _DATE_TIME = re.compile(
     r"[ \t]*(\d+)-[ \t]*(\d+)-[ \t]*(\d+)T[ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)\.[ \t]*(\d+)"
     r"[ \t]*(?:Z|([+-])([01]\d|2[0-3])(?::(\d\d))?)"
 )
-"""What a `SimpleDateFormat` reads of a text: blanks may stand before each number, and anything behind the zone."""
+"""What a `SimpleDateFormat` reads of a text: blanks are allowed before each number, and anything after the zone."""
 EARLIEST, LATEST = -2, -1
 
 
@@ -56,7 +56,7 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     else:
         groups = options.values("group")
     plans: dict[str, Plan] = {}
-    # as a HashMap made for so many gives them back
+    # in the iteration order of a HashMap created with this capacity
     for group in hash_map_order(list(dict.fromkeys(groups)), len(set(groups))):
         try:
             described = yield from describe_group(process, group)

@@ -44,7 +44,7 @@ OPTIONS = (
 
 
 class Outcome(NamedTuple):
-    """How it went with one partition: the low watermark, or the error as Java prints it."""
+    """The result of one partition: the low watermark, or the error as Java prints it."""
 
     low_watermark: int
     error: str = ""
@@ -173,7 +173,7 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
 
 
 def _invalid(waiting: dict[str, int], known: MetadataResponse, logged: list[str]) -> dict[str, Outcome]:
-    """The partitions whose topic can never be: of any other that is not known yet one may hear later."""
+    """The partitions whose topic name is invalid: any other unknown topic may still be created."""
     found: dict[str, Outcome] = {}
     for topic, _, error in known.topics:
         if error is Errors.INVALID_TOPIC_EXCEPTION:

@@ -118,7 +118,7 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
 
 
 def _level_of(version: str) -> int:
-    """The level of a version of the metadata; a release stands for its last one (`MetadataVersion`)."""
+    """The feature level of a metadata version; a release is its last version (`MetadataVersion`)."""
     levels = {name: level for level, name in enumerate(_SUPPORTED, _FIRST_LEVEL)}
     levels |= {name.partition("-")[0]: level for name, level in levels.items()}
     if version not in levels:

@@ -173,7 +173,7 @@ def _print_offsets(process: Process, options: ParsedOptions, wanted: Filter, tim
 
 
 def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int | JavaException]]:
-    """Asks each partition's leader, whoever that is by then; a timeout for those without an answer in a minute."""
+    """Sends to each partition's current leader; a timeout for those without a response in a minute."""
     deadline_us = process.now_us + process.api_timeout_us
     answers: dict[str, int | JavaException] = {}
     topics = tuple(dict.fromkeys(topic_of(partition) for partition in partitions))
@@ -201,7 +201,7 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
 def _ask_leader(
     process: Process, leader: int, partitions: list[str], timestamp: int, answers: dict[str, int | JavaException]
 ) -> Asking[None]:
-    """One request to a broker; what it says for good goes to `answers`."""
+    """One request to a broker; final results are added to `answers`."""
     body = ListOffsetsRequest(-1, tuple((partition, -1, timestamp) for partition in partitions))
     response: ListOffsetsResponse | Disconnected = yield Call(
         leader, "ListOffsets", body, f"ListOffsets {', '.join(partitions)}"

@@ -113,7 +113,7 @@ def _today(options: ParsedOptions) -> str:
 
 
 def _read(process: Process, options: ParsedOptions) -> Asking[None]:
-    """Prints records until it has enough. Raises TerseException, UsageError and JavaException when it cannot go on."""
+    """Prints records up to the limit. Raises TerseException, UsageError and JavaException."""
     partition = options.partition(default=0)
     broker_id = yield from _replica(process, partition, _or(options.integer("replica"), _LEADER))
     offset = _or(options.integer("offset"), EARLIEST_TIMESTAMP)
@@ -179,7 +179,7 @@ def _replica(process: Process, partition: str, replica: int) -> Asking[int]:
 def _fetch(
     process: Process, options: ParsedOptions, broker_id: int, partition: str, offset: int
 ) -> Asking[tuple[list[Record], int]]:
-    """Records, and the offset behind them. Raises JavaException for what the broker refuses, or if it is gone."""
+    """Records, and the next offset. Raises JavaException for an error of the broker, or if it is down."""
     size = _or(options.integer("fetchsize"), 1 << 20)
     wait_ms = _or(options.integer("max-wait-ms"), 1_000)
     wanted = (FetchPartition(partition, offset, partition_max_bytes=size),)

@@ -1,4 +1,4 @@
-"""kafka-transactions.sh (`org.apache.kafka.tools.TransactionsCommand`): who is in which transaction (KIP-664)."""
+"""kafka-transactions.sh (`org.apache.kafka.tools.TransactionsCommand`): transactions and their producers (KIP-664)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -134,7 +134,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         for line in error.stack_trace():
             process.err(line)
         return 1
-    # The brokers that a command before this one left at work, as a coordinator with its markers, go on meanwhile.
+    # Brokers continue work left by an earlier command meanwhile, such as a coordinator that writes its markers.
     yield Sleep(_START_US)
     try:
         if command == "list":
@@ -162,7 +162,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _admin_properties(process: Process, before: dict[str, str]) -> dict[str, str]:
-    """What the file says that stands before the command. Raises Failed when there is none."""
+    """What the file lists before the command. Raises Failed when there is none."""
     name = before.get("--command-config")
     try:
         return {} if name is None else load_properties(process, name)

@@ -37,7 +37,7 @@ def detailed(message: str) -> str:
 
 
 def abort(process: Process, options: ParsedOptions, describe: DescribeProducers) -> Asking[None]:
-    """Writes an abort marker for a transaction, whoever coordinates it. Raises Failed."""
+    """Writes an abort marker for a transaction, without its coordinator. Raises Failed."""
     partition = options.partition()
     start_offset = options.integer("start-offset")
     producer_id = options.integer("producer-id")

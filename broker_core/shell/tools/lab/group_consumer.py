@@ -252,7 +252,7 @@ GROUP_VERBS = ("start", "seek", *_VERBS)
 
 
 def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
-    """What may stand after these words."""
+    """The words that may follow these."""
     if words[0] == "seek" and len(words) == 3:
         member = cluster.clients.group_consumers.get(words[1])
         return [f"{partition}@" for partition in member.owned] if member else []

@@ -1,4 +1,4 @@
-"""log, hw, segments, file: what lies on the brokers' disks, and files for other tools."""
+"""log, hw, segments, file: what is on the brokers' disks, and files for other tools."""
 
 from collections.abc import Callable, Sequence
 

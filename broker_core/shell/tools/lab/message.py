@@ -1,4 +1,4 @@
-"""message: what can be done to one message under way."""
+"""message: actions on one message in flight."""
 
 from collections.abc import Callable, Sequence
 

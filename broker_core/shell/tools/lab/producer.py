@@ -56,8 +56,8 @@ _NODE = re.compile(r"b\d+|zk|shell|lab")
 
 
 def client_name(command: str, word: str) -> str:
-    """The node of a client that an argument names. A producer may be called as another node is, such as b2: nobody is
-    told its client id but the brokers. Raises ShellError for a name that no client may have.
+    """The node of a client that an argument names. A producer may have the name of another node, such as b2: only the
+    brokers get its client id. Raises ShellError for an invalid client name.
     """
     if command == "producer" and _NODE.fullmatch(word):
         return f"producer-{word}"
@@ -161,7 +161,7 @@ def _send(process: Process, name: str, place: Place, records: list[str]) -> Runn
         if refused:
             process.out(refused)
             continue
-        # the client sees too late that no transaction is under way: it has the record by then, and keeps it
+        # the client notices too late that there is no transaction: it has appended the record, and keeps it
         thrown = why_not(producer, place.name)
         handed = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=not thrown)
         if thrown:
@@ -258,7 +258,7 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
 
 
 def _not_present(producer: Producer, topic: str) -> str:
-    """What is thrown when no broker tells of a topic in time, with what they say instead."""
+    """The exception when no broker returns a topic's metadata in time, with the message of the lab."""
     error = producer.metadata.why_absent(topic)
     cause = "" if error is None else f" / {exception_class(error)}: {exception_message(error)}"
     return f"TimeoutException: Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms.{cause}"
@@ -293,7 +293,7 @@ def _stream(process: Process, name: str, place: Place, rate: int) -> Running:
 
 
 def _burst(process: Process, name: str, place: Place, count: int) -> Running:
-    """Made-up records, as fast as there is memory for them; nobody waits for their acknowledgements."""
+    """Generated records, as fast as memory allows; their acknowledgements are not awaited."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)

@@ -1,4 +1,4 @@
-"""zk: the znodes, as somebody with a ZooKeeper shell sees and changes them."""
+"""zk: shows and changes znodes, like a ZooKeeper shell."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from broker_core.texts import text
 from broker_core.zk.store import InvalidPath, ZkError, validate_path
 
 SERVERS_OWN = "zookeeper"
-"""What a ZooKeeper server keeps for itself; it is nobody's of the cluster."""
+"""ZooKeeper's own znodes; they belong to no cluster."""
 
 VERBS = {"ls": (1, 1), "tree": (1, 1), "get": (1, 1), "stat": (1, 1), "set": (2, 2), "create": (1, 2), "delete": (1, 1)}
 """Verb -> least and most words after it."""
@@ -113,7 +113,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(before) > (2 if before[1:2] == ["-R"] else 1):
         return []
     parent = last.rpartition("/")[0]
-    # Looked up, not asked for: a completion is no input, so it must leave no trace in the store.
+    # Read without a request: a completion is not an input, so it must leave no trace in the store.
     return [path for path, _, _ in cluster.zookeeper.store.tree() if path.rpartition("/")[0] == parent]
 
 

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "1714cace9475";
+export const SCHEMA = "c8a1370eb7b6";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
