@@ -11,7 +11,10 @@ from typing import NamedTuple, Protocol
 
 
 class CutFact(NamedTuple):
-    """Bytes that were removed from a file: their position, and their digest in the archive if there is one."""
+    """Bytes that were removed from a file: their position, and their digest in the archive if there is one.
+
+    The archive has them without the zeros at their end that were allocated and never written.
+    """
 
     file: str
     position: int
@@ -35,6 +38,8 @@ class File(Protocol):
     path: str
     size: int
     """The logical size: all that was written or allocated."""
+    written_size: int
+    """The end of the written bytes; what is allocated after it is zero."""
     synced_size: int
     """The number of written bytes, from the start, that survive a power loss."""
     modified_ms: int
@@ -131,7 +136,7 @@ class ArchivingDisk:
         """Archives a file's bytes from `position` before they are removed; returns their digest."""
         if self.archive is None or position >= file.size:
             return None
-        return self.archive.put(file.read(position, file.size - position))
+        return self.archive.put(file.read(position, max(file.written_size - position, 0)))
 
     def keep_bytes(self, data: bytes) -> str | None:
         """Archives bytes; returns their digest."""

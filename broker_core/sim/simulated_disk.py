@@ -18,6 +18,10 @@ class SimulatedFile:
         # (position, bytes) below synced_size as of the last fsync, oldest first.
         self._overwritten: list[tuple[int, bytes]] = []
 
+    @property
+    def written_size(self) -> int:
+        return len(self._data)
+
     def append(self, *parts: bytes | memoryview) -> int:
         position = self.size
         if len(self._data) < position:

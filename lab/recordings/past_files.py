@@ -63,7 +63,7 @@ class PastFiles:
             return b""
         for index, (_, position, length, digest) in enumerate(cuts):
             if digest and start < position + length and end > position:
-                cut = self._recording.folder.archive.get(digest)
+                cut = self._recording.folder.archive.get(digest).ljust(length, b"\0")
                 later = cuts[index + 1 :]
                 return (
                     self._undo(path, start, position, later)

@@ -19,6 +19,9 @@ from broker_core.sim.handlers import TimerHandler, Unpacked
 
 TIMER_PREFIX = "log_manager."
 AGAIN_US = 30_000_000
+NEXT_SLICE_US = 10_000
+"""A task with more to do continues after this time: requests are handled between its slices."""
+FOLDERS_PER_SLICE = 1
 
 
 class LogManager:
@@ -63,8 +66,9 @@ class LogManager:
             self.host.timer(delay_us, TIMER_PREFIX + task.name)
 
     def run(self, name: str) -> None:
-        """Runs a task now, beside its timer."""
-        self.tasks[name].run()
+        """Runs a task to its end now, beside its timer."""
+        while self.tasks[name].run() == NEXT_SLICE_US:
+            pass
 
     def _unlink(self, folder: str, paths: tuple[str, ...]) -> None:
         """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
@@ -221,12 +225,19 @@ class DeletedLogs:
 
     def run(self) -> int:
         now_us = self._host.kernel.now_us
-        for folder, due_us in list(self._due_us.items()):
+        removed = 0
+        for folder, due_us in list(self._due_us.items())[: FOLDERS_PER_SLICE + 1]:
             if due_us > now_us:
                 return due_us - now_us
-            del self._due_us[folder]
-            state_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
+            if removed == FOLDERS_PER_SLICE:
+                return NEXT_SLICE_US
+            removed += 1
+            self._remove(folder)
         return self._delay_us()
+
+    def _remove(self, folder: str) -> None:
+        del self._due_us[folder]
+        state_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
 
     def _delay_us(self) -> int:
         return self._host.config.log_segment_delete_delay_ms * 1_000
