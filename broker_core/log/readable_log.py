@@ -136,29 +136,21 @@ class ReadableLog:
                 return ReadInfo(data, segment.base_offset, position, _BASE_OFFSET.unpack_from(data)[0], next_offset)
         return ReadInfo(b"", segment.base_offset, position, offset, offset)
 
-    def bytes_available(self, offset: int, upper_bound: int | None = None) -> int:
-        """The number of bytes from `offset` to `upper_bound`, over all segments.
+    def bytes_available(self, offset: int, upper_bound: int | None = None) -> int | None:
+        """The number of bytes from `offset` to `upper_bound` in one segment; None if `offset` is on an older segment.
 
-        Raises OFFSET_OUT_OF_RANGE as `read` does.
+        `LogOffsetMetadata.positionDiff` and `onOlderSegment`.
         """
         local = self._local
         end_offset = local.log_end_offset
-        if offset == end_offset:
-            return 0
-        self._check_range(offset)
         bound = end_offset if upper_bound is None or upper_bound > end_offset else upper_bound
         if offset >= bound:
             return 0
+        if offset < self.log_start_offset:
+            return None
         segment, position = local.locate(offset)
         bound_segment, bound_position = local.locate(bound)
-        if segment is bound_segment:
-            return bound_position - position
-        between = sum(
-            other.size
-            for other in local.segments
-            if segment.base_offset < other.base_offset < bound_segment.base_offset
-        )
-        return segment.size - position + between + bound_position
+        return bound_position - position if segment is bound_segment else None
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
         """The first record whose timestamp (ms) is at or above `timestamp`; None if there is none.

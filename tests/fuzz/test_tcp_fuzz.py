@@ -6,7 +6,7 @@ import pytest
 
 from broker_core.broker.translation import TRANSLATIONS
 from broker_core.wire.framing import encode_request
-from tests.core.broker.test_tcp import SECOND_US, ask, create, started
+from tests.support.tcp_conversation import SECOND_US, ask, create, started
 from tests.support.wire_messages import Kind, kinds, random_message, spoil
 
 REQUESTS = 10_000

@@ -60,7 +60,9 @@ class Fetches:
         if is_follower and self._tells_stale_followers and not urgent:
             urgent = any(self._is_stale(asked.partition, body.replica_id) for asked in body.partitions)
             answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
-        if body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions:
+        is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
+        # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs
+        if is_enough or (byte_count and self._is_satisfied(body)):
             self._respond(message, body, answers)
             return
         partitions = tuple([asked.partition for asked in body.partitions])
@@ -208,12 +210,11 @@ class Fetches:
     def check(self, name: str) -> None:
         """Something happened to this partition that a request may have waited for."""
         for delayed in self._delayed.watching(name):
-            if self._try(delayed):
+            if self._is_satisfied(delayed.body):
                 self._complete(delayed, "satisfied")
 
-    def _try(self, delayed: DelayedFetch) -> bool:
+    def _is_satisfied(self, body: FetchRequest) -> bool:
         """Whether enough bytes have accumulated, or a condition completes the fetch early."""
-        body = delayed.body
         accumulated = 0
         for asked in body.partitions:
             partition = self._partitions.get(asked.partition)
@@ -240,7 +241,10 @@ class Fetches:
                 ):
                     return True
             if end_offset > asked.fetch_offset:
-                accumulated += min(log.bytes_available(asked.fetch_offset, end_offset), asked.partition_max_bytes)
+                byte_count = log.bytes_available(asked.fetch_offset, end_offset)
+                if byte_count is None:
+                    return True  # the fetch has fallen behind the current segment, or a new one was just rolled
+                accumulated += min(byte_count, asked.partition_max_bytes)
         return accumulated >= body.min_bytes
 
     def expired(self, request: str) -> None:

@@ -1,7 +1,6 @@
 """Clients by TCP as the core sees them: frames go in, frames come out, and all of it happens again from the inputs."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -10,82 +9,28 @@ from broker_core.broker.apis import HANDLERS
 from broker_core.broker.logs.log_manager import Flusher
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.errors import Errors
-from broker_core.records.record_batch import SimpleRecord, build_batch
-from broker_core.run import Input, Run, RunConfig
+from broker_core.run import Input, Run
 from broker_core.sim.simulated_disk import SimulatedDisk
 from broker_core.texts import render
-from broker_core.wire.framing import decode_response, encode_request
 from broker_core.wire.schemas import BY_NAME
 from broker_core.zk.memory_store import MemoryStore
-
-CONFIG = RunConfig(brokers=(0, 1, 2), latency_us=0, jitter_us=0)
-SECOND_US = 1_000_000
-
-
-def started(survives: Callable[[Exception], bool] | None = None) -> Run:
-    run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore(), survives=survives)
-    run.advance(5 * SECOND_US)
-    return run
+from tests.support.tcp_conversation import (
+    CONFIG,
+    SECOND_US,
+    answers,
+    ask,
+    batch,
+    create,
+    fetch_fields,
+    frame,
+    produce_fields,
+    started,
+)
 
 
 @pytest.fixture
 def run() -> Iterator[Run]:
     yield started()
-
-
-def frame(api: str, version: int, correlation_id: int = 1, client_id: str | None = "test", **fields: Any) -> bytes:
-    """A request without its length."""
-    schema = BY_NAME[api]
-    return encode_request(
-        schema, version, schema.request.type(**fields), correlation_id=correlation_id, client_id=client_id
-    )[4:]
-
-
-def answers(run: Run, *apis: tuple[str, int]) -> list[tuple[int, Any]]:
-    """What went out, decoded: (correlation id, response)."""
-    frames = [data for _, data in run.take_outputs() if data]
-    assert len(frames) == len(apis)
-    return [decode_response(BY_NAME[api], version, data[4:]) for (api, version), data in zip(apis, frames, strict=True)]
-
-
-def ask(run: Run, connection: int, api: str, version: int, within_us: int = SECOND_US, **fields: Any) -> Any:
-    run.frame(connection, frame(api, version, **fields))
-    run.advance(run.now_us + within_us)
-    ((_, response),) = answers(run, (api, version))
-    return response
-
-
-def produce_fields(topic: str, data: bytes, acks: int = -1) -> dict[str, Any]:
-    request = BY_NAME["Produce"].request
-    partition = request.PartitionProduceData(index=0, records=data)
-    return {
-        "acks": acks,
-        "timeout_ms": 5_000,
-        "topic_data": [request.TopicProduceData(name=topic, partition_data=[partition])],
-    }
-
-
-def fetch_fields(topic: str, max_wait_ms: int = 100) -> dict[str, Any]:
-    request = BY_NAME["Fetch"].request
-    partition = request.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1_000_000)
-    return {
-        "max_wait_ms": max_wait_ms,
-        "min_bytes": 1,
-        "topics": [request.FetchTopic(topic=topic, partitions=[partition])],
-    }
-
-
-def batch(*values: bytes) -> bytes:
-    return build_batch([SimpleRecord(CONFIG.start_wall_ms, None, value) for value in values], leader_epoch=-1)
-
-
-def create(run: Run, connection: int, topic: str) -> int:
-    """A topic, made as clients do that ask for one that is not there; returns its leader."""
-    request = BY_NAME["Metadata"].request
-    topics = [request.MetadataRequestTopic(name=topic)]
-    ask(run, connection, "Metadata", 9, topics=topics)
-    leader: int = ask(run, connection, "Metadata", 9, topics=topics).topics[0].partitions[0].leader_id
-    return leader
 
 
 def test_metadata_contains_the_advertised_ports(run: Run) -> None:

@@ -18,8 +18,8 @@ from broker_core.records.legacy import build_message_set
 from broker_core.records.record_batch import build_batch, iterate, iterate_batches, stamp
 from broker_core.shell.grammar.transcript import run_command
 from broker_core.wire.schemas import BY_NAME
-from tests.core.broker.test_tcp import CONFIG, SECOND_US, ask, batch, create, produce_fields, started
 from tests.support.paths import DATA
+from tests.support.tcp_conversation import CONFIG, SECOND_US, ask, batch, create, produce_fields, started
 
 JAVA = json.loads((DATA / "down_conversion/java.json").read_text())
 

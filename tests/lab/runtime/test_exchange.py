@@ -13,7 +13,7 @@ from lab.recordings.recording import Recording
 from lab.runtime.exchange import exchanged
 from lab.testing import Highwater
 from lab.texts.refusal import Refusal
-from tests.core.broker.test_tcp import batch, produce_fields
+from tests.support.tcp_conversation import batch, produce_fields
 
 
 def test_message_bytes_are_those_received_or_those_kafka_would_send(highwater: Highwater) -> None:
