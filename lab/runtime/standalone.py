@@ -5,9 +5,13 @@ from collections.abc import AsyncIterator, Mapping
 
 from lab.recordings.folder import BranchFolder
 from lab.runtime import engine
+from lab.runtime.alarm_report import AlarmReport
 from lab.runtime.lab import Lab
 from lab.runtime.pacer import wall_ms
 from lab.runtime.tcp.gateway import Gateway
+
+ALARM_OBSERVER = -1
+"""In place of the id of a user."""
 
 
 @contextlib.asynccontextmanager
@@ -28,6 +32,7 @@ async def standalone(
     try:
         await lab.act(engine.boot)
         await lab.act(lambda live: live.pacer.follow_from((wall_ms() - config.start_wall_ms) * 1_000))
+        await lab.observe(ALARM_OBSERVER, lambda live: AlarmReport(lab.pacer.now_s))
         gateway = await lab.open_ports(ports)
         await gateway.ready()
         yield lab, gateway
