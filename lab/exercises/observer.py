@@ -1,6 +1,8 @@
 """A learner's exercise on a branch: follows the events, updates the learner's pages, and stores the progress."""
 
 import asyncio
+import logging
+from contextvars import Context
 from typing import Any, NamedTuple
 
 from lab.exercises.loader import Exercise
@@ -14,6 +16,8 @@ from lab.protocol.frames import No
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 NOTHING: dict[str, Any] = {
     "k": "exercise",
@@ -86,9 +90,15 @@ class ExerciseObserver:
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
                 watcher.say(shown.frames.get(watcher.language, shown.frames["en"]))
-        task = self._loop.create_task(self._save(shown))
+        # Not in the context of the page's connection: its threads end when the page is left.
+        task = self._loop.create_task(self._save(shown), context=Context())
         self._saving.add(task)
-        task.add_done_callback(self._saving.discard)
+        task.add_done_callback(self._saved)
+
+    def _saved(self, task: asyncio.Task[None]) -> None:
+        self._saving.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            logger.error("the progress of an exercise on %s was not saved", self._branch, exc_info=failure)
 
     async def _save(self, shown: Shown) -> None:
         await ExerciseProgress.objects.filter(

@@ -106,7 +106,7 @@ class Client(asyncio.Protocol):
         """An answer, or b"" for a request that has none."""
         self.active_s = self.gateway.now_s()
         self.under_way -= 1
-        if frame and self._transport is not None:
+        if frame and self._transport is not None and not self._transport.is_closing():
             self._transport.write(frame)
         self._submit_frames()
 

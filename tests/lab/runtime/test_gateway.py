@@ -105,6 +105,15 @@ def test_client_that_never_reads_is_not_read_from() -> None:
     wire.close()
 
 
+def test_responses_of_a_closing_connection_are_dropped() -> None:
+    client, wire, _ = connected()
+    client.data_received(framed(b"a", b"b"))
+    wire.close()
+    client.send(b"answer a")
+    client.send(b"answer b")
+    assert wire.written == b""
+
+
 class Idle:
     """An engine that nobody asks for anything."""
 
