@@ -38,12 +38,14 @@ class File(Protocol):
     path: str
     size: int
     """The logical size: all that was written or allocated."""
-    written_size: int
-    """The end of the written bytes; what is allocated after it is zero."""
     synced_size: int
     """The number of written bytes, from the start, that survive a power loss."""
     modified_ms: int
     """The time of the last write, set by the callers: the disk has no clock."""
+
+    @property
+    def written_size(self) -> int:
+        """The end of the written bytes; what is allocated after it is zero."""
 
     def append(self, *parts: bytes | memoryview) -> int:
         """Appends a few `parts`; returns the position where they begin. Raises KAFKA_STORAGE_ERROR."""
