@@ -54,6 +54,10 @@ class RealFile:
             self._descriptor = self._disk.open_descriptor(self)
         return self._descriptor
 
+    def create(self) -> None:
+        """Creates the file, and its directory if there is none. Raises OSError."""
+        self._descriptor = self._disk.open_descriptor(self, os.O_CREAT)
+
     def append(self, *parts: bytes | memoryview) -> int:
         position = self.size
         self.size = self.written_size = position + self._write(position, *parts)
@@ -168,6 +172,8 @@ class RealDisk(ArchivingDisk):
         self._opened: dict[RealFile, None] = {}
         self._files: dict[str, RealFile] = {}
         self.root = Path(root)
+        # paths as text: making a Path costs as much as the call of the operating system
+        self._root = str(self.root)
         self.physical_fsync = physical_fsync
         self.archive = archive
         self.root.mkdir(parents=True, exist_ok=True)
@@ -187,39 +193,40 @@ class RealDisk(ArchivingDisk):
         file = self._files.get(path)
         if file is not None:
             return file
-        real = self._real(path)
-        if real.exists():
-            stat = real.stat()
-            file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
-        elif create:
-            with storage_errors(path):
-                real.parent.mkdir(parents=True, exist_ok=True)
-                real.touch()
+        try:
+            stat = os.stat(self._real(path))
+        except FileNotFoundError:
+            if not create:
+                raise FileNotFoundError(path) from None
             file = RealFile(self, path, 0)
+            with storage_errors(path):
+                file.create()
         else:
-            raise FileNotFoundError(path)
+            file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
         self._files[path] = file
         return file
 
     def exists(self, path: str) -> bool:
-        return self._real(path).exists()
+        return os.path.exists(self._real(path))
 
     def size_of(self, path: str) -> int:
-        return self._real(path).stat().st_size
+        return os.stat(self._real(path)).st_size
 
     def list(self, directory: str) -> list[str]:
-        real = self._real(directory) if directory else self.root
-        return sorted(entry.name for entry in real.iterdir()) if real.is_dir() else []
+        try:
+            return sorted(os.listdir(self._real(directory) if directory else self._root))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def makedirs(self, path: str) -> None:
         with storage_errors(path):
-            self._real(path).mkdir(parents=True, exist_ok=True)
+            os.makedirs(self._real(path), exist_ok=True)
 
     def rename(self, old: str, new: str) -> None:
         target = self._real(new)
         with storage_errors(old):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            self._real(old).rename(target)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.rename(self._real(old), target)
         self._forget(new)
         for path in [old] if old in self._files else [p for p in self._files if p.startswith(old + "/")]:
             file = self._files.pop(path)
@@ -228,40 +235,52 @@ class RealDisk(ArchivingDisk):
             self._files[file.path] = file
 
     def delete(self, path: str) -> CutFact | None:
-        real = self._real(path)
-        if not real.exists():
+        try:
+            file = self.open(path, create=False)
+        except FileNotFoundError:
             return None
-        file = self.open(path, create=False)
         cut = CutFact(path, 0, file.size, self.keep(file, 0))
         self._forget(path)
         with storage_errors(path):
-            real.unlink()
+            os.unlink(self._real(path))
         return cut
 
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
         real = self._real(path)
-        found = sorted(p.relative_to(self.root).as_posix() for p in real.rglob("*") if p.is_file())
+        below = len(self._root) + 1
+        found = sorted(f"{folder}/{name}"[below:] for folder, _, names in os.walk(real) for name in names)
         cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
         shutil.rmtree(real, ignore_errors=True)
         return cuts
 
     def read_file(self, path: str) -> bytes:
-        return self._real(path).read_bytes()
+        with open(self._real(path), "rb") as stream:
+            return stream.read()
 
     def replace_file(self, path: str, data: bytes) -> None:
         real = self._real(path)
-        temporary = real.with_name(real.name + ".tmp")
+        temporary = f"{real}.tmp"
         self._forget(path)
         with storage_errors(path):
-            real.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as stream:
-                stream.write(data)
-                if self.physical_fsync:
-                    stream.flush()
-                    os.fsync(stream.fileno())
-            temporary.replace(real)
+            try:
+                self._write_file(temporary, data)
+            except FileNotFoundError:
+                os.makedirs(os.path.dirname(real), exist_ok=True)
+                self._write_file(temporary, data)
+            os.replace(temporary, real)
             if self.physical_fsync:
-                self._fsync_directory(real.parent)
+                self._fsync_directory(os.path.dirname(real))
+
+    def _write_file(self, real: str, data: bytes) -> None:
+        descriptor = os.open(real, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(descriptor, data[written:])
+            if self.physical_fsync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def power_loss(self, directory: str = "") -> tuple[CutFact, ...]:
         paths = [path for path in sorted(self._files) if is_below(path, directory)]
@@ -272,14 +291,21 @@ class RealDisk(ArchivingDisk):
         for file in list(self._opened):
             file.close()
 
-    def open_descriptor(self, file: RealFile) -> int:
+    def open_descriptor(self, file: RealFile, flags: int = 0) -> int:
         """Opens a descriptor of a file; closes those opened first if there are too many. A disk closes only its own
-        ones: another disk may be in use by another thread.
+        ones: another disk may be in use by another thread. With O_CREAT the file and its directory are created.
         """
         share = max(MIN_OPEN_FILES, MAX_OPEN_FILES // len(self._living))
         while len(self._opened) >= share:
             next(iter(self._opened)).close()
-        descriptor = os.open(self._real(file.path), os.O_RDWR | os.O_CLOEXEC)
+        real = self._real(file.path)
+        try:
+            descriptor = os.open(real, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
+        except FileNotFoundError:
+            if not flags & os.O_CREAT:
+                raise
+            os.makedirs(os.path.dirname(real), exist_ok=True)
+            descriptor = os.open(real, os.O_RDWR | os.O_CLOEXEC | flags, 0o666)
         self._opened[file] = None
         return descriptor
 
@@ -292,11 +318,11 @@ class RealDisk(ArchivingDisk):
         if file is not None:
             file.close()
 
-    def _real(self, path: str) -> Path:
-        return self.root / validate_path(path)
+    def _real(self, path: str) -> str:
+        return f"{self._root}/{validate_path(path)}"
 
     @staticmethod
-    def _fsync_directory(directory: Path) -> None:
+    def _fsync_directory(directory: str) -> None:
         descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)

@@ -225,13 +225,11 @@ class DeletedLogs:
 
     def run(self) -> int:
         now_us = self._host.kernel.now_us
-        removed = 0
-        for folder, due_us in list(self._due_us.items())[: FOLDERS_PER_SLICE + 1]:
+        for number, (folder, due_us) in enumerate(list(self._due_us.items())[: FOLDERS_PER_SLICE + 1]):
             if due_us > now_us:
                 return due_us - now_us
-            if removed == FOLDERS_PER_SLICE:
+            if number == FOLDERS_PER_SLICE:
                 return NEXT_SLICE_US
-            removed += 1
             self._remove(folder)
         return self._delay_us()
 
