@@ -14,6 +14,7 @@ def broker_node(broker_id: int) -> str:
     return f"b{broker_id}"
 
 
+@lru_cache(maxsize=4096)
 def broker_id_of(node: str) -> int:
     """The id of the broker on a node; negative for one that cannot exist, as CreateTopics may assign a replica to.
     Raises ValueError if the node is not a broker's.

@@ -193,7 +193,8 @@ class AppendableLog(ReadableLog):
             raise
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
-        aborted, producers = self._note_producers(data, batches)
+        has_producers = len(batches) > 1 or batches[0][1].has_producer_id
+        aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())
         self.producer_state.map_end_offset = next_offset
         return AppendInfo(
             first_offset,

@@ -150,9 +150,10 @@ class ReplicaFetcher:
             self._wake_at(next_wake_us)
 
     def _ready(self, now_us: int) -> tuple[list[FetchPartition], int]:
-        """What to fetch now, and when to look again after what is delayed or held back; 0 where nothing is."""
+        """The partitions to fetch now, which are noted as requested, and when a delayed one is ready; 0 without one."""
         host = self.host
         partitions = []
+        asked = self._asked = {}
         next_wake_us = 0
         max_bytes = host.settings.max_bytes
         quota = host.quotas.follower
@@ -179,13 +180,11 @@ class ReplicaFetcher:
                     max_bytes,
                 )
             )
+            asked[name] = (fetch_offset, state.leader_epoch)
         return partitions, next_wake_us
 
     def _ask(self, partitions: list[FetchPartition]) -> None:
         host, settings = self.host, self.host.settings
-        self._asked = {
-            each.partition: (each.fetch_offset, self.states[each.partition].leader_epoch) for each in partitions
-        }
         request = FetchRequest(
             host.broker_id,
             settings.wait_max_ms,
@@ -202,7 +201,7 @@ class ReplicaFetcher:
             "Fetch",
             request,
             label=one or f"label.api_partitions?api=Fetch&n={len(partitions)}",
-            fields=tuple((each.partition, each.fetch_offset) for each in partitions),
+            fields=tuple([(each.partition, each.fetch_offset) for each in partitions]),
             context=self._context,
             timeout_us=settings.socket_timeout_us,
         )
