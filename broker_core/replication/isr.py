@@ -58,7 +58,8 @@ IsrState = CommittedIsr | PendingExpand | PendingShrink
 class RemoteReplica(msgspec.Struct):
     """A leader's view of a follower, based on the follower's fetches (`kafka.cluster.Replica`).
 
-    `log_end_offset` -1 = unknown. Times are simulated microseconds, 0 = never.
+    `log_end_offset` -1 = unknown. Times are simulated microseconds, 0 = never. `reported_caught_up_us` is the
+    `last_caught_up_us` of the last event.
     """
 
     log_end_offset: int = -1
@@ -68,6 +69,7 @@ class RemoteReplica(msgspec.Struct):
     last_caught_up_us: int = 0
     broker_epoch: int = -1
     last_sent_high_watermark: int = -1
+    reported_caught_up_us: int = 0
 
     def caught_up_us_after_fetch(self, fetch_offset: int, leader_log_end_offset: int, now_us: int) -> int:
         """When this replica was last caught up, once it fetches at `fetch_offset`: now if it has everything; the time

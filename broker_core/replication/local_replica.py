@@ -90,6 +90,7 @@ class LocalReplica:
         self.replicas: tuple[int, ...] = ()
         self.isr_state: IsrState = CommittedIsr(())
         self.remotes: dict[int, RemoteReplica] = {}
+        self._has_unreported_fetches = False
         self.high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
         log.high_watermark_moved(self.high_watermark)
         self.first_unstable_offset = -1
@@ -145,7 +146,7 @@ class LocalReplica:
             "remotes": {
                 broker_node(broker_id): {
                     "log_end_offset": remote.log_end_offset,
-                    "last_caught_up_us": remote.last_caught_up_us,
+                    "last_caught_up_us": remote.reported_caught_up_us,
                 }
                 for broker_id, remote in self.remotes.items()
             },
@@ -170,6 +171,7 @@ def _became_leader(subjects: Subjects, event: ReplicaBecameLeader, at_us: int) -
         broker_id: RemoteReplica(
             log_end_offset=log_end_offset,
             last_caught_up_us=last_caught_up_us,
+            reported_caught_up_us=last_caught_up_us,
             last_fetch_us=last_caught_up_us,
             last_fetch_leader_log_end_offset=event.leader_epoch_start_offset,
         )
@@ -215,7 +217,7 @@ def _remote_updated(subjects: Subjects, event: RemoteReplicaUpdated, at_us: int)
     partition: LocalReplica = subjects[event.replica]
     remote = partition.remotes[broker_id_of(event.follower)]
     remote.log_end_offset = event.log_end_offset
-    remote.last_caught_up_us = event.last_caught_up_us
+    remote.last_caught_up_us = remote.reported_caught_up_us = event.last_caught_up_us
     remote.last_fetch_leader_log_end_offset = partition.log.log_end_offset
     remote.last_fetch_us = at_us
 

@@ -110,6 +110,8 @@ class Partition(ReplicaLog):
                 f"The size of the current ISR {_braces(isr)} is insufficient to satisfy the min.isr requirement of "
                 f"{self.effective_min_isr} for partition {self.name}",
             )
+        if self._has_unreported_fetches:
+            self._report_fetches()
         changes = self.log.leader_epoch_cache.changes
         try:
             info = self.log.append_as_leader(data, self.leader_epoch, now_ms, is_client)
@@ -176,20 +178,37 @@ class Partition(ReplicaLog):
             return False
         remote.log_start_offset = log_start_offset
         remote.broker_epoch = broker_epoch
-        before = remote.log_end_offset
-        self.kernel.emit(
-            RemoteReplicaUpdated(
-                replica=self.key,
-                follower=broker_node(broker_id),
-                from_offset=before,
-                log_end_offset=fetch_offset,
-                last_caught_up_us=remote.caught_up_us_after_fetch(
-                    fetch_offset, self.log.log_end_offset, self.kernel.scheduler.now_us
-                ),
-            ),
-            self.node,
-        )
+        before, end_offset = remote.log_end_offset, self.log.log_end_offset
+        now_us = self.kernel.scheduler.now_us
+        caught_up_us = remote.caught_up_us_after_fetch(fetch_offset, end_offset, now_us)
+        if fetch_offset == before == end_offset == remote.last_fetch_leader_log_end_offset:
+            # It stays at the end, where it has no lag. The next append reports when it was last seen there.
+            remote.last_fetch_us = now_us
+            remote.last_caught_up_us = caught_up_us
+            self._has_unreported_fetches = True
+            return False
+        self._emit_remote(broker_id, before, fetch_offset, caught_up_us)
         return fetch_offset != before
+
+    def _emit_remote(self, broker_id: int, from_offset: int, log_end_offset: int, caught_up_us: int) -> None:
+        event = RemoteReplicaUpdated(
+            replica=self.key,
+            follower=broker_node(broker_id),
+            from_offset=from_offset,
+            log_end_offset=log_end_offset,
+            last_caught_up_us=caught_up_us,
+        )
+        self.kernel.emit(event, self.node)
+
+    def _report_fetches(self) -> None:
+        """Emits when followers that stayed at the end were last seen there: from now on they may lag."""
+        self._has_unreported_fetches = False
+        for broker_id, remote in self.remotes.items():
+            if remote.reported_caught_up_us != remote.last_caught_up_us:
+                offset = remote.log_end_offset
+                last_fetch_us = remote.last_fetch_us
+                self._emit_remote(broker_id, offset, offset, remote.last_caught_up_us)
+                remote.last_fetch_us = last_fetch_us
 
     def readable_end(self, isolation_level: int) -> int:
         """The first offset that a consumer may not read yet."""
