@@ -28,44 +28,51 @@ class MetadataCache:
         self.controller_epoch = 0
         self.partitions: dict[str, UpdateMetadataPartition] = {}
         self.topic_ids: dict[str, str] = {}
-        self._counts: dict[str, int] = {}
+        self._names: dict[str, set[str]] = {}
+        """The partitions of each topic."""
         self._rows: dict[str, list[PartitionRow]] = {}
+        """Those of `rows_of` that are still valid."""
 
     def update(self, request: UpdateMetadataRequest) -> None:
         """Takes an UpdateMetadata: brokers are replaced as a whole, partitions one by one."""
         self.controller_id = request.controller_id
         self.controller_epoch = request.controller_epoch
-        self.live_brokers = dict(request.live_brokers)
-        self._rows.clear()
+        live_brokers = dict(request.live_brokers)
+        if live_brokers.keys() != self.live_brokers.keys():
+            self._rows.clear()
+        self.live_brokers = live_brokers
         for partition in request.partitions:
-            topic = topic_of(partition.partition)
+            name = partition.partition
+            topic = topic_of(name)
+            names = self._names.setdefault(topic, set())
+            self._rows.pop(topic, None)
             if partition.leader == DELETED_LEADER:
-                if self.partitions.pop(partition.partition, None) is not None:
-                    self._counts[topic] -= 1
-                if not self.partition_count(topic):
-                    self._counts.pop(topic, None)
+                self.partitions.pop(name, None)
+                names.discard(name)
+                if not names:
+                    del self._names[topic]
                     self.topic_ids.pop(topic, None)
             else:
-                if partition.partition not in self.partitions:
-                    self._counts[topic] = self.partition_count(topic) + 1
-                self.partitions[partition.partition] = partition
+                self.partitions[name] = partition
+                names.add(name)
                 self.topic_ids[topic] = partition.topic_id
 
     def rows_of(self, topic: str) -> list[PartitionRow]:
         """The partitions of a topic by number. Clients request it far more often than the controller updates it."""
-        if not self._rows:
-            for name, state in self.partitions.items():
-                told = state.offline_replicas
-                offline = tuple([each for each in state.replicas if each not in self.live_brokers or each in told])
-                row = PartitionRow(name, state.leader, state.leader_epoch, state.replicas, state.isr, offline)
-                self._rows.setdefault(topic_of(name), []).append(row)
-            for rows in self._rows.values():
-                rows.sort(key=lambda row: TopicPartition.parse(row.partition).partition)
-        return self._rows.get(topic, [])
+        rows = self._rows.get(topic)
+        if rows is None:
+            names = sorted(self._names.get(topic, ()), key=lambda name: TopicPartition.parse(name).partition)
+            rows = self._rows[topic] = [self._row(name, self.partitions[name]) for name in names]
+        return rows
+
+    def _row(self, name: str, state: UpdateMetadataPartition) -> PartitionRow:
+        reported, live = state.offline_replicas, self.live_brokers
+        offline = tuple([each for each in state.replicas if each not in live or each in reported])
+        return PartitionRow(name, state.leader, state.leader_epoch, state.replicas, state.isr, offline)
 
     def partition_count(self, topic: str) -> int:
         """How many partitions of a topic the cache contains; 0 for an unknown topic."""
-        return self._counts.get(topic, 0)
+        return len(self._names.get(topic, ()))
 
     def is_alive(self, broker_id: int) -> bool:
         """Whether the controller counts the broker among the living."""
