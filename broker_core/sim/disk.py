@@ -2,7 +2,7 @@
 
 from broker_core.sim.archive import DirectoryArchive, MemoryArchive, digest_of
 from broker_core.sim.disk_types import Archive, CutFact, Disk, File, validate_path
-from broker_core.sim.real_disk import RealDisk, RealFile
+from broker_core.sim.real_disk import RealDisk, RealFile, set_max_open_files
 from broker_core.sim.simulated_disk import SimulatedDisk, SimulatedFile
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "SimulatedDisk",
     "SimulatedFile",
     "digest_of",
+    "set_max_open_files",
     "validate_path",
 ]

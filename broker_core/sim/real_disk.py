@@ -13,10 +13,16 @@ from broker_core.errors import Errors, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 
 MAX_OPEN_FILES = 512
-"""The limit for all disks of the process, so that many labs fit into the usual limit of systems (1,024)."""
+"""The limit for all disks of the process: half of the usual limit of systems (1,024). See `set_max_open_files`."""
 MIN_OPEN_FILES = 8
 """The limit per disk, independent of the number of disks."""
 _CLOSED = -1
+
+
+def set_max_open_files(count: int) -> None:
+    """Sets the number of files that all disks of this process may keep open."""
+    global MAX_OPEN_FILES
+    MAX_OPEN_FILES = count
 
 
 class RealFile:

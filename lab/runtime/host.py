@@ -12,6 +12,7 @@ from broker_core.run import RunConfig
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
+from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.lab import Lab, wait_for
 from lab.runtime.lab_file import note_branches
 from lab.runtime.live_run import LiveRun
@@ -153,6 +154,7 @@ def host() -> Host:
     global _host
     if _host is None:
         tune_process_memory()
+        use_all_descriptors()
         _host = Host(settings.RUNS, settings.ZOOKEEPER)
     return _host
 

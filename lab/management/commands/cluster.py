@@ -16,6 +16,7 @@ from lab.recordings.clusters import ClusterNote, noted
 from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
 from lab.runtime import engine
+from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
@@ -60,6 +61,7 @@ class Command(BaseCommand):
         )
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
         tune_process_memory()
+        use_all_descriptors()
         try:
             asyncio.run(self._run(config, options["port"]))
         except (Refusal, ClusterError, ConfigException) as error:

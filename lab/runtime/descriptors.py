@@ -1,0 +1,20 @@
+"""How many files and connections a process that hosts engines may have open."""
+
+import resource
+
+from broker_core.sim.disk import set_max_open_files
+
+MAX_DESCRIPTORS = 65_536
+
+
+def use_all_descriptors() -> None:
+    """Raises this process's limit to what the system allows; half of it is for the files of brokers.
+
+    The rest is for connections: of clients, of pages, and of kazoo.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    set_max_open_files((MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft) // 2)
