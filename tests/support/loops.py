@@ -7,7 +7,7 @@ minute on two quiet cores: files that take more than some 4 s of processor time 
 
 import os
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ SLOW = (
 #: Files of which each test may run in another process: what they share is made quickly, and the tests take long.
 SPLIT = ("tests/browser/test_browser_tour.py", "tests/fuzz/test_sim.py")
 
+MAX_PROCESSES = 8
+
 LEFT_OUT = ("browser", "zookeeper", "jvm", "network", "slow")
 
 _left_out: Counter[str] = Counter()
@@ -92,7 +94,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     The tests of `make quick` compute and do not wait.
     """
     cores = len(os.sched_getaffinity(0))
-    return cores if config.getoption("--quick") else cores + 1
+    return cores if config.getoption("--quick") else min(cores + 1, MAX_PROCESSES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -132,13 +134,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         else:
             kept.append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = sorted(kept, key=_order)
+    # A process runs whole files, so a file with one test in a browser comes last with all its tests.
+    in_browser = {_file(item) for item in kept if item.get_closest_marker("browser") is not None}
+    items[:] = sorted(kept, key=lambda item: _order(item, in_browser))
 
 
-def _order(item: pytest.Item) -> tuple[bool, int, str]:
+def _order(item: pytest.Item, in_browser: Collection[str]) -> tuple[bool, int, str]:
     file = _file(item)
-    is_in_browser = item.get_closest_marker("browser") is not None
-    if is_in_browser:
+    if file in in_browser:
         return True, 0 if file in SPLIT else 1, file
     if item.get_closest_marker("jvm") is not None:
         return False, -1, file
