@@ -10,8 +10,7 @@ from broker_core.wire.messages import LeaderAndIsrResponse
 def handle(services: ClusterStateServices, message: Message) -> None:
     """Makes replicas lead or follow, unless the controller or this broker's epoch is an old one."""
     error = controller_error(services, message.body)
-    response = LeaderAndIsrResponse(error) if error is not Errors.NONE else services.leader_and_isr(message.body)
-    fields = tuple((partition, result.name) for partition, result in response.partitions)
-    services.kernel.respond(
-        message, response, label=error.name if error is not Errors.NONE else "label.ok", fields=fields
-    )
+    if error is Errors.NONE:
+        services.leader_and_isr(message)
+    else:
+        services.kernel.respond(message, LeaderAndIsrResponse(error), label=error.name)

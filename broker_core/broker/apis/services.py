@@ -18,9 +18,8 @@ from broker_core.controller.controller import Controller
 from broker_core.eras import Era
 from broker_core.events.envelope import Event
 from broker_core.groups.coordinator import GroupCoordinator
-from broker_core.sim.kernel import Kernel
+from broker_core.sim.kernel import Kernel, Message
 from broker_core.sim.zookeeper import ZkClient
-from broker_core.wire.messages import LeaderAndIsrRequest, LeaderAndIsrResponse
 
 
 class Services(Protocol):
@@ -105,7 +104,7 @@ class ClusterStateServices(ReplicationServices, GroupServices, TransactionServic
 
     def emit(self, event: Event) -> int: ...
 
-    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse: ...
+    def leader_and_isr(self, message: Message) -> None: ...
 
 
 class BrokerServices(ProduceServices, CoordinatorServices, ClusterStateServices, AdminServices, MarkerHost, Protocol):

@@ -24,6 +24,7 @@ from broker_core.broker.logs.log_manager import LogManager
 from broker_core.broker.process.config_changes import ConfigChanges
 from broker_core.broker.process.lifecycle import Life
 from broker_core.broker.process.request_router import CONTROLLER, RequestRouter
+from broker_core.broker.process.role_changes import RoleChanges
 from broker_core.broker.replicas.fetch_sessions import FetchSessions
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.config_defs import ConfigException, Value, topic_values
@@ -40,12 +41,12 @@ from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
 from broker_core.sim.handlers import TimerHandler
-from broker_core.sim.kernel import Kernel
+from broker_core.sim.kernel import Kernel, Message
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.texts import Text
-from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
-from broker_core.wire.messages import LeaderAndIsrPartition, LeaderAndIsrRequest, LeaderAndIsrResponse
+from broker_core.topics import OFFSETS_TOPIC
+from broker_core.wire.messages import LeaderAndIsrPartition
 from broker_core.zk.store import BadVersion, NoNode, SessionExpired
 from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionEntry, PartitionStateZnode
 
@@ -100,11 +101,13 @@ class Broker:
         self.coordinator_appends = CoordinatorAppends(self)
         self.router = RequestRouter(self)
         self.life = Life(self)
+        self.role_changes = RoleChanges(self)
         self.router.register(
             timers=(
                 self,
                 self.life,
                 self.replicas,
+                self.role_changes,
                 self.logs,
                 self.waiting_admin,
                 self.coordinator_appends,
@@ -336,32 +339,12 @@ class Broker:
 
     # what the APIs use
 
-    def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Becomes what the controller says (`ReplicaManager.becomeLeaderOrFollower`)."""
+    def leader_and_isr(self, message: Message) -> None:
+        """Makes replicas lead or follow, and responds."""
         if not self._checkpointing:
             self._checkpointing = True
             self._checkpoint_later()
-        partitions = self.replicas.partitions
-        asked = [state.partition for state in request.partitions if state.partition in partitions]
-        led = {name for name in asked if partitions[name].is_leader}
-        results = tuple((state.partition, self.replicas.become(state)) for state in request.partitions)
-        for state, (_, error) in zip(request.partitions, results, strict=True):
-            if state.partition in led and partitions[state.partition].is_leader:
-                continue  # a leader that stays leader in a new epoch stays coordinator (`makeLeaders`)
-            if state.partition.startswith(OFFSETS_TOPIC) and error is Errors.NONE:
-                self._offsets_partition_changed(state)
-            elif state.partition.startswith(TRANSACTION_TOPIC) and error is Errors.NONE:
-                self.transactions.partition_changed(state)
-        for fetcher in self.replicas.fetchers.values():
-            fetcher.send()
-        return LeaderAndIsrResponse(partitions=results)
-
-    def _offsets_partition_changed(self, state: LeaderAndIsrPartition) -> None:
-        partition = self.replicas.partitions[state.partition]
-        if partition.is_leader:
-            self.groups.on_election(state.partition, state.leader_epoch)
-        else:
-            self.groups.on_resignation(state.partition)
+        self.role_changes.handle(message)
 
     # what the coordinators ask
 
