@@ -57,7 +57,7 @@ function matchAt(pattern, code, at) {
   return pattern.exec(code);
 }
 
-/** @param {string} value @returns {string | null} null where its escapes are no UTF-8 */
+/** @param {string} value @returns {string | null} null if its escapes are not valid UTF-8 */
 function unescape(value) {
   try {
     return decodeURIComponent(value);
@@ -109,7 +109,7 @@ export class Texts {
   }
 
   /**
-   * A message of the server, which is a code. What is no code of the catalogue is shown as it is.
+   * A message of the server, which is a code. Text that is not a code of the catalogue is shown unchanged.
    * @param {string} code
    * @returns {string}
    */

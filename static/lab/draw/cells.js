@@ -1,5 +1,5 @@
-// The cells of a partition's lanes, on a canvas that lies below them. On elements of their own, two hundred digits would
-// cost the page more than all the rest of a frame.
+// The cells of a partition's lanes, on a canvas below them. As elements, two hundred digits would cost the page more than the rest of a
+// frame.
 
 import { CELL_H, cellState, cutEnd } from "../core/layout/strips.js";
 import { epochAt } from "../core/view/selectors.js";
@@ -52,7 +52,7 @@ export class Cells {
   }
 
   /**
-   * Where the canvas lies and how large it is; what it showed is gone when that has changed.
+   * Position and size of the canvas; its content is cleared when they change.
    * @param {Palette} palette
    * @param {StripsLayout} layout
    * @param {PartitionPlace} place

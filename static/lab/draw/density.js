@@ -16,7 +16,7 @@ import { uiWidth } from "./svg.js";
 export const DENSITY_H = 34;
 const BASE = 30;
 const LABEL_MAX = 36;
-/** While time runs the row is drawn every so many milliseconds. */
+/** While time runs the row is drawn at this interval, ms. */
 const EVERY_MS = 500;
 /** Pixels between a press and a mark that count as the mark. */
 const NEAR = 4;

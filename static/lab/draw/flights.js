@@ -20,7 +20,7 @@ const PULSE_RATE_MAX = 20;
 /** A link's pulse counts the messages of this much wall time. */
 const PULSE_MS = 160;
 const LABEL_MAX = 24;
-/** Messages that stand before a cut link are stacked; more than this are only counted. */
+/** Messages held at a cut link are stacked; beyond this number they are only counted. */
 const HELD_SHOWN = 2;
 const HELD_LABEL_MAX = 15;
 
@@ -85,7 +85,7 @@ export class Flights {
         const place = placeOf(view, rpc);
         const before = queued.get(place) ?? 0;
         queued.set(place, before + 1);
-        // Those of a cut link stand in one column on its badge, wherever they came from.
+        // Those of a cut link are stacked on its badge, whatever their source.
         if (cut) [x, y] = along(/** @type {[Point, Point]} */ (track(layout, rpc.source, rpc.destination, 0)), 0.5);
         y -= (cut ? 19 : 15) + before * 16;
         show(pill.root, before < HELD_SHOWN || chosen);
@@ -110,10 +110,10 @@ export class Flights {
   }
 
   /**
-   * What is too fast for pills: a line along the track, the stronger the more messages went there of late.
+   * Traffic too fast for pills: a line along the track, stronger with more recent messages.
    * @param {TopologyLayout} layout
    * @param {number} at_us
-   * @param {number} rate 0 when time stands
+   * @param {number} rate 0 while paused
    */
   #drawPulses(layout, at_us, rate) {
     /** @type {Map<string, number>} */
@@ -145,7 +145,7 @@ function cutTo(words, length) {
   return words.length > length ? `${words.slice(0, length - 1)}…` : words;
 }
 
-/** Where a message that is held stands: on a link that is cut, or at the door of a node. @param {View} view @param {Rpc} rpc */
+/** The position of a held message: on a cut link, or at a node. @param {View} view @param {Rpc} rpc */
 function placeOf(view, { source, destination }) {
   const link = linkId(source, destination);
   return link in view.links ? link : `${source} ${destination}`;

@@ -8,7 +8,7 @@ import { monoWidth } from "./svg.js";
 const LABELS_MAX = 60;
 /** Longer texts are cut. */
 const WORDS_MAX = 34;
-/** Texts beside each other stay so far apart, and the same text, once read, is not said again within so many pixels. */
+/** Minimum gap between neighbouring texts, and the distance within which the same text is not repeated, px. */
 const APART = 8;
 const SAID_W = 150;
 

@@ -1,4 +1,4 @@
-// One partition of the strips: its header, its lanes, and what runs across them: flags, epochs, beliefs, the overview.
+// One partition of the strips: its header, its lanes, and what crosses them: flags, epochs, remote offsets, the overview.
 
 import { CELL_H, HEADER_H, boundaryX } from "../core/layout/strips.js";
 import { beliefs, leaderReplica, nodeOf, roleOf, topicSetting } from "../core/view/selectors.js";
@@ -49,12 +49,12 @@ class Flag {
   }
 }
 
-/** Widths in the header: of a letter of the name, and of what stands between the name and the columns. */
+/** Widths in the header: of a letter of the name, and of the space between the name and the columns. */
 const NAME_CHAR_W = 6.9;
 const FACTS_W = 270;
 const NARROW_FACTS_W = 160;
 
-/** A long name without its middle: how it ends tells partitions apart. @param {string} name @param {number} most letters */
+/** A long name without its middle: names differ at their ends. @param {string} name @param {number} most letters */
 const middle = (name, most) => (name.length <= most ? name : `${name.slice(0, Math.max(4, most - 9))}…${name.slice(-8)}`);
 
 export class PartitionDrawing {
@@ -349,7 +349,7 @@ class Belief {
    * @param {number} y
    * @param {string} role
    * @param {string} words
-   * @param {boolean} again does it stand where the one before stands?
+   * @param {boolean} again is it at the position of the one before?
    */
   update(x, label_x, y, role, words, again) {
     set(this.root, { class: `hw-belief ${role}`, transform: `translate(${x.toFixed(1)},${y + 1.5})` });
@@ -359,7 +359,7 @@ class Belief {
   }
 }
 
-/** The replica with the longest log: its epochs are shown while there is no leader. @param {PartitionPlace} place */
+/** The replica with the longest log: its epochs are shown without a leader. @param {PartitionPlace} place */
 function longest({ lanes }) {
   const logs = lanes.flatMap(({ replica }) => (replica ? [replica] : []));
   return logs.length ? logs.reduce((best, one) => (one.log_end_offset > best.log_end_offset ? one : best)) : undefined;

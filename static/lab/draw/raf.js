@@ -7,7 +7,7 @@
 
 /**
  * A drawing. `draw` is called in each frame in which it is dirty; it says whether it wants to draw again in the next.
- * `pace_ms`: so long at least from one time to the next; without, or 0, it is drawn in each frame in which it is dirty.
+ * `pace_ms`: minimum interval; without it, or with 0, it is drawn in each frame in which it is dirty.
  * @typedef {{ dirty: boolean, pace_ms?: number, draw: () => boolean | void }} Drawing
  */
 
@@ -30,7 +30,7 @@ export class Frames {
   #drawn_ms = new Map();
   /** Its message is handled after the frame in which it was sent has been painted. */
   #after = new MessageChannel();
-  /** Whether there was news or input since the last frame that was drawn. */
+  /** Whether there were changes or input since the last drawn frame. */
   #news = true;
 
   /** @param {Player} player @param {Drawing[]} drawings in the order in which they are drawn */

@@ -25,7 +25,7 @@ const LINES_MAX = 400;
 /** With more than this their texts are few. */
 const WORDY_MAX = 60;
 const BUCKET_PX = 4;
-/** While time runs and the picture is crowded it is drawn every so many milliseconds. */
+/** While time runs and the picture is crowded it is drawn at this interval, ms. */
 const CROWDED_MS = 100;
 /** How far keys move time, in parts of the window. @type {Record<string, number>} */
 const KEY_STEPS = { ArrowLeft: -0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1 };

@@ -13,7 +13,7 @@ import { Keyed, s, set } from "./svg.js";
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 
-/** While nothing but the clock moves, the times since caught up are written every so many milliseconds. */
+/** While only the clock advances, the times since caught up are written at this interval, ms. */
 const CLOCK_MS = 100;
 
 export class Strips {
@@ -61,7 +61,7 @@ export class Strips {
     this.#listen();
   }
 
-  /** @param {{ root: SVGElement, draw: (layout: StripsLayout) => void }} drawing what lies over the lanes from now on */
+  /** @param {{ root: SVGElement, draw: (layout: StripsLayout) => void }} drawing shown over the lanes from now on */
   drawOver(drawing) {
     this.#over = drawing;
     this.#svg.append(drawing.root);
@@ -170,7 +170,7 @@ export class Strips {
   // --- pointing ------------------------------------------------------------------------------------------------
 
   /**
-   * What lies at a place: a record where there is one, else the replica.
+   * The thing at a position: a record if there is one, else the replica.
    * @param {number} x client
    * @param {number} y client
    * @returns {Target | null}

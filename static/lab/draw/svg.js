@@ -59,7 +59,7 @@ export function show(element, visible) {
 }
 
 /**
- * Elements by key, the only children of their parent: made when a key appears, taken out when it goes, kept in order.
+ * Elements by key, the only children of their parent: created with a key, removed with it, kept in order.
  * @template T
  */
 export class Keyed {
@@ -139,7 +139,7 @@ export function clip(content, width, size) {
 }
 
 /**
- * What an element of the picture stands for; found again from an event's target.
+ * What an element of the picture represents; found again from an event's target.
  * @type {WeakMap<Element, import("../core/view/selectors.js").Target>}
  */
 const targets = new WeakMap();
@@ -151,7 +151,7 @@ export function means(element, target) {
 }
 
 /**
- * The nearest thing that an event's place stands for.
+ * The nearest thing that an event's target represents.
  * @param {EventTarget | null} place
  * @returns {import("../core/view/selectors.js").Target | null}
  */

@@ -18,9 +18,9 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 /** @typedef {{ target: Target, title: string, tag: string, tag_class: string, lines: [string, string][] }} Card */
 /** @typedef {(key: string, values?: Record<string, unknown>) => string} Translate */
 
-/** While time runs too fast for pills, the picture is drawn every so many milliseconds: its lines count what went there of late. */
+/** While time runs too fast for pills, the picture is drawn at this interval, ms: its lines count recent messages. */
 const CROWDED_MS = 66;
-/** While nothing but the clock moves, the picture is drawn every so many milliseconds: its durations show tenths. */
+/** While only the clock advances, the picture is drawn at this interval, ms: its durations show tenths. */
 const CLOCK_MS = 100;
 
 export class Topology {
@@ -89,7 +89,7 @@ export class Topology {
     if (reset) this.#structure = true;
     for (const key of touched)
       if (!key.startsWith("rpcs/")) {
-        this.#structure = true; // a message that comes and goes changes no card but its client's counter
+        this.#structure = true; // a message changes no card but its client's counter
         break;
       }
   }
@@ -389,7 +389,7 @@ export class Topology {
       if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
     } else {
       lines.push([t(`draw.broker.${node.state}`, { time: since }), node.state === "frozen" ? "frozen" : "bad"]);
-      // Nobody is elected in its place before ZooKeeper has given it up.
+      // No other controller is elected before ZooKeeper expires its session.
       const left_us = node.since_us + 1000 * Number(node.settings?.["zookeeper.session.timeout.ms"]) - at_us;
       if (node.session !== null && left_us > 0 && ["down",
         "frozen"].includes(node.state)) lines.push([t("draw.broker.session", { time: durationText(left_us) }), ""]);

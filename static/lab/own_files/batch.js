@@ -1,11 +1,11 @@
 // One batch of a log: its header, its records, and the meaning of each of its bytes (Kafka's documentation, "Message Format";
-// org.apache.kafka.common.record: DefaultRecordBatch, DefaultRecord, LegacyRecord). Magic 0 and 1 are read, too: there a
-// message stands for itself, or wraps a compressed set of messages.
+// org.apache.kafka.common.record: DefaultRecordBatch, DefaultRecord, LegacyRecord). Magic 0 and 1 are read, too: there a message is a
+// record, or wraps a compressed set of messages.
 import { Reader, Unreadable, text, viewOf } from "./bytes.js";
 import { crc32, crc32c } from "./checksums.js";
 import { decompress } from "./decompress.js";
 
-/** Bytes up to the magic, which say how to go on. */
+/** Bytes up to the magic, which defines the rest. */
 export const PREFIX_BYTES = 17;
 export const HEADER_BYTES = 61;
 /** baseOffset and batchLength: what the length does not count. */
@@ -86,7 +86,7 @@ export const checksum = (bytes, magic) => (magic < 2 ? crc32(bytes, LEGACY_CRC_F
 
 /** @typedef {(name: string, hue: string, length: number) => void} Mark notes a field of a record */
 
-/** Reads one record of a batch of magic 2; `mark` hears of each of its fields. @param {Reader} reader @param {Mark} mark */
+/** Reads one record of a batch of magic 2; `mark` is called for each of its fields. @param {Reader} reader @param {Mark} mark */
 function readRecord(reader, mark = () => {}) {
   let from = reader.at;
   /** @template T @param {string} name @param {string} hue @param {T} value */

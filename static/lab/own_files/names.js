@@ -18,7 +18,7 @@ const BY_NAME = {
 
 /**
  * @param {string} name without its folder
- * @returns {{kind: Kind, base: number | null, stem: string, state: string}} base: null where the name is no base offset; state:
+ * @returns {{kind: Kind, base: number | null, stem: string, state: string}} base: null if the name is not a base offset; state:
  *   deleted, cleaned, swap or ""
  */
 export function nameOf(name) {

@@ -6,7 +6,7 @@ export class Output {
   #most;
   length = 0;
 
-  /** @param {number} most bytes that may come out: a few bytes of a hostile file could stand for gigabytes */
+  /** @param {number} most maximum output in bytes: a few bytes of a hostile file could expand to gigabytes */
   constructor(most) {
     this.#most = most;
   }

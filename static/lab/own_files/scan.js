@@ -18,7 +18,7 @@ const MOST_EPOCHS = 1000;
 const LARGEST_LOG = 2 ** 31 - 1;
 
 /**
- * The links are told of each batch.
+ * The links are notified of each batch.
  * @typedef {{ index: IndexLinks | null, times: TimeLinks | null, transactions: TransactionLinks | null }} Links
  */
 

@@ -17,7 +17,7 @@ import { crc32c } from "./checksums.js";
 export const INDEX_BYTES = 8;
 export const TIME_BYTES = 12;
 const TRANSACTION_BYTES = 34;
-/** Ten times what a broker preallocates (log.index.size.max.bytes). What lies beyond is not read. */
+/** Ten times what a broker preallocates (log.index.size.max.bytes). Bytes beyond it are not read. */
 export const LARGEST_TABLE = 100 * 1024 * 1024;
 const LARGEST_TEXT = 1024 * 1024;
 

@@ -82,7 +82,7 @@ function linkMenu(view, id) {
 }
 
 /**
- * One message under way. What ZooKeeper says of a watch is neither lost nor said twice; what is stuck has no time to be late
+ * One message in flight. Messages of ZooKeeper's watches can be neither dropped nor duplicated; a blocked one cannot be delayed
  * for.
  * @param {View} view
  * @param {string} id

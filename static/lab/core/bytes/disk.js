@@ -100,7 +100,7 @@ export function rangeAt({ probes, slot }, at) {
 }
 
 /**
- * The slots to draw of an index of so many entries: all, or where the last probes are.
+ * The slots to draw of an index with this number of entries: all, or those around the last probes.
  * @param {Search} search
  * @param {number} most
  * @returns {number[]}

@@ -1,4 +1,4 @@
-// The bytes of a message without their page: what stands in them, and in which hue.
+// The bytes of a message without their page: the annotated fields, and their hues.
 
 /** @typedef {{ path: string, position: number, length: number, type: string, value: string, depth?: number }} Field */
 /**

@@ -21,7 +21,7 @@ export function densityScale(live_at_us, width) {
  * @param {Index["density"]} density
  * @param {Scale} map
  * @param {number} width
- * @param {number} [now_us] the bucket in which it lies ends there: nothing has happened later
+ * @param {number} [now_us] the bucket that contains it ends there: nothing has happened later
  * @returns {{ x: number, w: number, part: number }[]}
  */
 export function densityBars({ bucket_us, counts }, map, width, now_us = Infinity) {

@@ -71,7 +71,7 @@ function isNeighbour(places, a, b) {
   return Math.abs(column(places, a) - column(places, b)) <= 1;
 }
 
-/** To itself: a loop above; below where something lies above. @param {StatePlace} place @param {boolean} below */
+/** A self-transition: a loop above; below if there is a state above. @param {StatePlace} place @param {boolean} below */
 function loop({ x, y, w, h }, below) {
   if (below) return { d: `M${x + w - 34} ${y + h}c0 16 22 16 22 3`, head: arrow(x + w - 12, y + h, 0, -1) };
   const left = x + w / 2 - 12;

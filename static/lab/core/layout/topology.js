@@ -1,4 +1,4 @@
-// Where the nodes and links of the cluster's picture are: a pure function of who is there and of the size.
+// Positions of the nodes and links of the topology: a pure function of the nodes and of the size.
 
 import { linkId, nodesByKind } from "../view/selectors.js";
 
@@ -20,7 +20,7 @@ const MARGIN = 10;
 const CLIENT_W = 122;
 const ZK_W = 138;
 const ZK_H = 22;
-/** The legend lies above the picture's corners. */
+/** The legend covers the upper corners. */
 const TOP = 8;
 const NARROW_GAP = 6;
 const NARROW_BROKER_W = 128;
@@ -210,7 +210,7 @@ export function along([p, q], part) {
 }
 
 /**
- * How far a message has come, 0 to 1. A held one stands before the cut, or at the door of a node that takes nothing.
+ * How far a message has travelled, 0 to 1. A held one waits before the cut, or at a node that receives nothing.
  * @param {{ sent_us: number, due_us: number, held: string }} rpc
  * @param {number} at_us
  * @param {boolean} cut is the link cut

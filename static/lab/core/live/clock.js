@@ -1,10 +1,10 @@
-// Simulated time of the live core: what the server said of it last, and how far it may have gone since.
+// Simulated time of the live engine: the last clock frame of the server, and how far time may have advanced since.
 
 /**
  * @typedef {"pause" | "play" | "event_paced"} Mode
  * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
  *             watchers: number, core?: "live" | "recorded", rests?: boolean, reached?: number | null }} Clock
- *   `horizon_us`: up to there nothing can happen of which the page has not heard; `next_us`: when the next thing is due;
+ *   `horizon_us`: nothing unknown to the page can happen before it; `next_us`: when the next event is due;
  *   `rests`: the run was paused because no page was connected; `reached`: the rate that was reached lately, where it is known
  */
 
@@ -31,7 +31,7 @@ export class LiveClock {
     this.#event_us = at_us;
   }
 
-  /** The newest instant of which one has heard. */
+  /** The newest known instant. */
   get heard_us() {
     return Math.max(this.said.at_us, this.#event_us);
   }
@@ -41,7 +41,7 @@ export class LiveClock {
     return Math.max(this.#event_us, this.#extrapolated());
   }
 
-  /** Does time go on though nothing comes? */
+  /** Does time advance without new frames? */
   get runs() {
     return this.said.mode !== "pause" && this.#extrapolated() < this.said.horizon_us;
   }

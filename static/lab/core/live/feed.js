@@ -14,7 +14,7 @@ import { Refusal, Socket } from "./socket.js";
  * @typedef {"connecting" | "open" | "lost" | "recorded"} Connection `recorded`: nothing but the recording is there
  * @typedef {{ note: (...aspects: Aspect[]) => void, announce: (...aspects: Aspect[]) => void, refuse: (refusal: Refusal) => void,
  *             wake: () => void, snapshot: (place: Place) => void }} Teller
- *   who is told: with the next frame (`note`) or at once (`announce`); `snapshot`: the live window begins there
+ *   `note`: notifies with the next frame, `announce` at once; `snapshot`: the live window begins there
  */
 
 export class LiveFeed {
@@ -60,7 +60,7 @@ export class LiveFeed {
     this.#tell = tell;
   }
 
-  /** @param {string} url @param {typeof WebSocket | null} WebSocketClass null: there is no server, only the recording */
+  /** @param {string} url @param {typeof WebSocket | null} WebSocketClass null: no server, only the recording */
   connect(url, WebSocketClass) {
     if (!WebSocketClass) {
       this.connection = "recorded";
@@ -97,7 +97,7 @@ export class LiveFeed {
     return Promise.reject(new Refusal({ code: "recorded", what: "This is a recording; there is no lab behind it." }));
   }
 
-  /** All that came is drawn: notes how late, and tells the server. @param {boolean} shown is it what the page shows? @param {number} fps */
+  /** All events are drawn: acknowledges them with the delay. @param {boolean} shown does the page show them? @param {number} fps */
   drawn(shown, fps) {
     const lag_s = this.painted.drawn(shown);
     if (this.#acked === this.received) return;

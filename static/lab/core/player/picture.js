@@ -1,4 +1,4 @@
-// What is shown: the view after an event, at an instant. It goes to other instants along the recording.
+// The shown picture: the view after an event, at an instant. It seeks along the recording.
 
 import { decode } from "../events/codec.js";
 
@@ -13,7 +13,7 @@ import { decode } from "../events/codec.js";
 const BACKLOG = 2000;
 /** So many events are applied between two looks at the clock. */
 const STRIDE = 16;
-/** How many of the events of one step are told. */
+/** How many events of one step are reported. */
 const LAST_EVENTS = 200;
 
 export class Picture {
@@ -41,7 +41,7 @@ export class Picture {
     return this.#recording.way(this.view && this.seq, seq) !== null;
   }
 
-  /** Goes to a place that it reaches. @param {Place} place @throws {RangeError} when a patch does not fit: there is no view any more */
+  /** Seeks to a place within its reach. @param {Place} place @throws {RangeError} when a patch does not fit: the view is invalid then */
   show({ seq, at_us }) {
     const before = this.view;
     const from = this.seq;

@@ -8,7 +8,7 @@ import { pacedMs } from "./timemap.js";
 
 /**
  * @typedef {{ seq: number, at_us: number, live_seq: number, live_at_us: number, view: View | null,
- *             event: (seq: number) => WireEvent | null }} Shown what is shown, how far history goes, and an event if it is here
+ *             event: (seq: number) => WireEvent | null }} Shown what is shown, the end of the history, and an event if it is loaded
  */
 
 export class Playback {
@@ -32,7 +32,7 @@ export class Playback {
     this.#stretch = null;
   }
 
-  /** Somebody has gone to another instant. */
+  /** The user has moved to another instant. */
   moved() {
     this.#stretch = null;
     this.#fraction_us = 0;
@@ -42,7 +42,7 @@ export class Playback {
    * The instant after some time on the wall.
    * @param {Shown} shown
    * @param {number} passed_ms
-   * @returns {{ at_us: number } | { need: number }} or the event that has to be fetched before one can tell
+   * @returns {{ at_us: number } | { need: number }} or the event that has to be fetched first
    */
   next(shown, passed_ms) {
     let left_ms = passed_ms;

@@ -122,7 +122,7 @@ export class Player {
   get reachedRate() { return this.isPast ? null : this.#clock.said.reached ?? null; }
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
-  /** The instant to which it is going, as far as one can tell before what lies there has come; else the one that is shown. */
+  /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
   get goal_us() {
     const { goal, place } = this.#seek;
     return place?.at_us ?? (goal && "at_us" in goal ? goal.at_us : this.at_us);
@@ -312,7 +312,7 @@ export class Player {
 
   /**
    * Applies what has come and moves time on; called by draw/raf.js once a frame, before drawing.
-   * @param {number} [budget_ms] stop applying events after this long and go on in the next frame
+   * @param {number} [budget_ms] stop applying events after this long and continue in the next frame
    * @returns {boolean} will the next frame be different, even if nothing comes?
    */
   tick(budget_ms = 4) {
@@ -338,7 +338,7 @@ export class Player {
     return mode === "play" ? now - this.#told_ms < CALM_MS : !what.has("view");
   }
 
-  /** Called when the frame is drawn: notes how late it was, and tells the server what has been shown. @param {number} fps */
+  /** Called when the frame is drawn: records its delay, and acknowledges what was shown. @param {number} fps */
   painted(fps) {
     if (!this.isBehind) this.#feed.drawn(this.#state === "head", fps); // else not all of it is drawn yet
   }
@@ -457,7 +457,7 @@ export class Player {
     this.wake();
   }
 
-  /** Asks for a change of time; a refusal goes to the subscribers. @param {string} op @param {number} [value] */
+  /** Requests a change of time; a refusal is passed to the subscribers. @param {string} op @param {number} [value] */
   async #askTime(op, value) {
     await this.#feed.ask({ k: "time", op, value }).catch((refusal) => this.#refuse(refusal));
   }

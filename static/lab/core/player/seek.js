@@ -6,13 +6,13 @@
 /** A goal that needs more fetches than this is an instant that the recording does not have. */
 const FETCHES_MAX = 4;
 
-/** @typedef {Target & { steps?: number }} Goal `steps`: so many events on from there, or back */
+/** @typedef {Target & { steps?: number }} Goal `steps`: number of events forward from there, or back if negative */
 
 /**
  * @typedef {{ show: (place: Place) => boolean, load: (what: "index" | number) => Promise<boolean>, newest: () => number,
  *             toNewest: () => void, missing: () => void }} Traveller
- *   `show` goes to a place if that is possible with what is here; `load` fetches, and says whether it came; `newest` is the
- *   last event that there is, and steps that lead there end with `toNewest`; `missing`: there is no such instant
+ *   `show` moves to a place if its data is loaded; `load` fetches, and returns whether data arrived; `newest` is the
+ *   last event, and steps that lead there end with `toNewest`; `missing`: the instant does not exist
  */
 
 export class Seek {
@@ -29,7 +29,7 @@ export class Seek {
     this.#traveller = traveller;
   }
 
-  /** Where the goal is, as far as one can tell from what is here. @returns {Place | null} */
+  /** The place of the goal, as far as it is known from loaded data. @returns {Place | null} */
   get place() {
     const found = this.goal && this.#locate(this.goal);
     return found && "place" in found ? found.place : null;
@@ -46,7 +46,7 @@ export class Seek {
     this.goal = null;
   }
 
-  /** Goes on to the goal, as soon as what it needs has been fetched. @returns {Promise<void>} ends when there is no goal any more */
+  /** Continues to the goal as soon as its data has been fetched. @returns {Promise<void>} resolves when there is no goal any more */
   go() {
     if (!this.#travels) this.#arrival = this.#travel();
     return this.#arrival;

@@ -29,7 +29,7 @@ const RATE_MAX = 100;
 /** The speeds that `[` and `]` walk through. */
 export const RATES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100];
 
-/** Where a speed lies on a logarithmic slider, 0 to 1. @param {number} rate */
+/** The position of a speed on a logarithmic slider, 0 to 1. @param {number} rate */
 export function fractionOfRate(rate) {
   return Math.log(Math.min(RATE_MAX, Math.max(RATE_MIN, rate)) / RATE_MIN) / Math.log(RATE_MAX / RATE_MIN);
 }

@@ -54,7 +54,7 @@ export class History {
     /** @type {Map<string, Wait>} */
     const found = new Map();
     for (const { digest: { waits, parked, longest_wait_us }, until_us, goes_on } of this.#touching(from_us, to_us)) {
-      // What has not ended may be longer than all that has. Where the next stretch goes on, that one knows what still waits.
+      // Intervals that have not ended may be longer than all others. A stretch that continues one contains what still waits.
       if (!goes_on) for (const wait of parked.values()) if (wait.since_us <= to_us) keep(found, wait, until_us);
       const start = 1 + lastIndex(waits.length, (i) => waits[i].since_us < from_us - Math.min(longest_wait_us, LOOK_BACK_US));
       for (let i = start; i < waits.length && waits[i].since_us <= to_us; i++)
@@ -91,7 +91,7 @@ export class History {
   }
 
   /**
-   * What is known of a span of time, oldest first. `until_us`: so far goes what a digest tells, Infinity where the next
+   * What is known of a span of time, oldest first. `until_us`: the end of what a digest covers, Infinity where the next
    * `goes_on` from it.
    * @param {number} from_us
    * @param {number} to_us
@@ -132,7 +132,7 @@ function extent({ base, events }) {
 }
 
 /**
- * Keeps what the newest stretch of events tells of something; where it is open to the end of its stretch, it ends at `open_us`.
+ * Keeps what the newest stretch of events says about an interval; if it is open at the end of its stretch, it ends at `open_us`.
  * @template {{ id: string, end_us: number }} T
  * @param {Map<string, T>} found @param {T} one @param {number} open_us
  */
@@ -151,7 +151,7 @@ function* spansIn({ digest: { spans, open, longest_us }, goes_on }, from_us, to_
   for (let i = start; i < spans.length && spans[i].sent_us <= to_us; i++) if (reaches(spans[i])) yield spans[i];
 }
 
-/** What was under way before the first event. @param {Digest} digest @param {import("../view/view.d.ts").View} state */
+/** What was in flight before the first event. @param {Digest} digest @param {import("../view/view.d.ts").View} state */
 function begin(digest, state) {
   for (const [id, rpc] of Object.entries(state.rpcs)) {
     const { api, kind, source, destination, label, sent_us, due_us, held } = rpc;
@@ -233,7 +233,7 @@ function read(digest, [seq, at_us, node, , body]) {
       if (wait) end(digest, wait, at_us);
       return;
     }
-    case "BrokerStopped": // what waited at it is gone with it
+    case "BrokerStopped": // its waiting requests are dropped
       for (const wait of digest.parked.values()) if (wait.broker === f[0]) end(digest, wait, at_us);
   }
   const values = DEEDS[kind]?.(f);

@@ -1,4 +1,4 @@
-// The index of a recording goes on with the live events: how much happened when, and the marks on the whole run.
+// The index of a recording is extended with the live events: how much happened when, and the marks of the whole run.
 
 import { decode, sentence } from "../events/codec.js";
 import { MARKED } from "../events/events.gen.js";

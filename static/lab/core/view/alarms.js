@@ -8,7 +8,7 @@
  * @typedef {"lab" | "controller" | "leader" | "isr" | "follower" | "coordinator" | "log"} Giver
  */
 
-/** Who keeps the promise of an invariant. @type {Record<string, Giver>} */
+/** The component that guarantees an invariant. @type {Record<string, Giver>} */
 const GIVERS = {
   "I-ORDER": "log", "I-LOGMONO": "log", "I-EPOCHCACHE": "log", "I-EPOCHMONO": "controller", "I-ONELEADER": "controller",
   "I-CTRL": "controller", "I-LEADERINISR": "controller", "I-ZKVER": "controller", "I-LOGMATCH": "follower",
@@ -33,7 +33,7 @@ export function sortedAlarms(view) {
 }
 
 /**
- * Records that were acknowledged with acks=1 and are gone.
+ * Records that were acknowledged with acks=1 and lost.
  * @param {Pick<View, "losses">} view
  * @returns {{ losses: NumberedLoss[], records: number }}
  */
@@ -43,7 +43,7 @@ export function lostByOneAck(view) {
 }
 
 /**
- * The event before which all could still have gone well: that before the probable cause, else before the one that broke it,
+ * The last event at which the violation could still be avoided: the one before the probable cause, else before the violation,
  * which is stated right before its alarm.
  * @param {number} seq of the alarm @param {number} cause 0 when it is not known
  */

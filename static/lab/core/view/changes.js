@@ -7,7 +7,7 @@
  */
 
 export class Changes {
-  /** What will be told next; who writes into the view notes here what was touched. @type {Change} */
+  /** The next notification; writers of the view add what they changed. @type {Change} */
   next = nothing();
   /** @type {Set<(change: Change) => void>} */
   #listeners = new Set();
@@ -18,7 +18,7 @@ export class Changes {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Will be told with the next telling. @param {...Aspect} aspects */
+  /** Included in the next notification. @param {...Aspect} aspects */
   note(...aspects) {
     for (const aspect of aspects) this.next.what.add(aspect);
   }
@@ -31,7 +31,7 @@ export class Changes {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** Nobody listens any more. */
+  /** There are no subscribers any more. */
   end() {
     this.#listeners.clear();
   }

@@ -2,7 +2,7 @@
 
 import { byName } from "./selectors.js";
 
-/** So many records are told one by one. */
+/** This many records are listed one by one. */
 const TOLD_MOST = 3;
 
 /** @import { Partition, Replica, View } from "./view.d.ts" */

@@ -14,7 +14,7 @@ function isForController({ api, kind, fields }) {
 }
 
 /**
- * What is on its way to the controller, in the order in which its thread will take it: what lies in the socket of a frozen
+ * Messages to the controller, in the order in which its thread will handle them: what is in the socket of a frozen
  * process first, then by arrival.
  * @param {View} view
  * @returns {{ id: string, rpc: Rpc }[]}

@@ -9,7 +9,7 @@ const SAME_MOST = 20;
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /**
- * Whether a write has changed anything that is shown. A leader's belief that was confirmed has not, only when: "0 → 0" would be a riddle.
+ * Whether a write has changed anything shown. A confirmed remote log end offset has not, only its time: "0 → 0" would be confusing.
  * @param {string} pointer @param {any} before @param {any} now
  */
 export function isTelling(pointer, before, now) {

@@ -27,7 +27,7 @@ export function groupNames(view) {
     || Number(isReplaced(view, one)) - Number(isReplaced(view, other)));
 }
 
-/** Whether a group's coordinator is no longer the leader of the partition that keeps it. @param {View} view @param {string} key */
+/** Whether a group's coordinator is no longer the leader of the group's partition. @param {View} view @param {string} key */
 export function isReplaced(view, key) {
   const { partition, coordinator } = view.groups[key];
   return view.partitions[partition] !== undefined && `b${view.partitions[partition].leader}` !== coordinator;

@@ -1,11 +1,11 @@
-// Readings of the view: who is there, in which order, in which role. They read; they decide nothing.
+// Selectors of the view: nodes, their order, their roles. They only read.
 
 import { lastIndex } from "../last_index.js";
 
 /** @import { AnyNode, Parked, Partition, Replica, View } from "./view.d.ts" */
 
 /**
- * How a replica stands to its partition, as the drawings show it.
+ * The role of a replica in its partition, as the drawings show it.
  * @typedef {"leader" | "isr" | "outisr" | "offline"} Role
  *
  * What can be pointed at. Ids: rpc "r12", broker "b1", client "p1", replica "orders-0@b1", record "orders-0@b1:42",
@@ -104,7 +104,7 @@ export function epochAt(epochs, offset) {
 }
 
 /**
- * What a leader believes of its followers' ends, and what is true.
+ * The remote log end offsets of a leader, and the actual ones.
  * @param {View} view
  * @param {string} id of the partition
  * @returns {{ node: string, believed: number, really: number | null, last_caught_up_us: number }[]}

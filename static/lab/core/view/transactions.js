@@ -1,4 +1,4 @@
-// Readings of the view about transactions: who has which transactional id, what lies open in a partition, what was aborted.
+// Selectors of the view about transactions: transactional ids, open transactions of a partition, aborted ones.
 
 import { lastStableOffset } from "./groups.js";
 import { byName, leaderReplica, nodesByKind } from "./selectors.js";
@@ -21,7 +21,7 @@ export function transactionKeys(view) {
     || Number(isReplaced(view, one)) - Number(isReplaced(view, other)));
 }
 
-/** Whether a coordinator is no longer the leader of the partition that keeps the id. @param {View} view @param {string} key */
+/** Whether a coordinator is no longer the leader of the id's partition. @param {View} view @param {string} key */
 export function isReplaced(view, key) {
   const { partition, coordinator } = view.transactions[key];
   return view.partitions[partition] !== undefined && `b${view.partitions[partition].leader}` !== coordinator;

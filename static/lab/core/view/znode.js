@@ -91,8 +91,8 @@ function hasObject(value) {
 /**
  * @typedef {{ mark: " " | "+" | "-", text: string }} DiffLine
  *
- * Lines of `after`, and between them those of `before` that are gone: the longest common subsequence stays. A comma that
- * came or went at a line's end is no change.
+ * Lines of `after`, and between them the removed ones of `before`: the longest common subsequence is kept. A comma that
+ * was added or removed at a line's end is not a change.
  * @param {string[]} before @param {string[]} after @returns {DiffLine[]}
  */
 export function diffLines(before, after) {

@@ -20,7 +20,7 @@ const known = (offset) => (offset < 0 ? "?" : offset);
 const replicaPath = (id) => `/replicas/${escapeKey(id)}`;
 
 /**
- * The leader's view of its followers, beside their actual state. Empty while there is no leader.
+ * The leader's view of its followers, beside their actual state. Empty without a leader.
  * @param {View} view
  * @param {string} name
  * @param {number} at_us

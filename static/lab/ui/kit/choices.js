@@ -7,7 +7,7 @@ const WAYS = new Map([["ArrowDown", 1], ["ArrowRight", 1], ["ArrowUp", -1], ["Ar
  * @param {string[]} values
  * @param {string} chosen "" if none is
  * @param {string} key
- * @returns {string | undefined} undefined if the key is no arrow
+ * @returns {string | undefined} undefined if the key is not an arrow
  */
 export function nextChoice(values, chosen, key) {
   const way = WAYS.get(key);

@@ -5,7 +5,7 @@
  * @template T
  * @param {string} name
  * @param {(value: unknown) => value is T} isValid
- * @param {T} otherwise taken if there is no valid one
+ * @param {T} otherwise used if there is no valid one
  * @returns {T}
  */
 export function kept(name, isValid, otherwise) {

@@ -61,7 +61,7 @@ export function stateChart(name, { active, from = "", counts, label }) {
       <text class=${isSecondBold ? "name" : "rest"} x=${STATE_W / 2} y="29">${second}</text>
       ${counts[one] ? count(w - 4, String(counts[one])) : ""}</g>`;
   };
-  // What just happened lies on top.
+  // The latest transition is on top.
   const edges = [...transitions].sort((a, b) => Number(Boolean(isLast(a))) - Number(Boolean(isLast(b))));
   return html`<svg class="statechart" role="img" aria-label=${label} viewBox="0 0 ${width} ${height}" width=${width} height=${height}>
     ${edges.map(transition)}${states.map(state)}</svg>`;

@@ -15,7 +15,7 @@ export const sentence = (event) => labelOf(event, texts);
 export const said = (words) => texts.term(words ?? "");
 
 /**
- * What stands on a message or in its fields, and what a request waits for, in the visitor's language.
+ The texts on a message and in its fields, and of what a request waits for, in the visitor's language.
  * @param {string | null | undefined} words
  */
 export const labelled = (words) => texts.render(words ?? "");
@@ -66,7 +66,7 @@ export const escapeKey = (key) => key.replaceAll("~", "~0").replaceAll("/", "~1"
 export const acksOf = ({ settings }) => (settings?.acks === "-1" ? "all" : settings?.acks);
 
 /**
- * How the replica stands to its partition: leader, isr, outisr or offline.
+ * The role of the replica in its partition: leader, isr, outisr or offline.
  * @param {View} view
  * @param {Pick<Replica, "partition" | "broker_id">} replica
  */
@@ -81,7 +81,7 @@ export const tailOf = (replica) => Object.entries(replica.tail)
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 
 /**
- * `code`, **bold** and *emphasis* of a line; code may stand inside bold.
+ * `code`, **bold** and *emphasis* of a line; code may be inside bold.
  * @param {string} text
  * @returns {(string | TemplateResult)[]}
  */

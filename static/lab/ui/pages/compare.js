@@ -166,7 +166,7 @@ const isReady = (player) => new Promise((resolve) => {
   });
 });
 
-/** Which side goes ahead, and which of its instants belong to which of the other's. */
+/** The leading side, and which instants of one side belong to which of the other. */
 function match() {
   /** @type {[number, number][]} */
   const instants = commonCommands(...commands.value).map(([a, b]) => [a.at_us, b.at_us]);

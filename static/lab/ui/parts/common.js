@@ -19,7 +19,7 @@ import { GLYPH } from "../kit/words.js";
  */
 
 /**
- * A titled part of a panel; `extra` stands at the right of the title.
+ * A titled part of a panel; `extra` is placed at the right of the title.
  * @param {unknown} title
  * @param {unknown} extra
  * @param {unknown} body
@@ -58,7 +58,7 @@ export const table = (titles, rows, { words = [], name = "" } = {}) => {
 
 const ROUND = 2 * Math.PI * 9;
 
-/** A ring that closes while something waits; `part` of it is over, 0 to 1. @param {number} part @param {string} [className] */
+/** A ring that closes during a wait; `part` of it has passed, 0 to 1. @param {number} part @param {string} [className] */
 export const ring = (part, className = "") =>
   html`${svg`<svg class="ring ${className}" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"></circle>
   <circle class="gone" cx="12" cy="12" r="9" stroke-dasharray="${ROUND * part} ${ROUND}"></circle></svg>`}`;

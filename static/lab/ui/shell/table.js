@@ -16,7 +16,7 @@ import { labelled, nodeName, replicaRole, said } from "../kit/words.js";
 /**
  * @typedef {{ sort: string | number, text: string, show: unknown }} SortedCell
  * @typedef {string | number | SortedCell} Cell
- * @typedef {{ what: string, cells: Cell[] }} Row `what`: the selection that it stands for
+ * @typedef {{ what: string, cells: Cell[] }} Row `what`: the selection that it represents
  * @typedef {{ name: string, columns: string[], rows: Row[] }} Table
  */
 
@@ -70,7 +70,7 @@ const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) =
 });
 
 /**
- * The tables: columns by their names in the texts, and rows with what each stands for. Numbers sort as numbers.
+ * The tables: columns by their names in the texts, and rows with the selection of each. Numbers sort as numbers.
  * @param {View} view
  * @param {number} at_us
  * @returns {Table[]}

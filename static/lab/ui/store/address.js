@@ -5,7 +5,7 @@ import { partition, player, selection, shown } from "./state.js";
 
 /** @import { DiskPlace } from "./disk.js" */
 
-/** What the disk screen shows, as it stands in the address; what is usual is left out. @param {DiskPlace} place */
+/** The state of the disk screen in the address; defaults are left out. @param {DiskPlace} place */
 function diskQuery({ broker, path, mode, at, find }) {
   const all = { broker, file: path, show: mode === "bytes" ? "" : mode, at: at ? String(at) : "", find };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));

@@ -144,7 +144,7 @@ function follow(command, line) {
   });
 }
 
-/** Opens a branch at the shown instant and goes there. @param {string} [line] to be sent there */
+/** Opens a branch at the shown instant and shows it. @param {string} [line] the first command sent there */
 export async function fork(line = "") {
   try {
     const { url } = await player.fork(line);

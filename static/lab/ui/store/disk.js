@@ -31,7 +31,7 @@ const NEAR_BYTES = 768;
 /** @param {number | null} from @param {number} at @returns {from is number} */
 const isNear = (from, at) => from !== null && from <= at && at - from < NEAR_BYTES;
 
-/** The name that stands for the textbook's example in the place of a broker. */
+/** The name of the textbook's example in place of a broker. */
 export const EXAMPLE = "example";
 /** @type {readonly DiskMode[]} */
 export const MODES = ["bytes", "find", "loss", "past", "copy"];

@@ -6,7 +6,7 @@ import { signal } from "./state.js";
 
 /** The group that is shown, as "group@broker"; "" = the first. */
 export const chosen = signal("");
-/** Its key in the view, undefined when there is no group. @param {View} view @returns {string | undefined} */
+/** Its key in the view, undefined without a group. @param {View} view @returns {string | undefined} */
 export function chosenKey(view) {
   const names = groupNames(view);
   return names.includes(chosen.value) ? chosen.value : names[0];

@@ -37,7 +37,7 @@ export const moment = signal({
 
 /** What is selected, as type and id of a Target of core/view/selectors.js: "replica:orders-0@b1", "znode:/controller", ... or "". */
 export const selection = signal("");
-/** The record that the pointer is over, in the picture or in its bytes: "orders-0@b1:42" or "". */
+/** The record under the pointer, in the picture or in its bytes: "orders-0@b1:42" or "". */
 export const hovered = signal("");
 export const partition = signal("");
 export const tab = signal("inspect");
@@ -88,7 +88,7 @@ function publish() {
   moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, connection };
 }
 
-/** Between two frames, where the browser can tell when that is: panels must not delay what was just drawn. @param {() => void} todo */
+/** Between two frames, where the browser supports it: panels must not delay the drawing. @param {() => void} todo */
 function between(todo) {
   if ("requestIdleCallback" in globalThis) requestIdleCallback(todo, { timeout: FASTEST_MS });
   else setTimeout(todo);

@@ -32,7 +32,7 @@ export const chosen = signal(0);
 export const batch = signal(null);
 /** The entry or line that is marked in the middle. */
 export const marked = signal(-1);
-/** Byte of the log that the pointer is over; -1 for none. */
+/** Byte of the log under the pointer; -1 for none. */
 export const pointed = signal(-1);
 /** What a narrow window shows of the three columns: files, content, batch. */
 export const column = signal("files");

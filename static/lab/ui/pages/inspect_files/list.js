@@ -41,7 +41,7 @@ import { ruleName, shortSpan, size, span, stamp } from "./texts.js";
  */
 
 const ROW_PX = 28;
-/** Browsers end an element's height at some millions of pixels; beyond it the scroll bar stands for more than itself. */
+/** Browsers limit an element's height to some millions of pixels; beyond it the scroll bar is scaled. */
 const TALLEST_PX = 4_000_000;
 const SPARE_ROWS = 2;
 const REFRESH_MS = 250;
@@ -85,7 +85,7 @@ const COLUMNS = {
   properties: [["line", (row) => html`<span class="mono">${row.line}</span>`, "wide end"]],
 };
 
-/** The columns of a kind; undefined for one that is no list. @param {string} kind */
+/** The columns of a kind; undefined for one that is not a list. @param {string} kind */
 const columnsOf = (kind) => /** @type {Record<string, Column<Row>[]>} */ (/** @type {unknown} */ (COLUMNS))[kind];
 
 /** @param {EntryRow} entry */

@@ -1,4 +1,4 @@
-// A log as one bar: how many batches stand where, at which bytes an index points, and where rules are broken.
+// A log as one bar: the number of batches at each position, the bytes that an index points at, and violated rules.
 import { HwElement, html, svg } from "../../kit/element.js";
 import { spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";

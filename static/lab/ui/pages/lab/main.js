@@ -114,7 +114,7 @@ effect(() => {
   inExercise = slug;
 });
 
-// The address names the instant while it lies in the past, so that a reload stays there; at the head it follows the run.
+// The address names the instant while it is in the past, so that a reload stays there; at the head it follows the run.
 let writing = 0;
 /** The screen that the newest entry of the browser's history shows: to go to another one makes a new entry. */
 let entered = shown.peek();

@@ -25,7 +25,7 @@ const readable = (byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte)
 
 /** @type {Pointed} */
 const NOTHING = { field: -1, offset: null, part: -1 };
-/** What the pointer is over: a field by its place, a record by its offset, an index entry by the byte that it names. */
+/** What the pointer is over: a field by its position, a record by its offset, an index entry by the byte it points at. */
 const pointed = signal(NOTHING);
 
 /** The sentence about a field. @param {PageField} field */

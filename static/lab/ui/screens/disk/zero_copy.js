@@ -18,7 +18,7 @@ import { signal } from "../../store/state.js";
  * @typedef {{ key: string, measuring?: boolean, measured?: Measured, error?: Partial<Refusal> }} State
  */
 
-/** Stations of the picture, from left to right; the middle one lies in the process. */
+/** Stations of the picture, from left to right; the middle one is in the process. */
 const STATIONS = { disk: 8, cache: 158, user: 308, socket: 458, card: 608 };
 const WIDTH = 104;
 
