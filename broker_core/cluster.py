@@ -186,8 +186,8 @@ class Cluster:
         """The broker that coordinates a group, as the live brokers' metadata say, if it is up and knows it."""
         for broker_id in self.broker_ids:
             if self.broker_state(broker_id) == "up":
-                asked = self.brokers[broker_id]
-                state = asked.metadata.partitions.get(asked.groups.partition_of(group))
+                requested = self.brokers[broker_id]
+                state = requested.metadata.partitions.get(requested.groups.partition_of(group))
                 if state is None or self.broker_state(state.leader) != "up":
                     return None
                 broker = self.brokers[state.leader]

@@ -127,7 +127,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     release: str
     defaults: Mapping[str, str] = {}
     apis: Apis | None = None
-    unsupported_version_tells_range: bool = True
+    returns_known_versions: bool = True
 
     truncation: Truncation = "FETCH"
     refetches_in_each_epoch: bool = True
@@ -144,7 +144,7 @@ class Era(msgspec.Struct, frozen=True, kw_only=True):
     checks_producers_before_roll: bool = False
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
-    stale_high_watermark_is_news: bool = False
+    completes_stale_fetches: bool = False
 
     isr_lag: IsrLag = "end_or_caught_up_time"
     isr_checks_per_lag_time: int = 2
@@ -215,7 +215,7 @@ _2_4 = msgspec.structs.replace(
     followers_check_size=True,
     index_rule="append",
     high_watermark_needs_min_isr=False,
-    stale_high_watermark_is_news=True,
+    completes_stale_fetches=True,
     isr_change="zookeeper",
     isr_change_notified=True,
     leader_recovery_state=False,
@@ -239,7 +239,7 @@ _1_1 = msgspec.structs.replace(
     release="1.1.1",
     defaults=DEFAULTS_1_1,
     apis=APIS_1_1,
-    unsupported_version_tells_range=False,
+    returns_known_versions=False,
     truncation="KIP101",
     refetches_in_each_epoch=False,
     fetch_carries_epoch=False,
@@ -251,7 +251,7 @@ _1_1 = msgspec.structs.replace(
     knows_newest_at_once=True,
     checks_producers_before_roll=True,
     unknown_sequences="unknown producer before marker",
-    stale_high_watermark_is_news=False,
+    completes_stale_fetches=False,
     isr_lag="caught_up_time",
     joins_isr_from_epoch_start=False,
     takeover_shrinks_isr=False,

@@ -109,7 +109,7 @@ class ProducerBatch(msgspec.Struct):
         )
         self.records = []
 
-    def number_anew(self, producer_id: int, epoch: int, base_sequence: int) -> None:
+    def renumber(self, producer_id: int, epoch: int, base_sequence: int) -> None:
         """Restarts its sequence numbers while the batch is in flight; requests already sent keep the old ones."""
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, base_sequence
         self.data = with_producer(self.data, producer_id, epoch, base_sequence)
@@ -156,7 +156,7 @@ class RecordAccumulator:
         joins = self.takes_more(partition, record_size - HEADER_BYTES)
         return 0 if joins else max(self.batch_size, record_size)
 
-    def has_room(self, partition: str, record_size: int) -> bool:
+    def has_capacity(self, partition: str, record_size: int) -> bool:
         """Whether a record may be appended now."""
         return self.used_memory + self.memory_for(partition, record_size) <= self.buffer_memory
 

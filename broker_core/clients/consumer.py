@@ -109,7 +109,7 @@ class Consumer:
         """Starts to read."""
         if self.start not in ("earliest", "latest"):
             self._reset(int(self.start))
-        self._go_on()
+        self._continue()
 
     def description(self) -> dict[str, object]:
         """This consumer as the view shows it; what folding its events must give."""
@@ -122,17 +122,17 @@ class Consumer:
 
     # the loop: metadata, position, fetch
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         leader = self.metadata.leader_of(self.partition)
         if leader is None:
-            self._ask_for_metadata()
+            self._request_metadata()
         elif self.position < 0:
-            self._ask_for_position(leader)
+            self._request_position(leader)
         else:
             self._fetch(leader)
 
-    def _ask_for_metadata(self) -> None:
-        node = self.metadata.node_to_ask()
+    def _request_metadata(self) -> None:
+        node = self.metadata.node_for_request()
         topic = topic_of(self.partition)
         self.kernel.request(
             self.name,
@@ -144,7 +144,7 @@ class Consumer:
             timeout_us=self.settings.request_timeout_ms * 1000,
         )
 
-    def _ask_for_position(self, leader: str) -> None:
+    def _request_position(self, leader: str) -> None:
         info = self.metadata.partitions[self.partition]
         self.kernel.request(
             self.name,
@@ -220,13 +220,13 @@ class Consumer:
                 self._pause(stale_metadata=True)
                 return
         elif api == "ListOffsets":
-            if not self._position_came(body):
+            if not self._on_position(body):
                 return
         elif not self._fetched(body):
             return
-        self._go_on()
+        self._continue()
 
-    def _position_came(self, response: ListOffsetsResponse) -> bool:
+    def _on_position(self, response: ListOffsetsResponse) -> bool:
         (answer,) = response.partitions
         if answer.error is not Errors.NONE:
             self._pause(stale_metadata=answer.error in STALE_METADATA_ERRORS)
@@ -253,7 +253,7 @@ class Consumer:
         leader = self.metadata.leader_of(self.partition)
         if leader is None:
             return True
-        self._ask_for_position(leader)
+        self._request_position(leader)
         return False
 
     def _take_in(self, answer: FetchPartitionResponse) -> None:
@@ -281,7 +281,7 @@ class Consumer:
 
     def on_timer(self, name: str, data: Any) -> None:
         """A backoff has ended."""
-        self._go_on()
+        self._continue()
 
     def on_watch(self, kind: str, path: str) -> None:
         """Clients have no session at ZooKeeper."""

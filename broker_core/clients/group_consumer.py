@@ -58,7 +58,7 @@ class GroupConsumer(GroupMembership):
         self._others_topics: tuple[str, ...] = ()
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._metadata_waits = False
-        self._metadata_under_way = False
+        self._metadata_in_flight = False
         self._metadata_again = False
         #: why it joins again once it has new metadata, and the epoch in which that was so
         self._rejoin_waits: tuple[str, int] | None = None
@@ -78,7 +78,7 @@ class GroupConsumer(GroupMembership):
     def begin(self) -> None:
         """Starts: metadata first, then the group."""
         self._change("finding the coordinator", text("reason.subscribed", topics=", ".join(self.settings.topics)).code)
-        self._ask_for_metadata()
+        self._request_metadata()
         self._timer(self.settings.metadata_max_age_ms, "metadata_age")
         if self.settings.enable_auto_commit:
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
@@ -98,30 +98,30 @@ class GroupConsumer(GroupMembership):
 
     def wants_metadata(self) -> None:
         """Asks for metadata after a pause, however many partitions want them."""
-        if not (self._metadata_waits or self._metadata_under_way):
+        if not (self._metadata_waits or self._metadata_in_flight):
             self._metadata_waits = True
             self.later("metadata")
 
-    def _ask_for_metadata(self) -> None:
+    def _request_metadata(self) -> None:
         """Requests metadata now, or as soon as the response in flight has arrived
         (`Metadata.newMetadataRequestAndVersion`).
         """
-        if self._metadata_under_way:
+        if self._metadata_in_flight:
             self._metadata_again = True
             return
-        self._metadata_under_way = True
+        self._metadata_in_flight = True
         own = self.settings.topics
         topics = None if self.settings.is_pattern else tuple(dict.fromkeys((*own, *self._others_topics)))
-        node = self.metadata.node_to_ask()
+        node = self.metadata.node_for_request()
         create = topics is not None and self.settings.allow_auto_create_topics
         self.ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
 
-    def _metadata_came(self, body: Any) -> None:
-        self._metadata_under_way = False
+    def _on_metadata(self, body: Any) -> None:
+        self._metadata_in_flight = False
         self.metadata.update(body)
         if self._metadata_again:
             self._metadata_again = False
-            self._ask_for_metadata()
+            self._request_metadata()
         known = {name for name, _, error in body.topics if error is Errors.NONE}
         invalid = [name for name, _, error in body.topics if error is Errors.INVALID_TOPIC_EXCEPTION]
         if invalid:
@@ -167,11 +167,11 @@ class GroupConsumer(GroupMembership):
             super()._rejoin(why)
         elif self._rejoin_waits is None or self._rejoin_waits[1] != self._epoch:
             self._rejoin_waits = (why, self._epoch)
-            self._ask_for_metadata()
+            self._request_metadata()
 
     def _why_rejoin_waited(self) -> str:
         """Why it joins again now that it has the metadata that it asked for; empty if it does not."""
-        if self._rejoin_waits is None or self._metadata_under_way:
+        if self._rejoin_waits is None or self._metadata_in_flight:
             return ""
         (why, epoch), self._rejoin_waits = self._rejoin_waits, None
         return why if epoch == self._epoch else ""
@@ -194,7 +194,7 @@ class GroupConsumer(GroupMembership):
         self._look_after(joined)
         if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
             self._sync_waits = (joined, self._epoch)
-            self._ask_for_metadata()
+            self._request_metadata()
         else:
             self._sync(self._plan(joined))
 
@@ -272,7 +272,7 @@ class GroupConsumer(GroupMembership):
             return False
         return True
 
-    def _note_answer(self, error: Errors) -> None:
+    def _record_response(self, error: Errors) -> None:
         """The application gets the answer, unless the commit is to be tried again."""
         if error is Errors.REBALANCE_IN_PROGRESS:
             self.commit_answer = _REBALANCES
@@ -313,7 +313,7 @@ class GroupConsumer(GroupMembership):
         if response is not None:
             error = next((each for _, each in response.partitions if each is not Errors.NONE), Errors.NONE)
         if why == "commitSync":
-            self._note_answer(error if response is not None else Errors.COORDINATOR_NOT_AVAILABLE)
+            self._record_response(error if response is not None else Errors.COORDINATOR_NOT_AVAILABLE)
         if epoch != self._epoch:
             return
         if error in FATAL:
@@ -337,7 +337,7 @@ class GroupConsumer(GroupMembership):
             label = f"OffsetFetch {self.settings.group_id}"
             self.ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
 
-    def _committed_came(self, response: OffsetFetchResponse) -> None:
+    def _on_committed(self, response: OffsetFetchResponse) -> None:
         if response.error is not Errors.NONE:
             if response.error in COORDINATOR_MOVED:
                 self._coordinator_lost()
@@ -381,7 +381,7 @@ class GroupConsumer(GroupMembership):
         """A broker answers."""
         what, node, data = context
         if what == "fetch":
-            self._fetcher.asked_in_vain(what, node, data)
+            self._fetcher.request_failed(what, node, data)
         if self.is_over:
             return
         if what == "left":
@@ -393,7 +393,7 @@ class GroupConsumer(GroupMembership):
         elif self.state == "closing":
             return
         elif what == "metadata":
-            self._metadata_came(body)
+            self._on_metadata(body)
         elif what == "find":
             self._coordinator_found(body)
         elif what == "join":
@@ -403,7 +403,7 @@ class GroupConsumer(GroupMembership):
         elif what == "heartbeat":
             self._heartbeat_answered(body, data)
         elif what == "offsets":
-            self._committed_came(body)
+            self._on_committed(body)
         elif what == "reset":
             self._fetcher.reset_answered(body)
         else:
@@ -413,9 +413,9 @@ class GroupConsumer(GroupMembership):
         """The broker has closed the connection, or did not respond in time."""
         what, node, data = context
         self.metadata.unreachable(node)
-        self._fetcher.asked_in_vain(what, node, data)
+        self._fetcher.request_failed(what, node, data)
         if what == "metadata":
-            self._metadata_under_way = False
+            self._metadata_in_flight = False
         if self.is_over:
             return
         if what in ("fetch", "reset", "metadata"):
@@ -450,7 +450,7 @@ class GroupConsumer(GroupMembership):
                 self._commit("interval")
         elif name == "metadata_age":
             self._timer(self.settings.metadata_max_age_ms, "metadata_age")
-            self._ask_for_metadata()
+            self._request_metadata()
         elif name == "close_due":
             self._change("closed", "reason.leave_timed_out")
         elif self.state == "closing":
@@ -461,7 +461,7 @@ class GroupConsumer(GroupMembership):
             self._poll_late(data)
         elif name == "metadata":
             self._metadata_waits = False
-            self._ask_for_metadata()
+            self._request_metadata()
         elif name == "find":
             if self._coordinator is None:
                 self._find_coordinator()

@@ -66,7 +66,7 @@ class GroupFetcher:
         self._fetching: set[str] = set()
         self._lookups: set[str] = set()
 
-    def asked_in_vain(self, what: str, node: str, data: Any) -> None:
+    def request_failed(self, what: str, node: str, data: Any) -> None:
         """A leader will not answer, or has: it may be asked again."""
         if what == "fetch":
             self._fetching.discard(node)
@@ -138,8 +138,10 @@ class GroupFetcher:
             self._lookups.update(names)
             epochs = self.member.metadata.partitions
             rows = tuple((name, epochs[name].leader_epoch, timestamp) for name in names)
-            asked = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.member.settings.isolation_level))
-            self.member.ask(leader, "ListOffsets", asked, "reset", "ListOffsets " + ", ".join(names), data=tuple(names))
+            requested = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.member.settings.isolation_level))
+            self.member.ask(
+                leader, "ListOffsets", requested, "reset", "ListOffsets " + ", ".join(names), data=tuple(names)
+            )
         for leader, names in by_leader.items():
             self._fetch(leader, names)
 
@@ -164,20 +166,20 @@ class GroupFetcher:
             isolation_level=isolation_id(settings.isolation_level),
         )
         label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
-        asked = {name: self.positions[name][0] for name in names}
-        self.member.ask(leader, "Fetch", request, "fetch", label, data=asked)
+        requested = {name: self.positions[name][0] for name in names}
+        self.member.ask(leader, "Fetch", request, "fetch", label, data=requested)
 
-    def fetched(self, response: FetchResponse, asked: dict[str, int]) -> None:
+    def fetched(self, response: FetchResponse, requested: dict[str, int]) -> None:
         """A leader answers what was `asked`: the positions by partition."""
         if self.member.work.is_busy:
             return
         is_stale = False
         for answer in response.partitions:
             name = answer.partition
-            if name not in self.member.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != asked[name]:
+            if name not in self.member.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != requested[name]:
                 continue
             if answer.error is Errors.OFFSET_OUT_OF_RANGE and self.member.settings.auto_offset_reset == "none":
-                where = f"offset {asked[name]} is out of range for partition {name}"
+                where = f"offset {requested[name]} is out of range for partition {name}"
                 self.member.give_up(f"OffsetOutOfRangeException: Fetch {where}, and no reset policy is configured")
                 return
             if answer.error is Errors.OFFSET_OUT_OF_RANGE:

@@ -57,7 +57,7 @@ class GroupMembership(GroupMember):
         self._coordinator: str | None = None
         self._epoch = 0
         self._protocol = ""
-        self._heard_us = 0
+        self._last_response_us = 0
 
     @property
     @abstractmethod
@@ -104,7 +104,7 @@ class GroupMembership(GroupMember):
     def _find_coordinator(self) -> None:
         request = FindCoordinatorRequest(self.settings.group_id)
         label = f"FindCoordinator {self.settings.group_id}"
-        self.ask(self.metadata.node_to_ask(), "FindCoordinator", request, "find", label)
+        self.ask(self.metadata.node_for_request(), "FindCoordinator", request, "find", label)
 
     def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
         if self.is_over:
@@ -117,7 +117,7 @@ class GroupMembership(GroupMember):
             return
         self._attempts = 0
         self._coordinator = broker_node(response.node_id)
-        self._heard_us = self.kernel.now_us
+        self._last_response_us = self.kernel.now_us
         if self.state == "finding the coordinator":
             self._join("reason.coordinator_found")
         elif self.state == "stable":
@@ -132,7 +132,7 @@ class GroupMembership(GroupMember):
         """The coordinator. After a session timeout without a response it is looked up again, as another broker may have
         taken over (`Heartbeat.sessionTimeoutExpired`).
         """
-        if self.kernel.now_us - self._heard_us >= self.settings.session_timeout_ms * 1_000:
+        if self.kernel.now_us - self._last_response_us >= self.settings.session_timeout_ms * 1_000:
             self._coordinator_lost()
         return self._coordinator
 
@@ -217,7 +217,7 @@ class GroupMembership(GroupMember):
             self._attempts = 0
             self.member_id = response.member_id
             self.generation_id = response.generation_id
-            self._heard_us = self.kernel.now_us
+            self._last_response_us = self.kernel.now_us
             self._protocol = response.protocol_name or ""
             self._change(
                 "syncing",
@@ -283,7 +283,7 @@ class GroupMembership(GroupMember):
     def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
         error = response.error
         if error in (Errors.NONE, Errors.REBALANCE_IN_PROGRESS) and membership == (self.member_id, self.generation_id):
-            self._heard_us = self.kernel.now_us
+            self._last_response_us = self.kernel.now_us
         if error is Errors.NONE or membership != (self.member_id, self.generation_id) or self.state != "stable":
             return
         if error is Errors.REBALANCE_IN_PROGRESS:

@@ -50,7 +50,7 @@ class ClientMetadata:
         self.topic_errors: dict[str, Errors] = {}
         self.partition_counts: dict[str, int] = {}
 
-    def node_to_ask(self) -> str:
+    def node_for_request(self) -> str:
         """The broker to send the next Metadata request to."""
         return self.nodes[0]
 

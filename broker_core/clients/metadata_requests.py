@@ -24,7 +24,7 @@ class MetadataRequests:
         self.kernel = kernel
         self.name = name
         self.metadata = metadata
-        self.is_under_way = False
+        self.is_in_flight = False
         self._timeout_us = timeout_us
         self._lacks_leader = lacks_leader
         self._wanted: dict[str, None] = {}
@@ -38,11 +38,11 @@ class MetadataRequests:
 
     def ask(self) -> None:
         """Asks, unless it does so already, or pauses, or wants nothing."""
-        if self.is_under_way or self.kernel.now_us < self._not_before_us or not self._wanted:
+        if self.is_in_flight or self.kernel.now_us < self._not_before_us or not self._wanted:
             return
-        self.is_under_way = True
+        self.is_in_flight = True
         topics = tuple(self._wanted)
-        node = self.metadata.node_to_ask()
+        node = self.metadata.node_for_request()
         self.kernel.request(
             self.name,
             node,
@@ -55,22 +55,22 @@ class MetadataRequests:
 
     def came(self, response: MetadataResponse) -> None:
         """An answer."""
-        self.is_under_way = False
+        self.is_in_flight = False
         self.metadata.update(response)
         waiting = {topic_of(partition) for partition in self._lacks_leader()}
         self._wanted = {topic: None for topic in self._wanted if topic in waiting}
         if self._wanted:
-            self._ask_again()
+            self._retry()
         else:
             self._attempts = 0
 
     def failed(self, node: str) -> None:
         """The broker has closed the connection, or did not respond in time."""
-        self.is_under_way = False
+        self.is_in_flight = False
         self.metadata.unreachable(node)
-        self._ask_again()
+        self._retry()
 
-    def _ask_again(self) -> None:
+    def _retry(self) -> None:
         self._attempts += 1
         self._not_before_us = self.kernel.now_us + backoff_us(self._attempts)
         self.kernel.timer(self.name, self._not_before_us, METADATA_TIMER)

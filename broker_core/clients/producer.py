@@ -169,11 +169,11 @@ class Producer:
         )
         return choice
 
-    def has_room(self, place: str, record_size: int, *, is_topic: bool = False) -> bool:
+    def has_capacity(self, place: str, record_size: int, *, is_topic: bool = False) -> bool:
         """Whether buffer.memory has room for a record of this upper bound; for a topic, whatever its partition."""
         accumulator = self.sender.accumulator
         if not is_topic:
-            return accumulator.has_room(place, record_size)
+            return accumulator.has_capacity(place, record_size)
         return accumulator.used_memory + max(accumulator.batch_size, record_size) <= accumulator.buffer_memory
 
     def block(self, why: str) -> None:
@@ -241,9 +241,9 @@ class Producer:
         return 0 if self.running_stream is None else self.running_stream.rate
 
     @property
-    def asks_for_metadata(self) -> bool:
+    def requests_metadata(self) -> bool:
         """Whether a Metadata request is in flight."""
-        return self.sender.metadata_requests.is_under_way
+        return self.sender.metadata_requests.is_in_flight
 
     @property
     def is_idle(self) -> bool:
@@ -303,7 +303,7 @@ class Producer:
             self.want_topic(place)
         else:
             key, value = self.made_up()
-            is_full = not self.has_room(place, record_size_upper_bound(key, value), is_topic=is_topic)
+            is_full = not self.has_capacity(place, record_size_upper_bound(key, value), is_topic=is_topic)
             self.block("memory" if is_full else "")
             if not is_full:
                 self.send(place, key, value, is_topic=is_topic)

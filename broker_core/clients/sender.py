@@ -110,7 +110,7 @@ class Sender:
                 if self._in_flight_count.get(leader, 0) < self.settings.max_in_flight_requests_per_connection:
                     self._transmit(leader, batches)
                     is_sending = True
-        self._tell_what_waits()
+        self._report_waiting()
 
     def _ready(self) -> dict[str, list[ProducerBatch]]:
         """The first batches that may go, by the leaders of their partitions; no more than a request may hold."""
@@ -145,7 +145,7 @@ class Sender:
     def _under_way(self, partition: str) -> list[ProducerBatch]:
         return [batch for batch in self._in_flight.values() if batch.partition == partition]
 
-    def _tell_what_waits(self) -> None:
+    def _report_waiting(self) -> None:
         next_us = 0
         for partition, queue in self.accumulator.queues():
             if not queue:

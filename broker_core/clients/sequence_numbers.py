@@ -41,11 +41,11 @@ class SequenceNumbers:
         self._next[partition] = increment_sequence(first, count)
         return first
 
-    def restart(self, partition: str, under_way: Sequence[ProducerBatch], ids: ProducerIds) -> None:
+    def restart(self, partition: str, in_flight: Sequence[ProducerBatch], ids: ProducerIds) -> None:
         """Starts at 0 with a new epoch, beginning with the batches in flight (`startSequencesAtBeginning`)."""
         number = 0
-        for batch in under_way:
-            batch.number_anew(*ids, number)
+        for batch in in_flight:
+            batch.renumber(*ids, number)
             number = increment_sequence(number, batch.count)
         self._next[partition] = number
         self._ids[partition] = ids

@@ -127,7 +127,7 @@ class TransactionManager:
         """Asks for an id (`initTransactions`, or the first batch of a producer that is only idempotent)."""
         if not self.state:
             self._change("initializing", "reason.wants_producer_id")
-            self._go_on()
+            self._continue()
 
     def begin_transaction(self) -> None:
         """What is sent from now on belongs to a transaction."""
@@ -137,7 +137,7 @@ class TransactionManager:
     def send_offsets(self, offsets: TransactionalOffsets) -> None:
         """Commits offsets of a group with the transaction."""
         self.offsets = offsets
-        self._go_on()
+        self._continue()
 
     def note(self, partition: str) -> None:
         """A record for a partition was appended (`maybeAddPartition`). One appended outside of a transaction waits
@@ -145,7 +145,7 @@ class TransactionManager:
         """
         if self.state == "in transaction" and partition not in self.added and partition not in self.to_add:
             self.to_add[partition] = None
-            self._go_on()
+            self._continue()
 
     def send_failed(self, exception: str, message: str) -> str:
         """A record was not taken: its transaction can only be aborted. What is thrown, if not that exception: without
@@ -173,7 +173,7 @@ class TransactionManager:
             self.to_add.clear()
             self._ended()
         else:
-            self._go_on()
+            self._continue()
 
     def why_not_send(self, partition: str) -> str:
         """What a new batch for a partition has to wait for, in the words of RecordsGathered; nothing when it may go.
@@ -206,7 +206,7 @@ class TransactionManager:
             return True
         if self.transactional_id:
             return False
-        self._begin_anew(partition, batch)
+        self._restart_sequences(partition, batch)
         return True
 
     def batch_failed(self, batch: ProducerBatch, error: Errors, message: str) -> None:
@@ -220,7 +220,7 @@ class TransactionManager:
             if error is Errors.REQUEST_TIMED_OUT:
                 self.numbers.unresolved[batch.partition] = None
             else:
-                self._begin_anew(batch.partition)
+                self._restart_sequences(batch.partition)
             return
         self.error = (exception_class(error), self._fenced_text if error in _FENCED else message)
         if error is Errors.PRODUCER_FENCED:
@@ -241,36 +241,36 @@ class TransactionManager:
             if self.numbers.nothing_is_missing(partition):
                 del self.numbers.unresolved[partition]
             elif not self.transactional_id:
-                self._begin_anew(partition)
+                self._restart_sequences(partition)
 
-    def _begin_anew(self, partition: str, refused: ProducerBatch | None = None) -> None:
+    def _restart_sequences(self, partition: str, refused: ProducerBatch | None = None) -> None:
         """Increments the epoch locally (`bumpIdempotentProducerEpoch`); after the last epoch it requests another id."""
         if self.producer_epoch >= EPOCH_MAX:
             self._state("initializing", "reason.epochs_exhausted", -1, -1)
             self.numbers.unresolved.pop(partition, None)
-            self._go_on()
+            self._continue()
             return
         epoch = self.producer_epoch + 1
         self._state("ready", f"reason.sequence_reset?partition={partition}", self.producer_id, epoch)
-        under_way = [*([] if refused is None else [refused]), *self.producer.numbered_batches(partition)]
-        under_way.sort(key=lambda batch: batch.sequence)
-        self.numbers.restart(partition, under_way, (self.producer_id, epoch))
+        in_flight = [*([] if refused is None else [refused]), *self.producer.numbered_batches(partition)]
+        in_flight.sort(key=lambda batch: batch.sequence)
+        self.numbers.restart(partition, in_flight, (self.producer_id, epoch))
 
     def batches_through(self) -> None:
         """Nothing is queued or in flight any more."""
         if self.state in ("committing", "aborting"):
-            self._go_on()
+            self._continue()
 
     # one request at a time
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._is_asking or self.state == "fatal error":
             return
         if self.state == "initializing":
             if self.transactional_id and self._coordinator is None:
                 self._find_coordinator()
             else:
-                node = self._coordinator or self.producer.metadata.node_to_ask()
+                node = self._coordinator or self.producer.metadata.node_for_request()
                 ids = self._raises or (-1, -1)
                 request = InitProducerIdRequest(self.transactional_id or None, self.timeout_ms, *ids)
                 self._ask(node, "InitProducerId", request)
@@ -302,11 +302,11 @@ class TransactionManager:
             self._find_coordinator()
             return
         api, body = offsets.next_request(self.transactional_id, self.producer_id, self.producer_epoch)
-        nodes = {"AddOffsetsToTxn": self._coordinator, "FindCoordinator": self.producer.metadata.node_to_ask()}
+        nodes = {"AddOffsetsToTxn": self._coordinator, "FindCoordinator": self.producer.metadata.node_for_request()}
         self._ask(nodes.get(api) or str(offsets.coordinator), api, body)
 
     def _find_coordinator(self) -> None:
-        node = self.producer.metadata.node_to_ask()
+        node = self.producer.metadata.node_for_request()
         self._ask(node, "FindCoordinator", FindCoordinatorRequest(self.transactional_id, TRANSACTION))
 
     def _ask(self, node: str, api: str, body: object) -> None:
@@ -328,7 +328,7 @@ class TransactionManager:
 
     def on_timer(self) -> None:
         """A backoff has ended."""
-        self._go_on()
+        self._continue()
 
     def on_disconnect(self, node: str) -> None:
         """A broker has closed the connection, or did not respond in time."""
@@ -377,7 +377,7 @@ class TransactionManager:
         else:
             self._attempts = 0
             offsets.is_done = True
-            self._go_on()
+            self._continue()
 
     def _refused(self, error: Errors, api: str) -> None:
         self.error = (exception_class(error), exception_message(error))
@@ -412,7 +412,7 @@ class TransactionManager:
             self.producer.ids_changed()
         else:
             self._ended()
-        self._go_on()
+        self._continue()
 
     def _ended(self) -> None:
         self.added.clear()
@@ -421,7 +421,7 @@ class TransactionManager:
             self._change("ready", "reason.transaction_ended")
         else:
             self._change("initializing", "reason.wants_next_epoch")
-            self._go_on()
+            self._continue()
 
     @property
     def _fenced_text(self) -> str:

@@ -75,7 +75,7 @@ class ZookeeperConsumer(GroupMember):
         group.watch_members()
         for topic in self.settings.topics:
             group.watch_topic(topic)
-        self._ask_for_metadata()
+        self._request_metadata()
         self._rebalance("reason.registered")
 
     @property
@@ -121,10 +121,10 @@ class ZookeeperConsumer(GroupMember):
             self._attempts += 1
             self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), "metadata")
 
-    def _ask_for_metadata(self) -> None:
+    def _request_metadata(self) -> None:
         self._metadata_due = True
         request = MetadataRequest(tuple(sorted(self.settings.topics)))
-        self.ask(self.metadata.node_to_ask(), "Metadata", request, "metadata", "Metadata")
+        self.ask(self.metadata.node_for_request(), "Metadata", request, "metadata", "Metadata")
 
     # rebalancing
 
@@ -217,7 +217,7 @@ class ZookeeperConsumer(GroupMember):
         """A broker answers."""
         what, node, data = context
         if what == "fetch":
-            self._fetcher.asked_in_vain(what, node, data)
+            self._fetcher.request_failed(what, node, data)
         if self.is_over:
             return
         if what == "metadata":
@@ -233,7 +233,7 @@ class ZookeeperConsumer(GroupMember):
         """The broker has closed the connection, or did not respond in time."""
         what, node, data = context
         self.metadata.unreachable(node)
-        self._fetcher.asked_in_vain(what, node, data)
+        self._fetcher.request_failed(what, node, data)
         if what == "metadata":
             self._metadata_due = False
         if not self.is_over:
@@ -257,7 +257,7 @@ class ZookeeperConsumer(GroupMember):
             self.work = Work(poll=self.work.poll)
             self._fetcher.fetch_all()
         elif name == "metadata":
-            self._ask_for_metadata()
+            self._request_metadata()
 
     def on_watch(self, kind: str, path: str) -> None:
         """A member joined or left, or a topic has changed."""
@@ -270,7 +270,7 @@ class ZookeeperConsumer(GroupMember):
                 self._trigger("reason.members_changed")
             elif path.startswith("/brokers/topics/"):
                 group.watch_topic(path.rpartition("/")[2])
-                self._ask_for_metadata()
+                self._request_metadata()
                 self._trigger("reason.partitions_changed")
             else:
                 self._trigger("reason.brokers_changed")

@@ -269,11 +269,11 @@ class ClusterChanges:
 
     def stop_replica_answered(self, broker_id: int, request: StopReplicaRequest, response: StopReplicaResponse) -> None:
         """Handles a StopReplica response, for topics that are being deleted only."""
-        asked = {state.partition for state in request.partitions if state.delete_partition}
+        requested = {state.partition for state in request.partitions if state.delete_partition}
         answered = [
             (ReplicaId(partition, broker_id), response.error is Errors.NONE and error is Errors.NONE)
             for partition, error in response.partitions
-            if partition in asked and topic_of(partition) in self.context.topics_with_deletion_started
+            if partition in requested and topic_of(partition) in self.context.topics_with_deletion_started
         ]
         failed = [replica for replica, done in answered if not done]
         deleted = [replica for replica, done in answered if done]

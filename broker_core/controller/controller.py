@@ -136,20 +136,20 @@ class Controller:
         self._resign("reason.broker_stopping")
 
     def _reelect(self) -> None:
-        self._look_who_is_controller()
+        self._read_controller()
         if self.active_controller_id != NO_CONTROLLER:
             return
         try:
             epoch, epoch_zk_version = self.zk.register_controller(self.host.broker_id)
         except ControllerMoved:
-            self._look_who_is_controller()
+            self._read_controller()
             return
         self.context.epoch_zk_version = epoch_zk_version
         self.host.emit(ControllerElected(broker=self.host.broker_id, controller_epoch=epoch))
         self.host.controller_changed(self.host.broker_id, epoch)
         self._take_over()
 
-    def _look_who_is_controller(self) -> None:
+    def _read_controller(self) -> None:
         """Reads and watches /controller, and resigns if another broker holds it now."""
         self.zk.watch_controller()
         controller_id = self.zk.controller_id()
@@ -204,7 +204,7 @@ class Controller:
             try:
                 action()
             except ControllerMoved:
-                self._look_who_is_controller()
+                self._read_controller()
         except SessionExpired:
             self.session_expired()
         except (ZnodeDataError, ZkError):
@@ -219,7 +219,7 @@ class Controller:
             if kind == "deleted":
                 self._process("Reelect", self._reelect)
             else:
-                self._process("ControllerChange", self._look_who_is_controller)
+                self._process("ControllerChange", self._read_controller)
         elif not self.is_active:
             return
         elif path == BrokerIdZnode.PARENT:
@@ -349,7 +349,7 @@ class Controller:
                 Errors.NONE,
                 tuple(
                     OngoingReassignment(partition, *assignment)
-                    for partition, assignment in self.reassignments.under_way(request.partitions).items()
+                    for partition, assignment in self.reassignments.in_flight(request.partitions).items()
                 ),
             ),
             ListPartitionReassignmentsResponse,
@@ -378,12 +378,12 @@ class Controller:
         def process() -> None:
             nonlocal response
             broker = self.context.live_brokers.get(request.broker_id)
-            tells_epoch = self.host.era.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
+            sends_epoch = self.host.era.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
             if broker is None:
                 # a broker that sends an epoch is looked up first; Kafka fails if it is not registered
-                error = Errors.UNKNOWN_SERVER_ERROR if tells_epoch else Errors.BROKER_NOT_AVAILABLE
+                error = Errors.UNKNOWN_SERVER_ERROR if sends_epoch else Errors.BROKER_NOT_AVAILABLE
                 response = ControlledShutdownResponse(error)
-            elif tells_epoch and request.broker_epoch < broker.epoch:
+            elif sends_epoch and request.broker_epoch < broker.epoch:
                 response = ControlledShutdownResponse(Errors.STALE_BROKER_EPOCH)
             else:
                 remaining = self.changes.shut_down_broker(request.broker_id)

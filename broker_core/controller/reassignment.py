@@ -123,7 +123,7 @@ class PartitionReassignments:
         elif self.host.era.isr_change == "zookeeper":
             self.zk.watch_partition_state(partition)
 
-    def under_way(self, partitions: Collection[str] | None) -> dict[str, ReplicaAssignment]:
+    def in_flight(self, partitions: Collection[str] | None) -> dict[str, ReplicaAssignment]:
         """The reassignments in progress of these partitions, or of all."""
         moving = {name: each for name, each in self.context.reassignments.items() if each.is_being_reassigned}
         return {name: each for name, each in moving.items() if partitions is None or name in partitions}

@@ -39,7 +39,7 @@ class Joining:
         if group is None:
             group = self._groups.create(request.group_id)
         was_stuck = group.is_stuck
-        if not self._has_room(group, member_id):
+        if not self._has_capacity(group, member_id):
             if member_id in group.members:
                 self._rebalances.remove(group, member_id, "reason.group_full")
             self._refuse(message, Errors.GROUP_MAX_SIZE_REACHED, "")
@@ -73,7 +73,7 @@ class Joining:
     def _refuse(self, message: Message, error: Errors, member_id: str) -> None:
         respond_join(self._host.kernel, message, JoinGroupResponse(error, member_id=member_id))
 
-    def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
+    def _has_capacity(self, group: ClassicGroup, member_id: str) -> bool:
         limit = self._host.group_settings.group_max_size
         if group.state is GroupState.PREPARING_REBALANCE:
             member = group.members.get(member_id)

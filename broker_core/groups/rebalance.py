@@ -76,13 +76,13 @@ class Rebalances:
         group.pending_syncs.clear()
         group.rebalance += 1
         group.is_initial_rebalance = group.state is GroupState.EMPTY
-        longest_ms = group.rebalance_timeout_ms
+        max_ms = group.rebalance_timeout_ms
         delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
-        wait_ms = delay_ms if group.is_initial_rebalance else longest_ms
+        wait_ms = delay_ms if group.is_initial_rebalance else max_ms
         self._groups.transition(group, GroupState.PREPARING_REBALANCE, why, wait_ms)
         self._timer(wait_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
         if group.is_initial_rebalance:
-            group.initial_delay_left_ms = max(longest_ms - delay_ms, 0)
+            group.initial_delay_left_ms = max(max_ms - delay_ms, 0)
             group.new_member_added = False
         else:
             self.try_complete_join(group)

@@ -45,7 +45,7 @@ class AppendableLog(ReadableLog):
         valid = self._validator.validate(append)
         data, batches, parts = valid.data, valid.batches, valid.parts
         size = sum(map(len, parts))
-        epoch_entries = self._note_epochs(batches)
+        epoch_entries = self._assign_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
         checks_first = last.has_producer_id and self._config.checks_producers_before_roll
@@ -68,7 +68,7 @@ class AppendableLog(ReadableLog):
         """Appends a batch that this broker built, without validation. `parts` are its bytes, `header` is its header."""
         self._now_ms = now_ms
         batches = ((0, header),)
-        epoch_entries = self._note_epochs(batches)
+        epoch_entries = self._assign_epochs(batches)
         rolled = self._maybe_roll(header.size, header.max_timestamp, header.base_offset, header.last_offset, now_ms)
         return self._write(
             parts[0],
@@ -106,7 +106,7 @@ class AppendableLog(ReadableLog):
         size = last_position + last.length + LENGTH_OVERHEAD
         if size < len(data):
             data = data[:size]
-        epoch_entries = self._note_epochs(found)
+        epoch_entries = self._assign_epochs(found)
         # The number of messages in a compressed one is not known, so its first offset is not known either.
         first_offset = first.base_offset if first.magic >= MAGIC_V2 else log_end_offset
         rolled = self._maybe_roll(size, max_timestamp, first_offset, last.base_offset + last.last_offset_delta, now_ms)
@@ -150,7 +150,7 @@ class AppendableLog(ReadableLog):
             return (self.roll(now_ms, first_offset),)
         return ()
 
-    def _note_epochs(self, batches: Sequence[tuple[int, BatchHeader]]) -> tuple[tuple[int, int], ...]:
+    def _assign_epochs(self, batches: Sequence[tuple[int, BatchHeader]]) -> tuple[tuple[int, int], ...]:
         """Adds the leader epochs of batches to the cache; returns the new ones."""
         epochs = self.leader_epoch_cache
         entries: tuple[tuple[int, int], ...] = ()
@@ -194,7 +194,7 @@ class AppendableLog(ReadableLog):
         local.log_end_offset = next_offset
         segment.log.modified_ms = self._now_ms
         has_producers = len(batches) > 1 or batches[0][1].has_producer_id
-        aborted, producers = self._note_producers(data, batches) if has_producers else ((), ())
+        aborted, producers = self._update_producer_state(data, batches) if has_producers else ((), ())
         self.producer_state.map_end_offset = next_offset
         return AppendInfo(
             first_offset,
@@ -213,7 +213,7 @@ class AppendableLog(ReadableLog):
             producers=producers,
         )
 
-    def _note_producers(
+    def _update_producer_state(
         self, data: bytes, batches: Sequence[tuple[int, BatchHeader]]
     ) -> tuple[tuple[AbortedTransaction, ...], tuple[ProducerFact, ...]]:
         """Updates the producer state with the appended batches; returns new transaction index entries and producer
@@ -234,7 +234,7 @@ class AppendableLog(ReadableLog):
                 if completed is not None:
                     ended.append(completed)
         if producers.count > count_before + 1:
-            producers.noted_together(
+            producers.added_together(
                 count_before, {header.producer_id for _, header in batches if header.has_producer_id}
             )
         if not ended:

@@ -115,7 +115,7 @@ class LogSegment:
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
         self._is_newest_known = self.config.knows_newest_at_once
 
-    def ask_newest(self) -> int:
+    def needs_newest_timestamp(self) -> int:
         """Returns the newest timestamp and caches it, even if its entry in the time index is truncated later."""
         self._is_newest_known = True
         return self.max_timestamp
@@ -364,7 +364,7 @@ class LogSegment:
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
         """Closes the segment for appends: adds a last time index entry, trims files. Returns that entry if written."""
-        timestamp, offset = self.ask_newest(), self.offset_of_max_timestamp
+        timestamp, offset = self.needs_newest_timestamp(), self.offset_of_max_timestamp
         entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
         self.offset_index.trim()
         self.time_index.trim()
@@ -413,7 +413,7 @@ class LogSegment:
     @property
     def largest_timestamp(self) -> int:
         """The largest timestamp (ms) of its records; without any, the time of the last write."""
-        return self.max_timestamp if self.ask_newest() >= 0 else self.log.modified_ms
+        return self.max_timestamp if self.needs_newest_timestamp() >= 0 else self.log.modified_ms
 
     def mark_deleted(self) -> tuple[DeletedFile, ...]:
         """Renames the segment's files to `.deleted`; they are unlinked later."""

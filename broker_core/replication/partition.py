@@ -159,7 +159,7 @@ class Partition(ReplicaLog):
             isr_state.maximal_isr,
             self.kernel.scheduler.now_us,
             self.replica_lag_time_max_us,
-            self.is_alive if era.caught_up_replicas_hold_high_watermark else _nobody,
+            self.is_alive if era.caught_up_replicas_hold_high_watermark else _never_alive,
         )
         if reached <= self.high_watermark:
             return False
@@ -256,7 +256,7 @@ class Partition(ReplicaLog):
         self.kernel.emit(IsrChangeRefused(replica=self.key, isr=self.isr_state.isr, error=error), self.node)
 
 
-def _nobody(broker_id: int) -> bool:
+def _never_alive(broker_id: int) -> bool:
     return False
 
 

@@ -110,17 +110,17 @@ class ReplicaFetcher:
         self.truncating: dict[str, None] = {}
         """The partitions that must not fetch before the leader has returned the end offset of their last epoch."""
         self._carries_epoch = host.era.fetch_carries_epoch
-        self._says_last_epoch = host.era.truncation == "FETCH"
-        self._asks_first = host.era.truncation in ("KIP101", "KIP279")
+        self._sends_last_epoch = host.era.truncation == "FETCH"
+        self._requests_epochs_first = host.era.truncation in ("KIP101", "KIP279")
         self.in_flight = 0
         self._session_id = 1
-        self._asked: dict[str, tuple[int, int]] = {}
+        self._requested: dict[str, tuple[int, int]] = {}
         self._wake_us = -1
 
     def add(self, name: str, leader_epoch: int) -> None:
         """Starts fetching a partition, or restarts it in a new leader epoch."""
         self.states[name] = FetchState(leader_epoch)
-        if self._asks_first and self.host.partitions[name].log.leader_epoch_cache.entries:
+        if self._requests_epochs_first and self.host.partitions[name].log.leader_epoch_cache.entries:
             self.truncating[name] = None
         self.send()
 
@@ -129,7 +129,7 @@ class ReplicaFetcher:
         self.states.pop(name, None)
         self.truncating.pop(name, None)
 
-    def send(self, *, has_asked: bool = False) -> None:
+    def send(self, *, has_requested_epochs: bool = False) -> None:
         """Sends a fetch for all ready partitions, unless a request is in flight (`AbstractFetcherThread.doWork`).
 
         `has_asked`: this round has already requested the end offsets of epochs.
@@ -138,12 +138,12 @@ class ReplicaFetcher:
             return
         host = self.host
         now_us = host.kernel.scheduler.now_us
-        if self.truncating and not has_asked and self._ask_epochs(now_us):
+        if self.truncating and not has_requested_epochs and self._request_epochs(now_us):
             return
         partitions, next_wake_us = self._ready(now_us)
         if partitions:
             self._ask(partitions)
-        elif has_asked and self.truncating:
+        elif has_requested_epochs and self.truncating:
             # There are no active partitions.
             self._wake_at(now_us + host.settings.backoff_us)
         elif next_wake_us:
@@ -153,7 +153,7 @@ class ReplicaFetcher:
         """The partitions to fetch now, which are noted as requested, and when a delayed one is ready; 0 without one."""
         host = self.host
         partitions = []
-        asked = self._asked = {}
+        requested = self._requested = {}
         next_wake_us = 0
         max_bytes = host.settings.max_bytes
         quota = host.quotas.follower
@@ -175,12 +175,12 @@ class ReplicaFetcher:
                     name,
                     fetch_offset,
                     state.leader_epoch if self._carries_epoch else -1,
-                    log.leader_epoch_cache.latest_epoch if self._says_last_epoch else -1,
+                    log.leader_epoch_cache.latest_epoch if self._sends_last_epoch else -1,
                     log.log_start_offset,
                     max_bytes,
                 )
             )
-            asked[name] = (fetch_offset, state.leader_epoch)
+            requested[name] = (fetch_offset, state.leader_epoch)
         return partitions, next_wake_us
 
     def _ask(self, partitions: list[FetchPartition]) -> None:
@@ -211,22 +211,22 @@ class ReplicaFetcher:
             self._wake_us = due_us
             self.host.kernel.timer(self.host.name, due_us, WAKE_TIMER, self.leader_id)
 
-    def _ask_epochs(self, now_us: int) -> bool:
+    def _request_epochs(self, now_us: int) -> bool:
         """Requests the end offsets of the last epochs of logs that may have to be truncated; False if none is ready."""
         host = self.host
-        asked: dict[str, tuple[int, int]] = {}
+        requested: dict[str, tuple[int, int]] = {}
         partitions = []
         for name in self.truncating:
             state = self.states[name]
             if state.delayed_until_us <= now_us:
                 epoch = host.partitions[name].log.leader_epoch_cache.latest_epoch
                 partitions.append((name, state.leader_epoch if self._carries_epoch else -1, epoch))
-                asked[name] = (epoch, state.leader_epoch)
+                requested[name] = (epoch, state.leader_epoch)
         if not partitions:
             for name in self.truncating:
                 self._wake_at(self.states[name].delayed_until_us)
             return False
-        self._asked = asked
+        self._requested = requested
         self.in_flight = host.kernel.request(
             host.name,
             self._leader,
@@ -249,7 +249,7 @@ class ReplicaFetcher:
             if state is None or partition is None or name not in self.truncating:
                 continue
             log = partition.log
-            if self._asked[name] != (log.leader_epoch_cache.latest_epoch, state.leader_epoch):
+            if self._requested[name] != (log.leader_epoch_cache.latest_epoch, state.leader_epoch):
                 continue
             if result.error is Errors.FENCED_LEADER_EPOCH:
                 self._fail(partition, "reason.leader_epoch_fenced")
@@ -267,7 +267,7 @@ class ReplicaFetcher:
                 partition.truncate_to(decision.offset, why)
                 if decision.final:
                     del self.truncating[name]
-        self.send(has_asked=True)
+        self.send(has_requested_epochs=True)
 
     def on_wake(self) -> None:
         """Resumes after a back-off."""
@@ -292,7 +292,7 @@ class ReplicaFetcher:
             if (
                 state is None
                 or partition is None
-                or self._asked[answer.partition] != (partition.log.log_end_offset, state.leader_epoch)
+                or self._requested[answer.partition] != (partition.log.log_end_offset, state.leader_epoch)
             ):
                 continue
             if answer.error is Errors.NONE:
@@ -326,7 +326,7 @@ class ReplicaFetcher:
     def _refused(self, partition: Partition, state: FetchState, error: Errors) -> None:
         if error is Errors.OFFSET_OUT_OF_RANGE:
             state.asking_offsets = True
-            self._ask_offset(partition.name, state.leader_epoch, -1)
+            self._request_offset(partition.name, state.leader_epoch, -1)
         elif error is Errors.FENCED_LEADER_EPOCH:
             self._fail(partition, "reason.leader_epoch_fenced")
         elif error in _BACK_OFF:
@@ -334,7 +334,7 @@ class ReplicaFetcher:
         else:
             self._fail(partition, error.name)
 
-    def _ask_offset(self, name: str, leader_epoch: int, timestamp: int) -> None:
+    def _request_offset(self, name: str, leader_epoch: int, timestamp: int) -> None:
         host = self.host
         meant_for = leader_epoch if self._carries_epoch else -1
         host.kernel.request(
@@ -369,7 +369,7 @@ class ReplicaFetcher:
             else:
                 partition.truncate_to(result.offset, f"reason.leader_end?offset={result.offset}")
         elif timestamp == -1:
-            self._ask_offset(name, leader_epoch, -2)
+            self._request_offset(name, leader_epoch, -2)
             return
         else:
             if result.offset > partition.log.log_end_offset:

@@ -38,9 +38,9 @@ def _options(
     cluster: ClusterApi, command: Command, before: Sequence[str], last: str, files: Collection[str]
 ) -> list[str]:
     by_name = {option.name: option for option in command.options}
-    asked = by_name.get(before[-1].removeprefix("--")) if before and before[-1].startswith("--") else None
-    if asked is not None and asked.argument:
-        return sorted(files) if asked.values == "file" else _values(cluster, asked, last)
+    requested = by_name.get(before[-1].removeprefix("--")) if before and before[-1].startswith("--") else None
+    if requested is not None and requested.argument:
+        return sorted(files) if requested.values == "file" else _values(cluster, requested, last)
     return [f"--{option.name}" for option in command.options if option.repeats or f"--{option.name}" not in before]
 
 

@@ -326,10 +326,10 @@ class TransactionCoordinator:
         The result is one error for all its partitions or one for each.
         """
         body = request.message.body
-        asked = next(each for each in body.transactions if each.transactional_id == transactional_id)
+        requested = next(each for each in body.transactions if each.transactional_id == transactional_id)
         if isinstance(outcome, Errors):
             error = for_client(outcome, body.version, 2)
-            outcome = tuple((name, error) for name in asked.partitions)
+            outcome = tuple((name, error) for name in requested.partitions)
             request.alike |= {len(request.results)}
         request.results.append((transactional_id, outcome))
         request.left -= 1
@@ -337,7 +337,7 @@ class TransactionCoordinator:
             return
         results = tuple(request.results)
         first = next((error for _, rows in results for _, error in rows if error is not Errors.NONE), Errors.NONE)
-        label = "label.in_transaction" if asked.verify_only else "label.added"
+        label = "label.in_transaction" if requested.verify_only else "label.added"
         response = AddPartitionsToTxnResponse(results, alike=request.alike)
         self.host.kernel.respond(request.message, response, label=_label(first, label))
 

@@ -34,7 +34,7 @@ class Markers(msgspec.Struct):
     producer_epoch: int
     is_commit: bool
     left: dict[str, None]
-    asked: dict[str, None] = {}
+    requested: dict[str, None] = {}
     is_waiting: bool = False
 
 
@@ -77,7 +77,7 @@ class TransactionMarkers:
             dict.fromkeys(now.partitions),
         )
         if markers.left:
-            self._go_on(metadata.transactional_id)
+            self._continue(metadata.transactional_id)
         else:
             self._later(metadata.transactional_id, markers, 0)
 
@@ -86,11 +86,11 @@ class TransactionMarkers:
         for transactional_id in [each for each, row in self._under_way.items() if row.log_partition == log_partition]:
             del self._under_way[transactional_id]
 
-    def _go_on(self, transactional_id: str) -> None:
+    def _continue(self, transactional_id: str) -> None:
         """Sends requests to the leaders of the remaining partitions; completes the transaction if there are none."""
         markers = self._under_way[transactional_id]
         by_leader: dict[int, list[str]] = {}
-        for name in [name for name in markers.left if name not in markers.asked]:
+        for name in [name for name in markers.left if name not in markers.requested]:
             leader = self._host.leader_of(name)
             if leader is None:
                 del markers.left[name]
@@ -99,7 +99,7 @@ class TransactionMarkers:
             else:
                 by_leader.setdefault(leader, []).append(name)
         for leader, names in by_leader.items():
-            markers.asked.update(dict.fromkeys(names))
+            markers.requested.update(dict.fromkeys(names))
             marker = WritableTxnMarker(
                 markers.producer_id, markers.producer_epoch, markers.is_commit, tuple(names), markers.coordinator_epoch
             )
@@ -124,7 +124,7 @@ class TransactionMarkers:
         markers = self._find(transactional_id, coordinator_epoch)
         if markers is not None and markers.is_waiting:
             markers.is_waiting = False
-            self._go_on(transactional_id)
+            self._continue(transactional_id)
 
     def told_of(self, partitions: Sequence[str]) -> None:
         """Retries the markers of partitions with changed metadata at once.
@@ -134,7 +134,7 @@ class TransactionMarkers:
         for transactional_id, markers in list(self._under_way.items()):
             if markers.is_waiting and any(name in markers.left for name in partitions):
                 markers.is_waiting = False
-                self._go_on(transactional_id)
+                self._continue(transactional_id)
 
     def on_response(self, context: Context, response: WriteTxnMarkersResponse | None) -> None:
         """Handles a leader's response, or None for a lost one."""
@@ -144,7 +144,7 @@ class TransactionMarkers:
             return
         errors = {} if response is None else dict(response.markers[0][1])
         for name in names:
-            markers.asked.pop(name, None)
+            markers.requested.pop(name, None)
             error = errors.get(name)
             if error in _FENCED:
                 # fenced by a newer coordinator or a newer producer
@@ -155,4 +155,4 @@ class TransactionMarkers:
         if any(name in markers.left for name in names):
             self._later(transactional_id, markers)
         if not markers.left:
-            self._go_on(transactional_id)
+            self._continue(transactional_id)

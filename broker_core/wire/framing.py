@@ -144,7 +144,7 @@ class FrameSplitter:
 
     def __init__(self, most_bytes: int = 104_857_600) -> None:
         self.fault: WireError | None = None
-        self._most_bytes = most_bytes
+        self._max_bytes = most_bytes
         #: the incomplete frame: its bytes, and the number of missing bytes
         self._pieces: list[bytes | bytearray] = []
         self._missing = 0
@@ -171,8 +171,8 @@ class FrameSplitter:
         while end - at >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(data, at)
             at += _LENGTH.size
-            if not 0 <= length <= self._most_bytes:
-                self.fault = WireError(text("wire.frame_length", length=length, max=self._most_bytes))
+            if not 0 <= length <= self._max_bytes:
+                self.fault = WireError(text("wire.frame_length", length=length, max=self._max_bytes))
                 return frames
             frame = data[at : at + length]
             at += length

@@ -120,8 +120,8 @@ class _Player:
         rows: Sequence[Row] = table["rows"]
         self.start_ms = min([table["now_ms"], *(row["at_ms"] for row in rows if "at_ms" in row)]) - _BOOT_MS
         configs = {name: str(value) for name, value in table["broker_configs"].items()}
-        asked = sorted({row["txid"] for row in rows if row["error_code"] == _FROM_COORDINATOR})
-        if asked:
+        requested = sorted({row["txid"] for row in rows if row["error_code"] == _FROM_COORDINATOR})
+        if requested:
             configs |= _OF_ONE_BROKER
         config = RunConfig(
             brokers=(_BROKER,), start_wall_ms=self.start_ms, broker_config=configs, latency_us=0, jitter_us=0
@@ -139,7 +139,7 @@ class _Player:
         for result in created.topics:
             if result.error is not Errors.NONE:
                 raise ValueError(f"topic {result.name} cannot be made: {result.error.name} {result.message or ''}")
-        for transactional_id in asked:
+        for transactional_id in requested:
             self._find_coordinator(transactional_id)
         self.run.advance(_BOOT_MS * 1_000)
 

@@ -67,9 +67,9 @@ def missing_brokers(view: View) -> list[int]:
     for name, partition in view["partitions"].items():
         for broker_id in partition["replicas"]:
             replica = view["replicas"].get(replica_name(name, broker_node(broker_id)))
-            is_told = replica is not None and replica["role"] != "offline"
+            is_reported = replica is not None and replica["role"] != "offline"
             if view["nodes"][broker_node(broker_id)]["state"] == "up" and not (
-                is_told and broker_id in partition["isr"]
+                is_reported and broker_id in partition["isr"]
             ):
                 missing.add(broker_id)
     return sorted(missing)

@@ -71,14 +71,14 @@ def run_campaign(
     """Plays each seed, in the eras by turns. `progress` is called now and then with what is new, too."""
     tally = Tally()
     tasks = _tasks(list(seeds), eras)
-    under_way: set[Future[list[Result]]] = set()
+    in_flight: set[Future[list[Result]]] = set()
     with ProcessPoolExecutor(jobs, initializer=_prepare) as pool:
         while True:
-            while len(under_way) < 2 * jobs and (task := next(tasks, None)) is not None:
-                under_way.add(pool.submit(_play_all, task))
-            if not under_way:
+            while len(in_flight) < 2 * jobs and (task := next(tasks, None)) is not None:
+                in_flight.add(pool.submit(_play_all, task))
+            if not in_flight:
                 return tally
-            done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            done, in_flight = wait(in_flight, return_when=FIRST_COMPLETED)
             results = [result for future in done for result in future.result()]
             for result in results:
                 tally.add(result)

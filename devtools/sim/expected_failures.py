@@ -77,7 +77,7 @@ class ExpectedFailures:
         #: by follower and partition: the returned truncation point, and how often in a row
         self._answers: dict[tuple[str, str], tuple[str, int]] = {}
         self._being_deleted: set[str] = set()
-        self._made_anew: set[str] = set()
+        self._recreated: set[str] = set()
         self._open: set[str] = set()
         self._outlived: set[str] = set()
 
@@ -198,10 +198,10 @@ class ExpectedFailures:
         self._open.add(event.replica)
         self._outlived.discard(event.replica)
         if event.replica in self._being_deleted:
-            self._made_anew.add(event.replica)
+            self._recreated.add(event.replica)
 
     def _log_deleted(self, seq: int, event: LogDeleted) -> None:
-        self._made_anew.discard(event.replica)
+        self._recreated.discard(event.replica)
         self.refusing.discard(event.replica)
         self._open.discard(event.replica)
         self._outlived.discard(event.replica)
@@ -213,7 +213,7 @@ class ExpectedFailures:
             self._begun_to_delete.discard(topic[1])
             self.put_off.discard(topic[1])
             self._outlived |= {replica for replica in self._open if _topic_of(replica) == topic[1]}
-            for replica in sorted(self._made_anew):
+            for replica in sorted(self._recreated):
                 name = partition_of(replica)
                 if _topic_of(name) == topic[1]:
                     self.stuck.add(name)

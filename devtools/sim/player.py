@@ -99,7 +99,7 @@ class _Game:
         until_us = run.now_us + HEAL_US
         for line in self.schedule.lines:
             if line.startswith("hold fetch"):
-                self._mend(line.replace("hold", "release", 1))
+                self._repair(line.replace("hold", "release", 1))
         while True:
             wrong = self._wrong()
             if wrong and run.now_us >= until_us:
@@ -112,7 +112,7 @@ class _Game:
             if run.now_us >= until_us:
                 return Failure("not healed", run.seq, "; ".join(wrong[:4]))
             for line in repair_commands(run.view):
-                self._mend(f"{line} &")
+                self._repair(f"{line} &")
             turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
             if not ERAS[self.schedule.era].broker_epochs and turn > 1:
                 # Before KIP-380 a controller did not notice a broker that restarted at once, and sent it nothing. This
@@ -120,7 +120,7 @@ class _Game:
                 for broker_id in missing_brokers(run.view):
                     if (broker_id, turn) not in self.restarted:
                         self.restarted.add((broker_id, turn))
-                        self._mend(f"broker kill {broker_id} &")
+                        self._repair(f"broker kill {broker_id} &")
             begun_us = run.now_us
             while wrong and run.now_us < min(until_us, begun_us + AGAIN_US):
                 run.advance(run.now_us + LOOK_US)
@@ -130,7 +130,7 @@ class _Game:
                 wrong = self._wrong()
             self.typed.append(pause(run.now_us - begun_us))
 
-    def _mend(self, line: str) -> None:
+    def _repair(self, line: str) -> None:
         self.typed.append(line)
         self._type(line)
 

@@ -32,7 +32,7 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
         check_node(self.source)
         check_node(self.destination)
 
-    def under_way(self, view: View) -> dict[str, str]:
+    def in_flight(self, view: View) -> dict[str, str]:
         """The messages of this kind that are in flight: id and source. Raises UnresolvedReference."""
         sources, destinations = nodes_of(view, self.source), nodes_of(view, self.destination)
         return {
@@ -49,16 +49,16 @@ class RpcInFlight(Predicate, frozen=True, kw_only=True, tag="rpc_in_flight"):
         if not isinstance(event, RpcDelivered):
             return False
         try:
-            return event.rpc in self.under_way(view)
+            return event.rpc in self.in_flight(view)
         except UnresolvedReference:
             return False
 
     def _look(self, moment: Moment) -> Answer:
         view = moment.view
-        under_way = self.under_way(view)
+        in_flight = self.in_flight(view)
         labels = []
         for source in nodes_of(view, self.source):
-            name = next((name for name, sender in under_way.items() if sender == source), None)
+            name = next((name for name, sender in in_flight.items() if sender == source), None)
             if name is None:
                 one, other = node_text(source), node_text(nodes_of(view, self.destination)[0])
                 at = "" if self.fetch_offset is None else f" @{self.fetch_offset}"

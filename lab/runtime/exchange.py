@@ -64,9 +64,9 @@ def exchanged(recording: Recording, rpc: str, seq: int, endpoints: Mapping[int, 
         frame = _received(recording, event, sent_seq)
         if frame is not None:
             return _shown(frame)
-    asked_by = f"r{event.correlation}"
-    question = _find(recording, asked_by, sent_seq) if event.kind == "response" else None
-    wanted = _Wanted(rpc, sent_seq, asked_by, question[0] if question else 0)
+    requested_by = f"r{event.correlation}"
+    question = _find(recording, requested_by, sent_seq) if event.kind == "response" else None
+    wanted = _Wanted(rpc, sent_seq, requested_by, question[0] if question else 0)
     found = _executed(recording, wanted, endpoints)
     if found is None:
         raise Refusal("refusal.no_message_bytes", 404)

@@ -185,7 +185,7 @@ class Lab:
                     self.ring = Ring(self.recording.last_seq)
                 await self._in_thread(self._publish_collected)
                 self._driver = asyncio.create_task(self._drive())
-                self._tell_core_changed()
+                self._notify_core_changed()
             return self._live
 
     async def act(self, job: Callable[[LiveRun], T]) -> T:
@@ -354,12 +354,12 @@ class Lab:
 
     def _forget_engine(self) -> None:
         if self._gateway is not None:
-            self._gateway.engine_gone()
+            self._gateway.engine_stopped()
         at_us = self._time.at_us
         self._time = PublishedUpdate([], [], at_us, None, "pause", 0.0, at_us)
-        self._tell_core_changed()
+        self._notify_core_changed()
 
-    def _tell_core_changed(self) -> None:
+    def _notify_core_changed(self) -> None:
         self._core_changed()
         for watcher in self.watchers:
             watcher.core_changed()

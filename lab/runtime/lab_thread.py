@@ -18,7 +18,7 @@ class LabThread:
         self._loop = loop
         self._jobs: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
         self._is_closed = False
-        self._told: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._reported: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -32,7 +32,7 @@ class LabThread:
 
     def tell(self, callback: Callable[..., None], *arguments: Any) -> None:
         """From within a job: the loop calls `callback` when the job has ended, before its result is delivered."""
-        self._told.append((callback, arguments))
+        self._reported.append((callback, arguments))
 
     def close(self) -> None:
         """Returns when all jobs are done. There can be no more."""
@@ -50,7 +50,7 @@ class LabThread:
                 result = job()
             except BaseException as raised:
                 error = raised
-            told, self._told = self._told, []
+            told, self._reported = self._reported, []
             try:
                 self._loop.call_soon_threadsafe(self._settle, told, done, result, error)
             except RuntimeError:

@@ -222,11 +222,11 @@ def test_dragging_the_timeline_seeks_and_drawing_stops_afterwards(gallery: Any, 
     assert after != before
     expected = next(event[0] for event in reversed(events) if event[1] <= after)
     assert page.evaluate("player.seq") == expected
-    asked = [-1, page.evaluate("frames_asked")]
-    while asked[-2] != asked[-1]:
+    requested = [-1, page.evaluate("frames_asked")]
+    while requested[-2] != requested[-1]:
         page.wait_for_timeout(400)
-        asked.append(page.evaluate("frames_asked"))
-        assert len(asked) < 50, "nothing moves, and yet frames are drawn"
+        requested.append(page.evaluate("frames_asked"))
+        assert len(requested) < 50, "nothing moves, and yet frames are drawn"
 
 
 def test_both_languages_and_themes_draw_without_an_error(gallery: Any, events: list[list[Any]]) -> None:

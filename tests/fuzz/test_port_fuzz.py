@@ -27,8 +27,8 @@ MAX_GROWTH_KB = 400_000
 def frames(count: int) -> Iterator[bytes]:
     """With their lengths; some of those are absurd, some frames torn."""
     rng = random.Random(13)
-    asked = [kind for kind in kinds() if kind.is_request and kind.api.name in TRANSLATIONS.keys() - SLOW]
-    whole = [request(rng, kind) for kind in asked for _ in range(2)]
+    requested = [kind for kind in kinds() if kind.is_request and kind.api.name in TRANSLATIONS.keys() - SLOW]
+    whole = [request(rng, kind) for kind in requested for _ in range(2)]
     for _ in range(count):
         frame = spoil(rng, rng.choice(whole))
         length = len(frame).to_bytes(4, "big")
@@ -82,10 +82,10 @@ def test_misbehaving_clients_do_not_block_others(highwater: Highwater) -> None:
     api = BY_NAME["ApiVersions"]
     never_reads = socket.create_connection(address)
     never_reads.settimeout(1)
-    asked = encode_request(api, 0, api.request.type()) * 1_000
+    requested = encode_request(api, 0, api.request.type()) * 1_000
     with pytest.raises(TimeoutError):
         for _ in range(2_000):
-            never_reads.sendall(asked)
+            never_reads.sendall(requested)
     assert asyncio.run(served(port))
     for each in (idle[0], idle[-1], half):
         each.settimeout(30)

@@ -20,9 +20,9 @@ def test_random_requests_do_not_stop_a_run(rounds) -> None:
     run = started()
     create(run, run.connect(0, "127.0.0.1"), "orders")
     names = TRANSLATIONS.keys() - SLOW
-    asked = [kind for kind in kinds() if kind.is_request and kind.api.name in names]
-    for number in range(max(rounds(REQUESTS), len(asked))):
-        kind = asked[number % len(asked)]
+    requested = [kind for kind in kinds() if kind.is_request and kind.api.name in names]
+    for number in range(max(rounds(REQUESTS), len(requested))):
+        kind = requested[number % len(requested)]
         frame = request(rng, kind)
         connection = run.connect(rng.randrange(3), "127.0.0.1")
         run.frame(connection, spoil(rng, frame) if rng.random() < 0.5 else frame)

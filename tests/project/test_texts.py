@@ -83,9 +83,9 @@ def asked_keys() -> dict[str, str]:
 
 
 def test_every_key_that_a_page_asks_for_has_a_text() -> None:
-    asked = asked_keys()
-    assert len(asked) > 300
-    assert {key: path for key, path in asked.items() if key not in EN} == {}
+    requested = asked_keys()
+    assert len(requested) > 300
+    assert {key: path for key, path in requested.items() if key not in EN} == {}
 
 
 def test_singular_has_its_own_text() -> None:

@@ -26,9 +26,9 @@ def locked() -> dict[str, list[str]]:
 def test_lock_fits_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     versions = locked()
-    for asked in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
-        requirement = Requirement(asked)
-        assert all(requirement.specifier.contains(version) for version in versions[requirement.name]), asked
+    for requested in project["project"]["dependencies"] + project["dependency-groups"]["dev"]:
+        requirement = Requirement(requested)
+        assert all(requirement.specifier.contains(version) for version in versions[requirement.name]), requested
 
 
 def test_lock_has_a_hash_for_each_package_and_names_no_index() -> None:

@@ -126,11 +126,11 @@ class ConfluentKafka:
         more = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
         consumer = self._consumer(group, **{"auto.offset.reset": "earliest", **more})
         consumer.subscribe([topic])
-        goes_on = True
-        while goes_on:
+        keeps_fetching = True
+        while keeps_fetching:
             messages = consumer.consume(100, 0.1)
             values = [(message.value() or b"").decode() for message in messages if message.error() is None]
-            goes_on = news([each.partition for each in consumer.assignment()], values)
+            keeps_fetching = news([each.partition for each in consumer.assignment()], values)
             if values:
                 with suppress_overtaken():
                     consumer.commit(asynchronous=False)
@@ -145,15 +145,15 @@ class ConfluentKafka:
 
     def reset(self, group: str, topic: str, partitions: int) -> None:
         wanted = [TopicPartition(topic, number, 0) for number in range(partitions)]
-        asked = self._admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])
-        asked[group].result(PATIENCE_S)
+        requested = self._admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])
+        requested[group].result(PATIENCE_S)
 
 
 class KafkaPython:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
 
-    def _asked(self, question: Callable[[KafkaAdminClient], Any]) -> Any:
+    def _requested(self, question: Callable[[KafkaAdminClient], Any]) -> Any:
         admin = KafkaAdminClient(bootstrap_servers=self._bootstrap)
         answer = question(admin)
         admin.close()
@@ -161,13 +161,13 @@ class KafkaPython:
 
     def create(self, topic: str, partitions: int) -> None:
         wanted = {topic: {"num_partitions": partitions, "replication_factor": REPLICAS}}
-        self._asked(lambda admin: admin.create_topics(wanted))
+        self._requested(lambda admin: admin.create_topics(wanted))
 
     def topics(self) -> set[str]:
-        return {each["name"] for each in self._asked(lambda admin: admin.describe_topics())}
+        return {each["name"] for each in self._requested(lambda admin: admin.describe_topics())}
 
     def delete(self, topic: str) -> None:
-        self._asked(lambda admin: admin.delete_topics([topic]))
+        self._requested(lambda admin: admin.delete_topics([topic]))
 
     def produce(self, topic: str, values: Iterable[str], compression: str) -> None:
         producer = KafkaProducer(
@@ -202,11 +202,11 @@ class KafkaPython:
         # A leader that has no metadata yet assigns nothing, and again once it has them.
         consumer.partitions_for_topic(topic)
         consumer.subscribe([topic])
-        goes_on = True
-        while goes_on:
+        keeps_fetching = True
+        while keeps_fetching:
             records = consumer.poll(timeout_ms=100)
             values = [record.value.decode() for several in records.values() for record in several]
-            goes_on = news([each.partition for each in consumer.assignment()], values)
+            keeps_fetching = news([each.partition for each in consumer.assignment()], values)
             if values:
                 with suppress(CommitFailedError, RebalanceInProgressError):
                     consumer.commit()
@@ -220,7 +220,7 @@ class KafkaPython:
 
     def reset(self, group: str, topic: str, partitions: int) -> None:
         wanted = {PythonTopicPartition(topic, number): OffsetAndMetadata(0, "", -1) for number in range(partitions)}
-        self._asked(lambda admin: admin.alter_group_offsets(group, wanted))
+        self._requested(lambda admin: admin.alter_group_offsets(group, wanted))
 
 
 class Aiokafka:
@@ -295,11 +295,11 @@ class Aiokafka:
     def follow(self, group: str, topic: str, news: News) -> None:
         async def read() -> None:
             async with self._consumer(group, topic) as consumer:
-                goes_on = True
-                while goes_on:
+                keeps_fetching = True
+                while keeps_fetching:
                     records = await consumer.getmany(timeout_ms=100)
                     values = [record.value.decode() for several in records.values() for record in several]
-                    goes_on = news([each.partition for each in consumer.assignment()], values)
+                    keeps_fetching = news([each.partition for each in consumer.assignment()], values)
                     if values:
                         with suppress(AioCommitFailedError, AioRebalanceInProgressError):
                             await consumer.commit()

@@ -209,8 +209,8 @@ class Conversation:
     def _play(self, step: dict[str, Tree]) -> Tree:
         self._cluster.pass_time(self._cluster.run.now_us + step.get("sleep", 0) * 1_000 + STEP_US)
         if "await" in step:
-            link, asked, correlation_id = self._pending.pop(step["await"])
-            return self._finish(asked | step, self._receive(link, asked, correlation_id))
+            link, requested, correlation_id = self._pending.pop(step["await"])
+            return self._finish(requested | step, self._receive(link, requested, correlation_id))
         place = step.get("to", "b0")
         broker_id = self.broker(self._fill(place))
         again = {"COORDINATOR_LOAD_IN_PROGRESS", *step.get("retry", ())}

@@ -269,12 +269,12 @@ def _answers_at_once(self: Produces, message: Any, timeout_ms: int, required: An
     self._respond(message, answers)
 
 
-def _shows_all(self: Fetches, asked: Any, body: Any, left: int, min_one_message: bool) -> Any:
-    answer = _read(self, asked, body, left, min_one_message)
-    partition = self._partitions.get(asked.partition)
+def _shows_all(self: Fetches, requested: Any, body: Any, left: int, min_one_message: bool) -> Any:
+    answer = _read(self, requested, body, left, min_one_message)
+    partition = self._partitions.get(requested.partition)
     if body.replica_id >= 0 or partition is None or answer.error is not Errors.NONE:
         return answer
-    return msgspec.structs.replace(answer, records=partition.log.read(asked.fetch_offset, left).data)
+    return msgspec.structs.replace(answer, records=partition.log.read(requested.fetch_offset, left).data)
 
 
 def _takes_all(self: ProducerStateManager, header: Any, is_client: bool = True) -> None:
@@ -351,7 +351,7 @@ MUTANTS = (
         "a leader changes its ISR without ZooKeeper",
         "life",
         ReplicaManager,
-        "ask_for_isr",
+        "propose_isr_change",
         _shrinks_alone,
     ),
     _one(

@@ -117,8 +117,8 @@ class ConfigAdmin:
     def _broker_entries(self) -> list[ConfigEntry]:
         dynamic = self.host.dynamic
         shown = [name for name, key in BROKER_CONFIGS.items() if not key.internal]
-        set_by_somebody = [*self._static(), *dynamic.defaults, *dynamic.own]
-        return [self._broker_entry(name, per_broker=True) for name in dict.fromkeys([*shown, *set_by_somebody])]
+        set_externally = [*self._static(), *dynamic.defaults, *dynamic.own]
+        return [self._broker_entry(name, per_broker=True) for name in dict.fromkeys([*shown, *set_externally])]
 
     def _broker_entry(self, name: str, *, per_broker: bool) -> ConfigEntry:
         synonyms = self._synonyms(name)

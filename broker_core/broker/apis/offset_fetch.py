@@ -10,8 +10,10 @@ def handle(services: GroupServices, message: Message) -> None:
     """What a group has committed."""
     body: OffsetFetchRequest = message.body
     if body.groups:
-        asked = (OffsetFetchRequest(group, names, require_stable=body.require_stable) for group, names in body.groups)
-        groups = tuple(services.groups.fetch_offsets(each) for each in asked)
+        requested = (
+            OffsetFetchRequest(group, names, require_stable=body.require_stable) for group, names in body.groups
+        )
+        groups = tuple(services.groups.fetch_offsets(each) for each in requested)
         services.kernel.respond(message, OffsetFetchResponse(groups=groups), label=f"label.groups?n={len(groups)}")
         return
     response = services.zookeeper_offsets.fetch(body) if body.in_zookeeper else services.groups.fetch_offsets(body)

@@ -108,9 +108,9 @@ class Connection(PassiveNode):
             data = b"".join(self._pieces)
             self._pieces = []
         self._waiting.append(data)
-        self._go_on()
+        self._continue()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Begins with what waits, unless a request is being answered."""
         while self._waiting and self._current is None and self.number in self._server.connections:
             try:
@@ -196,7 +196,7 @@ class Connection(PassiveNode):
             self._fail(failure, request)
         else:
             self._server.send(self.number, frame)
-            self._go_on()
+            self._continue()
 
     def _answer(self, body: Any, request: Request) -> bytes:
         """The response as a frame. Raises WireError if the version of the request cannot express it."""

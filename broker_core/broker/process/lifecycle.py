@@ -78,7 +78,7 @@ class Life:
     @property
     def timers(self) -> dict[str, TimerHandler]:
         """What it does when each of its timers is due."""
-        return {START_RETRY_TIMER: self._try_to_start, SHUTDOWN_RETRY_TIMER: self._ask_for_shutdown}
+        return {START_RETRY_TIMER: self._try_to_start, SHUTDOWN_RETRY_TIMER: self._request_shutdown}
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
@@ -232,11 +232,11 @@ class Life:
         broker.state = "stopping"
         self._shutdown_attempts = 0
         if broker.config.controlled_shutdown_enable:
-            self._ask_for_shutdown()
+            self._request_shutdown()
         else:
             self._finish_stop()
 
-    def _ask_for_shutdown(self, _: None = None) -> None:
+    def _request_shutdown(self, _: None = None) -> None:
         """Asks the controller to take the leaderships away."""
         broker = self._broker
         self._shutdown_attempts += 1

@@ -34,7 +34,7 @@ class AlterPartitionHost(Protocol):
 
     def known_controller(self) -> int: ...
 
-    def isr_change_answered(self, asked: AlterPartitionItem, result: AlterPartitionResult) -> None: ...
+    def isr_change_answered(self, requested: AlterPartitionItem, result: AlterPartitionResult) -> None: ...
 
 
 class AlterPartitionManager:
@@ -90,27 +90,27 @@ class AlterPartitionManager:
 
     def _on_response(self, _: None, response: AlterPartitionResponse) -> None:
         """Hands each answer to its partition; a request-level error sends everything again after 50 ms."""
-        asked, self.in_flight = self.in_flight, {}
+        requested, self.in_flight = self.in_flight, {}
         if response.error is not Errors.NONE:
-            self._again(asked)
+            self._again(requested)
             return
         for result in response.partitions:
-            if result.partition in asked:
-                self.host.isr_change_answered(asked[result.partition], result)
+            if result.partition in requested:
+                self.host.isr_change_answered(requested[result.partition], result)
         self._send()
 
     def _on_disconnect(self, _: None) -> None:
         """The controller did not answer."""
-        asked, self.in_flight = self.in_flight, {}
-        self._again(asked)
+        requested, self.in_flight = self.in_flight, {}
+        self._again(requested)
 
     def _on_retry(self, _: None) -> None:
         """The 50 ms are over."""
         self._retry_pending = False
         self._send()
 
-    def _again(self, asked: dict[str, AlterPartitionItem]) -> None:
-        self.unsent = {**asked, **self.unsent}
+    def _again(self, requested: dict[str, AlterPartitionItem]) -> None:
+        self.unsent = {**requested, **self.unsent}
         self._retry_later()
 
     def _retry_later(self) -> None:

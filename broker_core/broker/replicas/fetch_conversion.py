@@ -19,7 +19,7 @@ _MAGIC_2_VERSION, _MAGIC_1_VERSION = 4, 2
 
 
 def convert(
-    answer: FetchPartitionResponse, asked: FetchPartition, config: LogConfig, version: int, is_follower: bool
+    answer: FetchPartitionResponse, requested: FetchPartition, config: LogConfig, version: int, is_follower: bool
 ) -> FetchPartitionResponse:
     """The answer as a reader of this version of Fetch understands it. `config` is the log's."""
     if config.target_compression is CompressionType.ZSTD and version < _ZSTD_VERSION:
@@ -32,7 +32,7 @@ def convert(
     if not (is_follower or config.message_downconversion_enable):
         return _unreadable(answer, Errors.UNSUPPORTED_VERSION)
     try:
-        records = down_convert(answer.records, magic, asked.fetch_offset)
+        records = down_convert(answer.records, magic, requested.fetch_offset)
     except UnsupportedCompression:
         return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
     except CorruptRecord:

@@ -38,8 +38,8 @@ class SessionPartition(msgspec.Struct):
     last_fetched_epoch: int
     log_start_offset: int
     partition_max_bytes: int
-    told_high_watermark: int = -1
-    told_log_start_offset: int = -1
+    last_high_watermark: int = -1
+    last_log_start_offset: int = -1
     topic: str | None = None
 
 
@@ -61,20 +61,20 @@ class FetchSession:
         for key, partition in wanted.items():
             known = self.partitions.get(key)
             if known is not None:
-                partition.told_high_watermark = known.told_high_watermark
-                partition.told_log_start_offset = known.told_log_start_offset
+                partition.last_high_watermark = known.last_high_watermark
+                partition.last_log_start_offset = known.last_log_start_offset
                 partition.topic = known.topic
             self.partitions[key] = partition
         for key in forgotten:
             self.partitions.pop(key, None)
 
-    def has_news(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
+    def is_included(self, key: TopicPartitionKey, answer: FetchPartitionResponse, *, is_first: bool) -> bool:
         """Whether a partition is included in the response, which updates its state; the first responses of a session
         include all. A partition with records is moved to the end afterwards, so that all are served in turn.
         """
         partition = self.partitions[key]
         if answer.error is not Errors.NONE:
-            partition.told_high_watermark = -1
+            partition.last_high_watermark = -1
             return True
         if answer.records and not is_first:
             self.partitions[key] = self.partitions.pop(key)
@@ -83,10 +83,10 @@ class FetchSession:
             not is_first
             and not answer.records
             and answer.diverging_epoch is None
-            and now == (partition.told_high_watermark, partition.told_log_start_offset)
+            and now == (partition.last_high_watermark, partition.last_log_start_offset)
         ):
             return False
-        partition.told_high_watermark, partition.told_log_start_offset = now
+        partition.last_high_watermark, partition.last_log_start_offset = now
         return True
 
 

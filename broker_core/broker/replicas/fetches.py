@@ -30,8 +30,8 @@ class Fetches:
         self._name = replicas.name
         self._quota = replicas.quotas.leader
         self._delayed: Purgatory[DelayedFetch] = Purgatory()
-        self._tells_stale_followers = replicas.era.stale_high_watermark_is_news
-        self._told: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
+        self._completes_stale_fetches = replicas.era.completes_stale_fetches
+        self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
 
     @property
@@ -50,22 +50,22 @@ class Fetches:
         answers, byte_count = self._read_all(body)
         urgent = False
         is_follower = body.replica_id >= 0
-        for asked, answer in zip(body.partitions, answers, strict=True):
+        for requested, answer in zip(body.partitions, answers, strict=True):
             if answer.error is not _NONE or answer.diverging_epoch is not None:
                 urgent = True
             elif is_follower:
-                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                if self._completes_stale_fetches and self._is_stale(requested.partition, body.replica_id):
                     urgent = True
-                self._followed(asked, body.replica_id, body.replica_epoch)
-        if is_follower and self._tells_stale_followers and not urgent:
-            urgent = any(self._is_stale(asked.partition, body.replica_id) for asked in body.partitions)
+                self._followed(requested, body.replica_id, body.replica_epoch)
+        if is_follower and self._completes_stale_fetches and not urgent:
+            urgent = any(self._is_stale(requested.partition, body.replica_id) for requested in body.partitions)
             answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
         is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
         # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs
         if is_enough or (byte_count and self._is_satisfied(body)):
             self._respond(message, body, answers)
             return
-        partitions = tuple([asked.partition for asked in body.partitions])
+        partitions = tuple([requested.partition for requested in body.partitions])
         due_us = self._kernel.scheduler.now_us + body.max_wait_ms * 1_000
         timer_id = self._kernel.timer(self._name, due_us, EXPIRED_TIMER, message.rpc)
         self._delayed.watch(DelayedFetch(message.rpc, message, body, partitions, timer_id))
@@ -88,37 +88,37 @@ class Fetches:
         byte_count = 0
         # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
         may_exceed = body.version >= SOFT_LIMIT_VERSION
-        for asked in body.partitions:
+        for requested in body.partitions:
             left = max(body.max_bytes - byte_count, 0) if byte_count else body.max_bytes
-            answer = self._read(asked, body, left, may_exceed and byte_count == 0)
+            answer = self._read(requested, body, left, may_exceed and byte_count == 0)
             byte_count += len(answer.records)
             answers.append(answer)
         return answers, byte_count
 
     def _read(
-        self, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+        self, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
     ) -> FetchPartitionResponse:
-        name, replica_id = asked.partition, body.replica_id
+        name, replica_id = requested.partition, body.replica_id
         partition = self._partitions.get(name)
         if partition is None:
             return FetchPartitionResponse(name, self._replicas.not_leader(name))
-        if asked.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
-            error = self._replicas.epoch_error(partition, asked.current_leader_epoch, body.from_follower)
+        if requested.current_leader_epoch != partition.leader_epoch or not partition.is_leader:
+            error = self._replicas.epoch_error(partition, requested.current_leader_epoch, body.from_follower)
             if error is not None:
                 is_elsewhere = error is Errors.NOT_LEADER_OR_FOLLOWER
                 return FetchPartitionResponse(name, self._replicas.not_leader(name) if is_elsewhere else error)
         log = partition.log
-        fetch_offset = asked.fetch_offset
+        fetch_offset = requested.fetch_offset
         end_offset = log.log_end_offset
         if replica_id >= 0 and replica_id not in partition.remotes:
             # a leader in an earlier epoch knows fewer replicas; a request without an epoch makes the follower look for
             # the leader
-            knows_epoch = asked.current_leader_epoch >= 0
+            knows_epoch = requested.current_leader_epoch >= 0
             error = Errors.UNKNOWN_LEADER_EPOCH if knows_epoch else Errors.NOT_LEADER_OR_FOLLOWER
             return FetchPartitionResponse(name, error)
         history = log.leader_epoch_cache
-        if may_diverge(history, end_offset, asked.last_fetched_epoch, fetch_offset):
-            diverging = diverging_epoch(history, end_offset, asked.last_fetched_epoch, fetch_offset)
+        if may_diverge(history, end_offset, requested.last_fetched_epoch, fetch_offset):
+            diverging = diverging_epoch(history, end_offset, requested.last_fetched_epoch, fetch_offset)
             if diverging == (-1, -1) or (diverging is not None and fetch_offset < log.log_start_offset):
                 return FetchPartitionResponse(name, Errors.OFFSET_OUT_OF_RANGE)
             if diverging is not None:
@@ -130,14 +130,14 @@ class Fetches:
                     last_stable_offset=log.last_stable_offset(partition.high_watermark),
                 )
         if replica_id < 0:
-            return self._read_for_consumer(partition, asked, body, left, min_one_message)
+            return self._read_for_consumer(partition, requested, body, left, min_one_message)
         if fetch_offset == end_offset or (self._quota.throttled and self._holds_back(partition, replica_id)):
             records = b""
         else:
             try:
                 records = log.read(
                     fetch_offset,
-                    min(asked.partition_max_bytes, left),
+                    min(requested.partition_max_bytes, left),
                     end_offset,
                     min_one_message,
                     body.cuts_batches,
@@ -151,16 +151,16 @@ class Fetches:
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
 
     def _read_for_consumer(
-        self, partition: Partition, asked: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
+        self, partition: Partition, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
     ) -> FetchPartitionResponse:
         """What is committed; with read_committed only what is stable, and which of it was aborted."""
         log = partition.log
-        name, offset, high_watermark = partition.name, asked.fetch_offset, partition.high_watermark
+        name, offset, high_watermark = partition.name, requested.fetch_offset, partition.high_watermark
         stable = log.last_stable_offset(high_watermark)
         committed_only = body.isolation_level == READ_COMMITTED
         aborted: tuple[tuple[int, int], ...] | None = () if committed_only else None
         records = b""
-        most, bound = min(asked.partition_max_bytes, left), stable if committed_only else high_watermark
+        most, bound = min(requested.partition_max_bytes, left), stable if committed_only else high_watermark
         if offset != log.log_end_offset:
             try:
                 read = log.read(
@@ -193,19 +193,19 @@ class Fetches:
         """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
         return replica_id not in partition.isr and self._quota.holds_back(partition.name, self._kernel.now_us)
 
-    def _followed(self, asked: FetchPartition, replica_id: int, replica_epoch: int) -> None:
+    def _followed(self, requested: FetchPartition, replica_id: int, replica_epoch: int) -> None:
         """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high
         watermark.
         """
-        partition = self._partitions[asked.partition]
-        if self._tells_stale_followers and replica_id in partition.remotes:
+        partition = self._partitions[requested.partition]
+        if self._completes_stale_fetches and replica_id in partition.remotes:
             partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
-        news = partition.update_follower(replica_id, asked.fetch_offset, asked.log_start_offset, replica_epoch)
+        news = partition.update_follower(replica_id, requested.fetch_offset, requested.log_start_offset, replica_epoch)
         if partition.replica_to_add(replica_id):
-            self._replicas.ask_for_isr(partition, PendingExpand(partition.isr, replica_id))
+            self._replicas.propose_isr_change(partition, PendingExpand(partition.isr, replica_id))
         if news and partition.maybe_increment_high_watermark():
             self._replicas.high_watermark_moved(partition)
-        self._record_deletion.check(asked.partition)
+        self._record_deletion.check(requested.partition)
 
     def check(self, name: str) -> None:
         """Something happened to this partition that a request may have waited for."""
@@ -216,35 +216,35 @@ class Fetches:
     def _is_satisfied(self, body: FetchRequest) -> bool:
         """Whether enough bytes have accumulated, or a condition completes the fetch early."""
         accumulated = 0
-        for asked in body.partitions:
-            partition = self._partitions.get(asked.partition)
+        for requested in body.partitions:
+            partition = self._partitions.get(requested.partition)
             if partition is None or self._replicas.epoch_error(
-                partition, asked.current_leader_epoch, body.from_follower
+                partition, requested.current_leader_epoch, body.from_follower
             ):
                 return True
             log = partition.log
             end_offset = log.log_end_offset if body.replica_id >= 0 else partition.readable_end(body.isolation_level)
-            if end_offset < asked.fetch_offset:
-                if body.replica_id >= 0 or log.log_end_offset < asked.fetch_offset:
+            if end_offset < requested.fetch_offset:
+                if body.replica_id >= 0 or log.log_end_offset < requested.fetch_offset:
                     return True
                 continue
             if body.replica_id >= 0:
-                if self._tells_stale_followers and self._is_stale(asked.partition, body.replica_id):
+                if self._completes_stale_fetches and self._is_stale(requested.partition, body.replica_id):
                     return True
-                if end_offset > asked.fetch_offset and self._holds_back(partition, body.replica_id):
+                if end_offset > requested.fetch_offset and self._holds_back(partition, body.replica_id):
                     continue
-                if end_offset > asked.fetch_offset and body.min_bytes <= 1:
+                if end_offset > requested.fetch_offset and body.min_bytes <= 1:
                     return True
-                history, last_epoch = log.leader_epoch_cache, asked.last_fetched_epoch
-                if may_diverge(history, end_offset, last_epoch, asked.fetch_offset) and diverging_epoch(
-                    history, end_offset, last_epoch, asked.fetch_offset
+                history, last_epoch = log.leader_epoch_cache, requested.last_fetched_epoch
+                if may_diverge(history, end_offset, last_epoch, requested.fetch_offset) and diverging_epoch(
+                    history, end_offset, last_epoch, requested.fetch_offset
                 ):
                     return True
-            if end_offset > asked.fetch_offset:
-                byte_count = log.bytes_available(asked.fetch_offset, end_offset)
+            if end_offset > requested.fetch_offset:
+                byte_count = log.bytes_available(requested.fetch_offset, end_offset)
                 if byte_count is None:
                     return True  # the fetch has fallen behind the current segment, or a new one was just rolled
-                accumulated += min(byte_count, asked.partition_max_bytes)
+                accumulated += min(byte_count, requested.partition_max_bytes)
         return accumulated >= body.min_bytes
 
     def expired(self, request: str) -> None:
@@ -266,44 +266,45 @@ class Fetches:
     def _respond(self, message: Message, body: FetchRequest, answers: list[FetchPartitionResponse]) -> None:
         if body.version < CONVERSION_ENDS:
             answers = [
-                self._convert(answer, asked, body) for asked, answer in zip(body.partitions, answers, strict=True)
+                self._convert(answer, requested, body)
+                for requested, answer in zip(body.partitions, answers, strict=True)
             ]
         if body.replica_id >= 0:
             # a follower that came by TCP has its session, if any, with its connection
             if body.session_id:
                 answers = [
                     answer
-                    for asked, answer in zip(body.partitions, answers, strict=True)
-                    if self._has_news(body, asked, answer)
+                    for requested, answer in zip(body.partitions, answers, strict=True)
+                    if self._is_included(body, requested, answer)
                 ]
             self._quota.record_response(answers, self._kernel.scheduler.now_us)
         label, fields = describe_fetched(answers)
         self._kernel.respond(message, FetchResponse(tuple(answers)), label=label, fields=fields)
 
     def _convert(
-        self, answer: FetchPartitionResponse, asked: FetchPartition, body: FetchRequest
+        self, answer: FetchPartitionResponse, requested: FetchPartition, body: FetchRequest
     ) -> FetchPartitionResponse:
-        partition = self._partitions.get(asked.partition)
+        partition = self._partitions.get(requested.partition)
         if partition is None:
             return answer
-        return convert(answer, asked, partition.log.config, body.version, is_follower=body.replica_id >= 0)
+        return convert(answer, requested, partition.log.config, body.version, is_follower=body.replica_id >= 0)
 
-    def _has_news(self, body: FetchRequest, asked: FetchPartition, answer: FetchPartitionResponse) -> bool:
+    def _is_included(self, body: FetchRequest, requested: FetchPartition, answer: FetchPartitionResponse) -> bool:
         """Whether an incremental fetch session (KIP-227) includes this partition: records, an error, or watermarks that
         changed.
         """
-        key = (body.replica_id, asked.partition)
+        key = (body.replica_id, requested.partition)
         if answer.error is not _NONE or answer.diverging_epoch is not None:
-            self._told.pop(key, None)
+            self._reported.pop(key, None)
             return True
         now = (
             answer.high_watermark,
             answer.log_start_offset,
-            asked.current_leader_epoch,
+            requested.current_leader_epoch,
             body.replica_epoch,
             body.session_id,
         )
-        if not answer.records and self._told.get(key) == now:
+        if not answer.records and self._reported.get(key) == now:
             return False
-        self._told[key] = now
+        self._reported[key] = now
         return True

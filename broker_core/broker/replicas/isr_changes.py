@@ -35,7 +35,7 @@ class IsrChanges:
         self.partitions: dict[str, None] = {}
         self._started_us = 0
         self._last_change_us = 0
-        self._last_told_us = 0
+        self._last_reported_us = 0
         self._is_waiting = False
 
     @property
@@ -45,7 +45,7 @@ class IsrChanges:
 
     def start(self) -> None:
         """The broker is up."""
-        self._started_us = self._last_told_us = self.host.kernel.now_us
+        self._started_us = self._last_reported_us = self.host.kernel.now_us
 
     def note(self, partition: str) -> None:
         """The ISR of a partition was changed."""
@@ -67,10 +67,10 @@ class IsrChanges:
         now_us = self.host.kernel.now_us
         is_due = (
             now_us - self._last_change_us > PROPAGATION_BLACKOUT_US
-            or now_us - self._last_told_us > PROPAGATION_INTERVAL_US
+            or now_us - self._last_reported_us > PROPAGATION_INTERVAL_US
         )
         if is_due and self.host.notify_isr_changes(tuple(self.partitions)):
             self.partitions.clear()
-            self._last_told_us = now_us
+            self._last_reported_us = now_us
         if self.partitions:
             self._wait()

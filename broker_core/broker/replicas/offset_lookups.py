@@ -36,8 +36,8 @@ class OffsetLookups:
         """
         if body.max_num_offsets:
             wanted = zip(body.partitions, body.max_num_offsets, strict=True)
-            return ListOffsetsResponse(tuple(self._before(body, *asked, at_most) for asked, at_most in wanted))
-        return ListOffsetsResponse(tuple(self._find(body, *asked) for asked in body.partitions))
+            return ListOffsetsResponse(tuple(self._before(body, *requested, at_most) for requested, at_most in wanted))
+        return ListOffsetsResponse(tuple(self._find(body, *requested) for requested in body.partitions))
 
     def _before(
         self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int, at_most: int

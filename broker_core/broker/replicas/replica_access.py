@@ -35,7 +35,7 @@ class ReplicaAccess(Protocol):
     ) -> Errors | None:
         """What is wrong with a request for a replica in a leader epoch; -1 fits any."""
 
-    def ask_for_isr(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
+    def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
         """A leader wants another ISR."""
 
     def high_watermark_moved(self, partition: Partition) -> None:

@@ -190,8 +190,8 @@ class ReplicaManager:
             # no leader is none to turn to: everything stays as it is (`makeFollowers`)
             return Errors.NONE
         self.alter_partition.forget(state.partition)
-        goes_on = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
-        if not (goes_on and self._is_fetching(state.partition, state.leader)):
+        keeps_fetching = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
+        if not (keeps_fetching and self._is_fetching(state.partition, state.leader)):
             self._stop_fetching(state.partition)
         if state.leader == self.broker_id:
             partition.make_leader(state)
@@ -284,9 +284,9 @@ class ReplicaManager:
         for partition in list(self.partitions.values()):
             removed = partition.replicas_to_remove()
             if removed:
-                self.ask_for_isr(partition, PendingShrink(partition.isr, removed))
+                self.propose_isr_change(partition, PendingShrink(partition.isr, removed))
 
-    def ask_for_isr(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
+    def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
         """A leader wants another ISR: it writes it to ZooKeeper, or asks the controller to, as the era has it."""
         if self.host.era.isr_change == "zookeeper":
             version = self.host.write_isr_to_zookeeper(partition, change.proposed_isr)
@@ -313,12 +313,12 @@ class ReplicaManager:
             )
         )
 
-    def isr_change_answered(self, asked: AlterPartitionItem, result: AlterPartitionResult) -> None:
+    def isr_change_answered(self, requested: AlterPartitionItem, result: AlterPartitionResult) -> None:
         """The controller's word on one change (`Partition.submitAlterPartition`)."""
         partition = self.partitions.get(result.partition)
         if partition is None or not partition.is_leader or isinstance(partition.isr_state, CommittedIsr):
             return
-        if asked.topic_id and asked.topic_id != partition.log.topic_id:
+        if requested.topic_id and requested.topic_id != partition.log.topic_id:
             return  # it is of the topic that had this name before
         if result.error is Errors.NONE:
             if result.leader_epoch == partition.leader_epoch and partition.commit_isr(
@@ -330,7 +330,7 @@ class ReplicaManager:
         elif result.error not in _OUTCOME_UNKNOWN:
             state = partition.isr_state
             partition.refuse_isr(result.error.name)
-            self.ask_for_isr(partition, state)
+            self.propose_isr_change(partition, state)
 
 
 _OUTCOME_UNKNOWN = frozenset(

@@ -20,7 +20,7 @@ def body(request: Any, context: RequestContext) -> Any:
     era = context.broker.era
     apis = offered(era)
     if not is_offered(apis, API_VERSIONS, context.version):
-        known = [API_VERSIONS] if era.unsupported_version_tells_range else []
+        known = [API_VERSIONS] if era.returns_known_versions else []
         return _WIRE.type(error_code=Errors.UNSUPPORTED_VERSION.code, api_keys=_ranges(apis, known))
     names = (request.client_software_name, request.client_software_version)
     if context.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):

@@ -7,8 +7,8 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
+    by_requested_topic,
     by_topic,
-    by_topic_asked,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -53,7 +53,7 @@ def _commit_answer(body: OffsetCommitResponse, request: Any, context: RequestCon
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic_asked(body.partitions, request.topics, context).items()
+            for topic, rows in by_requested_topic(body.partitions, request.topics, context).items()
         ]
     )
 

@@ -136,7 +136,7 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
     return topics
 
 
-def by_topic_asked(
+def by_requested_topic(
     rows: Iterable[tuple[str, T]], topics: Iterable[Any], context: RequestContext
 ) -> dict[str, list[tuple[int, T]]]:
     """As `by_topic`, and before these the topics of a request that name no partition, where they are not there: what is

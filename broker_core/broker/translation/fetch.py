@@ -28,7 +28,7 @@ def _key(topic: Any, version: int) -> str:
     return key
 
 
-def _asked_partitions(request: Any, version: int) -> dict[TopicPartitionKey, SessionPartition]:
+def _requested_partitions(request: Any, version: int) -> dict[TopicPartitionKey, SessionPartition]:
     return {
         (_key(topic, version), each.partition): SessionPartition(
             fetch_offset=each.fetch_offset,
@@ -57,7 +57,7 @@ def _body(request: Any, context: RequestContext) -> Any:
     version, sessions = context.version, context.broker.fetch_sessions
     if not has_shard(request.session_id):
         return Immediate(_refused(request, version, Errors.UNKNOWN_SERVER_ERROR))
-    wanted = _asked_partitions(request, version)
+    wanted = _requested_partitions(request, version)
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
     else:
@@ -151,7 +151,7 @@ def _rows(
 def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
     version, sessions = context.version, context.broker.fetch_sessions
     session: FetchSession | None = None
-    wanted = _asked_partitions(request, version)
+    wanted = _requested_partitions(request, version)
     is_incremental = request.session_epoch > 0
     if is_incremental:
         session = sessions.get(request.session_id)
@@ -164,7 +164,7 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
     leaders: set[int] = set()
     for key, row in rows:
         topic, index = key
-        if session is not None and not session.has_news(key, row, is_first=not is_incremental):
+        if session is not None and not session.is_included(key, row, is_first=not is_incremental):
             continue
         partition = _partition(row, index)
         if version >= _LEADER_VERSION and row.error in _STALE:

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NOT_ASKED, RequestContext, Translation, by_topic_asked, partitions_of
+from broker_core.broker.translation.common import (
+    NOT_ASKED,
+    RequestContext,
+    Translation,
+    by_requested_topic,
+    partitions_of,
+)
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     DeleteGroupsRequest,
@@ -91,7 +97,7 @@ def _offset_delete_body(request: Any, context: RequestContext) -> OffsetDeleteRe
 
 
 def _offset_delete_answer(body: OffsetDeleteResponse, request: Any, context: RequestContext) -> Any:
-    topics = {} if body.error is not Errors.NONE else by_topic_asked(body.partitions, request.topics, context)
+    topics = {} if body.error is not Errors.NONE else by_requested_topic(body.partitions, request.topics, context)
     return _OFFSET_DELETE.type(
         error_code=body.error.code,
         topics=[

@@ -8,8 +8,8 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
+    by_requested_topic,
     by_topic,
-    by_topic_asked,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -224,7 +224,7 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: Request
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_topic_asked(body.partitions, request.topics, context).items()
+            for topic, rows in by_requested_topic(body.partitions, request.topics, context).items()
         ]
     )
 

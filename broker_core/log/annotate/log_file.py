@@ -208,10 +208,10 @@ class _Reader:
         self.at += count
         return self._data[self.at - count : self.at]
 
-    def sized(self, name: str, says: str, says_null: str) -> bytes | None:
+    def sized(self, name: str, says: str, is_null_value: str) -> bytes | None:
         """Reads a length as a field; returns the bytes that it counts, None for a null."""
         length = self.number(name)
-        self.finish(name, str(length), says if length >= 0 else says_null, {"n": length})
+        self.finish(name, str(length), says if length >= 0 else is_null_value, {"n": length})
         return None if length < 0 else self.take(length)
 
     def header_part(self) -> bytes | None:

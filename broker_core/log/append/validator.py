@@ -142,13 +142,13 @@ class LogValidator:
             # Control records are compressed only if they arrived compressed.
             keeps_codec = source == target or (first.is_control and not source)
             if not keeps_codec or first.magic != self.magic or self.magic == 0:
-                return self._write_anew(append, target)
+                return self._rebuild(append, target)
             return self._keep_batch(append, first) if first.magic == MAGIC_V2 else self._keep_wrapper(append, first)
         is_foreign = first.magic != self.magic
         if is_foreign or not (is_single or all(header.magic == self.magic for _, header in append.batches)):
             # All records are read before any is checked, because Kafka estimates the size of the result.
             deque(iterate(append.data), maxlen=0)
-            return self._write_anew(append, target)
+            return self._rebuild(append, target)
         return self._keep_batch(append, first) if self.magic == MAGIC_V2 else self._keep_messages(append)
 
     # without conversion
@@ -187,7 +187,7 @@ class LogValidator:
         messages = self._read_wrapper(append, header)
         if any(message.offset != index for index, message in enumerate(messages)):
             # Some old clients do not count inner offsets from 0: their sets are corrected, not rejected.
-            return self._write_anew(append, append.codec)
+            return self._rebuild(append, append.codec)
         max_timestamp = max(message.timestamp for message in messages)
         last_offset = append.next_offset + len(messages) - 1
         stored = self._stamp_message(append, append.data[: header.size], header, max_timestamp, last_offset)
@@ -204,7 +204,7 @@ class LogValidator:
 
     # rebuilt
 
-    def _write_anew(self, append: Append, target: CompressionType) -> ValidBatches:
+    def _rebuild(self, append: Append, target: CompressionType) -> ValidBatches:
         records: list[SimpleRecord] = []
         for position, header in append.batches:
             records += self._read_batch(append, position, header)

@@ -55,7 +55,7 @@ class BatchCleaner:
         """The last records that were examined, at most 256, oldest first."""
         told: list[RecordFate] = []
         for judged in reversed(self._judged):
-            told[:0] = _told(judged)
+            told[:0] = _reported(judged)
             if len(told) >= TOLD_RECORDS:
                 break
         return tuple(told[-TOLD_RECORDS:])
@@ -142,7 +142,7 @@ class BatchCleaner:
     def _keep_marker(self, header: BatchHeader, data: bytes, position: int, sets_horizon: bool) -> bytes | None:
         if not header.record_count:
             return self._maybe_empty(header)
-        self._note_whole(header, Fate.KEPT)
+        self._record_whole(header, Fate.KEPT)
         if not sets_horizon:
             return data[position : position + header.size]
         body = records_bytes(data, header, position)
@@ -151,7 +151,7 @@ class BatchCleaner:
         return rebuild(header, body, columns, list(range(header.record_count)), self.delete_horizon_ms)
 
     def _discard(self, header: BatchHeader, fate: Fate) -> bytes | None:
-        self._note_whole(header, fate)
+        self._record_whole(header, fate)
         return self._maybe_empty(header)
 
     def _maybe_empty(self, header: BatchHeader) -> bytes | None:
@@ -167,7 +167,7 @@ class BatchCleaner:
         self.empty_batches += 1
         return empty_batch(header)
 
-    def _note_whole(self, header: BatchHeader, fate: Fate) -> None:
+    def _record_whole(self, header: BatchHeader, fate: Fate) -> None:
         if header.record_count:
             offsets = list(range(header.base_offset, header.base_offset + header.record_count))
             dropped: dict[int, Fate] = {} if fate is Fate.KEPT else dict.fromkeys(range(header.record_count), fate)
@@ -175,7 +175,7 @@ class BatchCleaner:
             self._counts[fate] += header.record_count
 
 
-def _told(judged: _Judged) -> Iterator[RecordFate]:
+def _reported(judged: _Judged) -> Iterator[RecordFate]:
     for place, (offset, last_offset) in enumerate(zip(judged.offsets, judged.last_offsets, strict=True)):
         fate = judged.dropped.get(place, Fate.KEPT)
         yield RecordFate(offset, fate, last_offset if fate is Fate.SUPERSEDED else -1)

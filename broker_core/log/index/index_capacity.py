@@ -29,24 +29,24 @@ def ensure_capacity(
     since its last index entry, index.interval.bytes. Raises UNKNOWN_SERVER_ERROR.
     """
     newest, unindexed_bytes, interval_bytes = counters
-    offset_room = offset_index.max_entries - offset_index.entries
-    time_room = len(batches)
+    offset_capacity = offset_index.max_entries - offset_index.entries
+    time_capacity = len(batches)
     last_timestamp = time_index.last_entry[0]
     if isinstance(time_index, TimeIndex):
         # One slot is reserved for the final entry.
-        time_room = time_index.max_entries - 1 - time_index.entries
-    if min(offset_room, time_room) >= len(batches):
+        time_capacity = time_index.max_entries - 1 - time_index.entries
+    if min(offset_capacity, time_capacity) >= len(batches):
         return
     for batch in batches:
         newest = max(newest, batch.max_timestamp)
         if unindexed_bytes > interval_bytes:
-            if offset_room <= 0:
+            if offset_capacity <= 0:
                 raise _full("index", offset_index.max_entries, offset_index.file.path)
-            offset_room -= 1
-            if time_room <= 0 and isinstance(time_index, TimeIndex):
+            offset_capacity -= 1
+            if time_capacity <= 0 and isinstance(time_index, TimeIndex):
                 raise _full("time index", time_index.max_entries - 1, time_index.file.path)
             if newest > last_timestamp:
-                time_room -= 1
+                time_capacity -= 1
                 last_timestamp = newest
             unindexed_bytes = 0
         unindexed_bytes += batch.size

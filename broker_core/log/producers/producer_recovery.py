@@ -66,7 +66,7 @@ def marker_faults(segment: LogSegment, offset: int) -> Iterator[None]:
         raise StorageFault(segment.log.path, rule, position, is_io_error=False) from error
 
 
-def note_stored_batch(
+def record_stored_batch(
     producers: ProducerStateManager, segment: LogSegment, header: BatchHeader, position: int
 ) -> CompletedTransaction | None:
     """As `update_producers`, for the batch at `position` of a segment. Raises StorageFault for a bad marker."""
@@ -147,10 +147,10 @@ def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: i
         if end_position is not None and start >= end_position:
             break
         after = start + header.size
-        ended.append(note_stored_batch(producers, segment, header, start))
+        ended.append(record_stored_batch(producers, segment, header, start))
         if header.has_producer_id:
             seen.add(header.producer_id)
-    producers.noted_together(count_before, seen)
+    producers.added_together(count_before, seen)
     if end_position is None:
         check_end(segment, after)
     for completed in ended:

@@ -352,7 +352,7 @@ class ProducerStateManager:
         self._snapshot_offsets = [offset for offset in self._snapshot_offsets if offset not in offsets]
         return tuple(cut for cut in cuts if cut is not None)
 
-    def noted_together(self, count_before: int, producer_ids: Collection[int]) -> None:
+    def added_together(self, count_before: int, producer_ids: Collection[int]) -> None:
         """Orders producers whose batches were added together: all of a segment, or of an append.
 
         Kafka collects them in a Scala map and adds the new producers in the order of that map, which shows if two share

@@ -18,8 +18,8 @@ from broker_core.log.local_log import LocalLog
 from broker_core.log.producers.producer_recovery import (
     complete,
     marker_faults,
-    note_stored_batch,
     rebuild_producer_state,
+    record_stored_batch,
 )
 from broker_core.log.producers.producer_state import ProducerStateManager
 from broker_core.log.recovery.repairs import Repair, RepairFact, deletions
@@ -114,7 +114,7 @@ def load_log(
     cuts = rebuild_producer_state(
         producers, segments, log_start_offset, log_end_offset, place.now_ms, clean_shutdown=clean_shutdown
     )
-    loader.note_snapshots(producers, cuts)
+    loader.record_snapshots(producers, cuts)
     first_unstable = producers.transactions.first_unstable_offset
     if first_unstable is not None:
         # Kafka looks up the position of the oldest open transaction.
@@ -196,7 +196,7 @@ class _Loader:
                 was_cut = self._recover(segment)
             except InvalidOffset as invalid:
                 cuts = segment.truncate_to(segment.base_offset, self.place.now_ms)
-                self._note_cuts(cuts, invalid.rule)
+                self._record_cuts(cuts, invalid.rule)
                 was_cut = True
             if was_cut:
                 self._give_up(number + 1, text("fault.log_ended_before", segment=segment.base_offset))
@@ -225,7 +225,7 @@ class _Loader:
             )
             self.repairs.append(RepairFact(self.epochs.path, Repair.REBUILT, 0, 0, rule))
 
-    def note_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
+    def record_snapshots(self, producers: ProducerStateManager, cuts: Sequence[CutFact]) -> None:
         """Adds a repair with the reason for each deleted snapshot."""
         for cut in cuts:
             rule = producers.unreadable_snapshots.get(cut.file, text("fault.snapshot_past_end"))
@@ -242,7 +242,7 @@ class _Loader:
         def note(header: BatchHeader, position: int) -> None:
             if header.partition_leader_epoch > epochs.latest_epoch:
                 epochs.assign(header.partition_leader_epoch, header.base_offset)
-            completed = note_stored_batch(producers, segment, header, position)
+            completed = record_stored_batch(producers, segment, header, position)
             if completed is not None:
                 with marker_faults(segment, completed.last_offset):
                     complete(producers, completed, segment.transaction_index)
@@ -250,7 +250,7 @@ class _Loader:
 
         cuts, rule = recover(segment, note)
         producers.take_snapshot()
-        self._note_cuts(cuts, rule)
+        self._record_cuts(cuts, rule)
         return bool(cuts)
 
     def _split(self, overflow: OffsetOverflow) -> None:
@@ -269,7 +269,7 @@ class _Loader:
             part.become_inactive()
             part.flush()
 
-    def _note_cuts(self, cuts: Sequence[CutFact], rule: Text | str) -> None:
+    def _record_cuts(self, cuts: Sequence[CutFact], rule: Text | str) -> None:
         for cut in cuts:
             self.repairs.append(RepairFact(cut.file, Repair.CUT, cut.position, cut.length, rule, cut.digest))
 

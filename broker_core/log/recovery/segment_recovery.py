@@ -117,7 +117,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
     segment.offset_index.allocate()
     segment.time_index.allocate()
     segment.max_timestamp, segment.offset_of_max_timestamp = NO_TIMESTAMP, segment.base_offset
-    segment.ask_newest()
+    segment.needs_newest_timestamp()
     valid_bytes = last_index_entry = 0
     rule: Text | str = ""
     try:
@@ -126,7 +126,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
                 segment.max_timestamp, segment.offset_of_max_timestamp = header.max_timestamp, header.last_offset
             if position - last_index_entry > segment.config.index_interval_bytes:
                 index = segment.offset_index
-                _ensure_room(index, position)
+                _ensure_capacity(index, position)
                 offset = header.last_offset
                 if segment.config.index_rule == "append start":
                     offset = _first_offset(segment, position, header)
@@ -161,14 +161,14 @@ def _first_offset(segment: LogSegment, position: int, header: BatchHeader) -> in
 def _index_largest_timestamp(segment: LogSegment, position: int, is_final: bool) -> None:
     index = segment.time_index
     if not is_final and isinstance(index, TimeIndex):
-        _ensure_room(index, position)
+        _ensure_capacity(index, position)
     _, last_offset = index.last_entry
     if index.entries and segment.offset_of_max_timestamp < last_offset:
         raise InvalidOffset(position, segment.offset_of_max_timestamp, last_offset)
     index.maybe_append(segment.max_timestamp, segment.offset_of_max_timestamp, is_final)
 
 
-def _ensure_room(index: OffsetIndex | TimeIndex, position: int) -> None:
+def _ensure_capacity(index: OffsetIndex | TimeIndex, position: int) -> None:
     if index.is_full:
         rule = text("fault.index_full", entries=index.entries, position=position)
         raise StorageFault(index.file.path, rule, is_io_error=False)

@@ -5,7 +5,7 @@ from typing import Any
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.partitions import topic_of
-from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, api_key, ask_any, metadata, until_ready
+from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, api_key, metadata, query_any, until_ready
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Sleep
 from broker_core.shell.java.errors import ERRORS_PACKAGE, EXECUTION_EXCEPTION, JavaException, log_error
 from broker_core.wire.messages import (
@@ -34,7 +34,7 @@ def find_coordinator(
     """
     deadline_us = process.now_us + (process.api_timeout_us if limit_us is None else limit_us)
     while process.now_us < deadline_us:
-        response = yield from ask_any(process, "FindCoordinator", FindCoordinatorRequest(group), call)
+        response = yield from query_any(process, "FindCoordinator", FindCoordinatorRequest(group), call)
         if response.error is Errors.NONE:
             node: int = response.node_id
             return node
@@ -55,7 +55,7 @@ def _error_of(response: Any) -> Errors:
     return error
 
 
-def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
+def query_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
     """Sends a request to the group's coordinator. Raises JavaException when no answer comes in time."""
     deadline_us = process.now_us + process.api_timeout_us
     name = _CALLS.get(api, api[0].lower() + api[1:])
@@ -79,7 +79,7 @@ def ask_coordinator(process: Process, group: str, api: str, body: Any) -> Asking
 
 def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
     """A group as its coordinator describes it; an unknown one is Dead."""
-    response = yield from ask_coordinator(process, group, "DescribeGroups", DescribeGroupsRequest((group,)))
+    response = yield from query_coordinator(process, group, "DescribeGroups", DescribeGroupsRequest((group,)))
     described: DescribedGroup = response.groups[0]
     if described.error is not Errors.NONE:
         raise JavaException.in_future(described.error)
@@ -88,7 +88,7 @@ def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
 
 def committed_offsets(process: Process, group: str) -> Asking[dict[str, int]]:
     """All that a group has committed."""
-    response = yield from ask_coordinator(process, group, "OffsetFetch", OffsetFetchRequest(group))
+    response = yield from query_coordinator(process, group, "OffsetFetch", OffsetFetchRequest(group))
     return {name: offset for name, offset, *_ in response.partitions}
 
 
@@ -122,18 +122,18 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
     found: dict[str, int] = {}
     failed: dict[str, JavaException] = {}
     deadline_us = process.now_us + process.api_timeout_us
-    while asked := [name for name in dict.fromkeys(partitions) if name not in found and name not in failed]:
-        topics = tuple(dict.fromkeys(topic_of(name) for name in asked))
+    while requested := [name for name in dict.fromkeys(partitions) if name not in found and name not in failed]:
+        topics = tuple(dict.fromkeys(topic_of(name) for name in requested))
         known = yield from metadata(process, topics, "listOffsets")
         errors = {name: error for name, _, error in known.topics}
-        for name in asked:
+        for name in requested:
             error = errors.get(topic_of(name), Errors.NONE)
             if error in _NO_TOPIC:
                 failed[name] = _no_topic(process, name, error)
-        asked = [name for name in asked if name not in failed]
+        requested = [name for name in requested if name not in failed]
         leaders = {row[0]: row[1] for row in known.partitions}
-        for leader in sorted({leaders.get(name, -1) for name in asked}):
-            names = [name for name in asked if leaders.get(name) == leader]
+        for leader in sorted({leaders.get(name, -1) for name in requested}):
+            names = [name for name in requested if leaders.get(name) == leader]
             if leader < 0 or not names:
                 continue
             try:
@@ -144,7 +144,7 @@ def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Ask
             response = yield Call(leader, "ListOffsets", body, "ListOffsets " + ", ".join(names))
             if not isinstance(response, Disconnected):
                 found |= {row.partition: row.offset for row in response.partitions if row.error is Errors.NONE}
-        unanswered = [name for name in asked if name not in found]
+        unanswered = [name for name in requested if name not in found]
         if unanswered and process.now_us >= deadline_us:
             late = "Timed out waiting for a node assignment. Call: listOffsets(api=METADATA)"
             failed |= dict.fromkeys(unanswered, _in_futures(f"{ERRORS_PACKAGE}TimeoutException: {late}"))

@@ -85,7 +85,7 @@ def late_for(process: Process, broker_id: int, call: str) -> JavaException:
     return timed_out(call)
 
 
-def ask_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+def query_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
     """Sends a request to the current controller. Raises JavaException when there is none in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
@@ -107,7 +107,7 @@ def _error_of(response: Any) -> Errors:
     return next((result.error for result in results if result.error is not Errors.NONE), whole)
 
 
-def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
+def query_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
     """Sends a request to the first broker that answers. Raises JavaException when there is none in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
@@ -120,7 +120,7 @@ def ask_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
     raise timed_out(call)
 
 
-def ask_replica(
+def query_replica(
     process: Process,
     partition: str,
     broker_id: int | None,
@@ -139,20 +139,20 @@ def ask_replica(
     while process.now_us < deadline_us:
         known = yield from metadata(process, (topic_of(partition),), f"{call}(api=METADATA)")
         leader = next((row[1] for row in known.partitions if row[0] == partition), -1)
-        asked = leader if broker_id is None else broker_id
-        if asked in known.brokers:
-            yield from until_ready(process, asked, deadline_us, its_own)
-            response = yield Call(asked, api, body, f"{api} {partition}")
+        requested = leader if broker_id is None else broker_id
+        if requested in known.brokers:
+            yield from until_ready(process, requested, deadline_us, its_own)
+            response = yield Call(requested, api, body, f"{api} {partition}")
             if not isinstance(response, Disconnected):
                 error = error_of(response)
                 # the leader moves, a broker that is named does not
-                if not error.retriable or (asked == broker_id and error is Errors.NOT_LEADER_OR_FOLLOWER):
+                if not error.retriable or (requested == broker_id and error is Errors.NOT_LEADER_OR_FOLLOWER):
                     return response
         yield Sleep(RETRY_BACKOFF_US)
     raise timed_out(f"{call}(api=METADATA)" if broker_id is None else its_own)
 
 
-def ask_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:
+def query_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:
     """Sends a request to one broker, which may have to start first; None when it has not answered in time."""
     deadline_us = process.now_us + timeout_us
     while process.now_us < deadline_us:

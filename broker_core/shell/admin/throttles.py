@@ -6,7 +6,7 @@ from typing import NamedTuple
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition
 from broker_core.shell.admin.reassignment_json import Plan
-from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, late_for
+from broker_core.shell.admin.requests import Asking, late_for, query_any, query_broker
 from broker_core.shell.grammar.process import Process, up_brokers
 from broker_core.shell.java.errors import EXECUTION_EXCEPTION, JavaException
 from broker_core.wire.messages import (
@@ -82,7 +82,7 @@ def clear_topic(process: Process, topic: str) -> Asking[None]:
 def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[None]:
     """Changes a topic's configuration. Raises JavaException."""
     body = IncrementalAlterConfigsRequest(((ConfigResource("TOPIC", topic), ops),))
-    response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+    response = yield from query_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
     _raise_refusal(response)
 
 
@@ -99,7 +99,7 @@ def _alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Aski
     """The same for one, which only that broker does."""
     body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
     late = late_for(process, broker_id, "incrementalAlterConfigs")
-    response = yield from ask_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
+    response = yield from query_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)
     if response is None:
         raise late.wrapped_in(EXECUTION_EXCEPTION)
     _raise_refusal(response)

@@ -76,7 +76,7 @@ class Plan(NamedTuple):
     reset: int | None
     timeout_us: int | None
     #: the topic to ask for, None = look through all
-    asked: tuple[str] | None
+    requested: tuple[str] | None
     settings: GroupConsumerSettings
 
     @property

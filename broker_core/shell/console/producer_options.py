@@ -67,7 +67,7 @@ def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
     configs |= {name: given[option] for option, name in TEXTS.items() if option in given}
     settings = era_settings(settings_of_configs(with_era_defaults(configs, era)), era)
     return msgspec.structs.replace(
-        fitted(settings, era, is_said="--timeout" in given),
+        fitted(settings, era, is_given="--timeout" in given),
         partitioner=given.get("--partitioner", era.producer.partitioner),
         partitioner_ignore_keys=given.get("--ignore-keys") == "true",
     )

@@ -41,7 +41,7 @@ class Tool(NamedTuple):
     usage: Mapping[str, tuple[str, ...]]
     help: Mapping[str, str]
     short: Mapping[str, str]
-    tells_version: bool = False
+    has_version: bool = False
 
     def flag(self, name: str) -> str:
         """An option as complaints name it."""
@@ -156,7 +156,7 @@ def _read(
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The options up to the first word that is none, and what is left from there on."""
     known = {option.name: option for option in options} | {_HELP: Option(_HELP, "")}
-    if tool.tells_version and not command:
+    if tool.has_version and not command:
         known[_VERSION] = Option(_VERSION, "")
     given: dict[str, list[str]] = {}
     while words and _is_flag(words[0]):

@@ -78,7 +78,7 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
     check_connection(given)
     acks = ACKS[values["acks"]]
     idempotent = values["enable.idempotence"] and not _obstacle(
-        values, acks, is_asked_for="enable.idempotence" in given
+        values, acks, is_requested="enable.idempotence" in given
     )
     transactional_id = given.get("transactional.id")
     if transactional_id == "":
@@ -100,18 +100,18 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
     )
 
 
-def fitted(settings: ProducerSettings, era: Era, *, is_said: bool) -> ProducerSettings:
+def fitted(settings: ProducerSettings, era: Era, *, is_given: bool) -> ProducerSettings:
     """The same with enough time for a delivery: linger.ms may be the only setting given. `is_said`: whether
     delivery.timeout.ms was given, so that Kafka refuses it (`KafkaProducer.configureDeliveryTimeout`); where the era's
     producer has no such setting it is the lab's own, and any value is accepted. Raises JavaException.
     """
-    if is_said and not era.producer.has_delivery_timeout:
+    if is_given and not era.producer.has_delivery_timeout:
         return settings
-    least_ms = min(settings.linger_ms + settings.request_timeout_ms, INT_MAX)
-    if is_said and settings.delivery_timeout_ms < least_ms:
+    min_ms = min(settings.linger_ms + settings.request_timeout_ms, INT_MAX)
+    if is_given and settings.delivery_timeout_ms < min_ms:
         why = "delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms"
         raise not_constructed(f"org.apache.kafka.common.config.ConfigException: {why}")
-    return structs.replace(settings, delivery_timeout_ms=max(settings.delivery_timeout_ms, least_ms))
+    return structs.replace(settings, delivery_timeout_ms=max(settings.delivery_timeout_ms, min_ms))
 
 
 def not_constructed(*causes: str) -> JavaException:
@@ -119,7 +119,7 @@ def not_constructed(*causes: str) -> JavaException:
     return JavaException("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer", causes)
 
 
-def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bool:
+def _obstacle(values: Mapping[str, Any], acks: int, *, is_requested: bool) -> bool:
     """Whether the other configurations rule idempotence out. Raises ConfigException if it was asked for."""
     complaint = ""
     if values["retries"] == 0:
@@ -130,7 +130,7 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_asked_for: bool) -> bo
         )
     elif values["max.in.flight.requests.per.connection"] > IN_FLIGHT_OF_IDEMPOTENT_MAX:
         complaint = "Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent producer."
-    if complaint and is_asked_for:
+    if complaint and is_requested:
         raise ConfigException(complaint)
     return bool(complaint)
 
@@ -153,8 +153,8 @@ def with_era_defaults(given: Mapping[str, str], era: Era) -> dict[str, str]:
     """The same, with the era's defaults of acks and idempotence (KIP-679). Idempotence without acks has always implied
     acks=all (`KafkaProducer.configureAcks`).
     """
-    asks_for_ids = "transactional.id" in given or given.get("enable.idempotence", "").lower() == "true"
-    defaults = {} if asks_for_ids else {"acks": era.producer.acks}
-    if not era.producer.idempotent and not asks_for_ids:
+    requests_ids = "transactional.id" in given or given.get("enable.idempotence", "").lower() == "true"
+    defaults = {} if requests_ids else {"acks": era.producer.acks}
+    if not era.producer.idempotent and not requests_ids:
         defaults["enable.idempotence"] = "false"
     return {**defaults, **given}

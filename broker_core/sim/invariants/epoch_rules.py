@@ -58,7 +58,7 @@ def check_epochs(checker: Checker, shadow: ShadowReplica, entries: Entries) -> N
 @watches(log.LeaderEpochsChanged)
 def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
     shadow = checker.replicas[event.replica]
-    _note_lost_beginning(checker, shadow, event.entries)
+    _record_lost_beginning(checker, shadow, event.entries)
     check_epochs(checker, shadow, event.entries)
     # Before fetches carried an epoch, a follower could get records of a leader that it did not know yet.
     if checker.era.fetch_carries_epoch and event.entries and 0 <= shadow.leader_epoch < event.entries[-1][0]:
@@ -71,7 +71,7 @@ def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
         )
 
 
-def _note_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
+def _record_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Entries) -> None:
     """Records that an older epoch removed an epoch without a record from the cache, and with it its own start."""
     end = shadow.log.end
     if not entries or all(begin >= end for _, begin in set(shadow.epochs).difference(entries)):

@@ -12,7 +12,7 @@ from broker_core.sim.invariants.catalogue import (
     message,
 )
 from broker_core.sim.invariants.checker import Checker, watches
-from broker_core.sim.invariants.log_rules import note_stale
+from broker_core.sim.invariants.log_rules import record_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
 from broker_core.sim.invariants.watermark_rules import check_committed, check_cut, check_weak, count_lost
 
@@ -42,9 +42,9 @@ def _begin(checker: Checker, name: str) -> tuple[ShadowReplica, ShadowPartition]
 @watches(replica.ReplicaBecameLeader)
 def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     shadow, partition = _begin(checker, event.replica)
-    _note_missed_epoch(checker, partition, shadow, event.leader_epoch)
-    _note_split_epoch(checker, partition, shadow, event.leader_epoch)
-    _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
+    _record_missed_epoch(checker, partition, shadow, event.leader_epoch)
+    _record_split_epoch(checker, partition, shadow, event.leader_epoch)
+    _known_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "leader"
     shadow.following = ""
     shadow.pending_isr = ()
@@ -75,7 +75,9 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
         check_committed(checker, partition, shadow)
 
 
-def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
+def _record_missed_epoch(
+    checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int
+) -> None:
     """A leader's view of its followers is outdated if they have followed another leader since."""
     if shadow.role != "leader" or not checker.era.reelection_keeps_followers:
         return
@@ -87,7 +89,7 @@ def _note_missed_epoch(checker: Checker, partition: ShadowPartition, shadow: Sha
             partition.excuses[MISSED_EPOCH] = Explanation(MISSED_EPOCH, words, setting, checker.seq)
 
 
-def _note_split_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
+def _record_split_epoch(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int) -> None:
     lost_tail = partition.excuses.get(LOST_TAIL)
     if lost_tail is None or partition.leaders.get(leader_epoch) != shadow.node:
         return
@@ -99,7 +101,7 @@ def _note_split_epoch(checker: Checker, partition: ShadowPartition, shadow: Shad
 @watches(replica.ReplicaBecameFollower)
 def became_follower(checker: Checker, event: replica.ReplicaBecameFollower) -> None:
     shadow, partition = _begin(checker, event.replica)
-    _told_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
+    _known_epoch(checker, partition, shadow, event.leader_epoch, checker.seq)
     shadow.role = "follower"
     shadow.following = broker_node(event.leader)
     shadow.isr = shadow.pending_isr = ()
@@ -115,11 +117,11 @@ def went_offline(checker: Checker, event: replica.ReplicaWentOffline | log.LogCl
     shadow.isr = shadow.pending_isr = ()
 
 
-def _told_epoch(
+def _known_epoch(
     checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int, seq: int
 ) -> None:
     if shadow.is_stale:
-        note_stale(partition, shadow, seq)
+        record_stale(partition, shadow, seq)
     if leader_epoch < shadow.leader_epoch:
         checker.violated("I-EPOCHMONO", shadow.key, _EPOCH_BACK, before=shadow.leader_epoch, epoch=leader_epoch)
     if leader_epoch > partition.leader_epoch:
@@ -168,7 +170,7 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
         return
     end = member.log.end
     if not checker.era.fetch_carries_epoch:
-        _note_late_fetch(checker, partition, shadow, member)
+        _record_late_fetch(checker, partition, shadow, member)
     if end < shadow.high_watermark:
         _joins_behind(checker, shadow, member)
     if end < shadow.epoch_start:
@@ -189,7 +191,7 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
         )
 
 
-def _note_late_fetch(
+def _record_late_fetch(
     checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, member: ShadowReplica
 ) -> None:
     told = shadow.believed.get(member.node, -1)

@@ -58,7 +58,7 @@ def opened(checker: Checker, event: log.LogOpened) -> None:
     active, size = event.segments[-1][:2]
     cut_seq = 0
     if known is not None and known.topic_id == event.topic_id and known.is_stale:
-        note_stale(partition, known, checker.seq)
+        record_stale(partition, known, checker.seq)
         known = None
     if known is not None and known.topic_id == event.topic_id and known.log.end >= event.log_end_offset:
         shadow_log, cut_seq = known.log, known.cut_seq
@@ -317,7 +317,7 @@ def _excuse_lost_tail(partition: ShadowPartition, words: Text, seq: int) -> None
     partition.excuses[LOST_TAIL] = Explanation(LOST_TAIL, words, _FLUSH, seq)
 
 
-def note_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) -> None:
+def record_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) -> None:
     """Marks the log of a deleted topic as reused by the new topic of that name."""
     shadow.is_stale = False
     words = message(_STALE, replica=shadow.key)

@@ -9,7 +9,7 @@ from broker_core.partitions import TopicPartition, broker_node, partition_name, 
 from broker_core.sim.invariants.catalogue import FOREIGN, STALE_LEADER, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.leader_rules import nodes
-from broker_core.sim.invariants.log_rules import note_stale
+from broker_core.sim.invariants.log_rules import record_stale
 from broker_core.sim.invariants.shadow import ShadowPartition
 from broker_core.sim.invariants.watermark_rules import check_all_strong
 
@@ -75,7 +75,7 @@ def _decode(data: str, kind: Any) -> Any:
         return None
 
 
-def _by_hand(checker: Checker, partition: ShadowPartition | None, path: str) -> None:
+def _manually(checker: Checker, partition: ShadowPartition | None, path: str) -> None:
     excuses = checker.excuses if partition is None else partition.excuses
     excuses[FOREIGN] = Explanation(FOREIGN, message(_BY_HAND, path=path), path, checker.seq)
 
@@ -90,7 +90,7 @@ def _state_written(
 ) -> None:
     partition = checker.partition(name)
     if is_foreign:
-        _by_hand(checker, partition, event.path)
+        _manually(checker, partition, event.path)
     before, partition.version = partition.version, version
     if version != before + 1:
         checker.violated("I-ZKVER", name, _VERSION, before=before, version=version)
@@ -106,7 +106,7 @@ def _state_written(
         and before >= 0
     ):
         # The znode of the new topic may have the version that the broker knows from the deleted one.
-        note_stale(partition, writer, checker.seq)
+        record_stale(partition, writer, checker.seq)
         words = message(_USURPED, node=writer.node)
         partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, "before topic ids (KIP-516)", checker.seq)
     if epoch < partition.leader_epoch:
@@ -154,7 +154,7 @@ def _topic_written(
             continue
         partition = checker.partition(name)
         if is_foreign:
-            _by_hand(checker, partition, event.path)
+            _manually(checker, partition, event.path)
         partition.assigned = assigned
 
 
@@ -163,7 +163,7 @@ def _controller_epoch_written(
 ) -> None:
     """I-CTRL: this number alone orders the controllers."""
     if is_foreign:
-        _by_hand(checker, None, event.path)
+        _manually(checker, None, event.path)
     epoch = int(event.data) if event.data.isdecimal() else -1
     before, checker.controller_epoch = checker.controller_epoch, epoch
     # The first controller creates it, as 1 or as 0 and then 1.
@@ -193,7 +193,7 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
     if path.startswith(_TOPIC_CONFIGS):
         checker.topics.pop(path[len(_TOPIC_CONFIGS) :], None)
     elif path == CONTROLLER_EPOCH:
-        _by_hand(checker, None, path)
+        _manually(checker, None, path)
         checker.controller_epoch = 0
     elif path.startswith(_TOPICS):
         topic, *rest = path[len(_TOPICS) :].split("/")
@@ -201,7 +201,7 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
             partition = checker.partitions[name]
             if rest:
                 if is_foreign and path.endswith((f"/{TopicPartition.parse(name).partition}/state", "/partitions")):
-                    _by_hand(checker, partition, path)
+                    _manually(checker, partition, path)
                     partition.version = -1
                 continue
             for shadow in partition.replicas.values():
@@ -210,4 +210,4 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
                 replicas=partition.replicas, deleted_epoch=max(partition.leader_epoch, partition.deleted_epoch)
             )
             if is_foreign:
-                _by_hand(checker, new, path)
+                _manually(checker, new, path)

@@ -33,7 +33,7 @@ def walk(tour: Tour) -> None:
         _done(lab, 1)
 
     with tour.stop("step 2: both followers have it, and the leader does not know"):
-        lab.steps_until(_both_ask(end + 1), "two fetches on their way that say so")
+        lab.steps_until(_both_predict(end + 1), "two fetches on their way that say so")
         _done(lab, 2)
 
     with tour.stop("step 3: the outcome is hidden until it was predicted"):
@@ -92,7 +92,7 @@ def _leader_lane(seen: Shown) -> ShownLane:
     return partition.lanes[partition.leader]
 
 
-def _both_ask(offset: int) -> Callable[[Shown], bool]:
+def _both_predict(offset: int) -> Callable[[Shown], bool]:
     """All logs end at `offset`, and both followers are asking for it."""
 
     def wanted(seen: Shown) -> bool:

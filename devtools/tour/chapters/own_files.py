@@ -16,8 +16,8 @@ def walk(tour: Tour) -> None:
         until(page, page.get_by_text("Your files stay on this machine.").is_visible, "what happens to the files")
         page.wait_for_load_state("networkidle")
         tour.pictures("inspector-empty", page)
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+        requested: list[str] = []
+        page.on("request", lambda request: requested.append(request.url))
 
     with tour.stop("the sample: batches, records and bytes of a partition of a real broker"):
         _sample(page)
@@ -36,7 +36,7 @@ def walk(tour: Tour) -> None:
         until(page, lambda: "47.log" in page.locator(".own-content h2").inner_text(), "the log that it is in")
 
     with tour.stop("nothing has left the page"):
-        assert asked == [], f"It asked for {asked[0]}."
+        assert requested == [], f"It asked for {requested[0]}."
         tour.pictures("inspector", page, _sample)
 
 

@@ -66,7 +66,7 @@ class Watcher:
         self._welcome_due = True
         self._clock_due = True
         self._gone = False
-        self._told_clock: Clock | None = None
+        self._sent_clock: Clock | None = None
 
     @property
     def user_id(self) -> int:
@@ -134,8 +134,8 @@ class Watcher:
         if self._clock_due:
             self._clock_due = False
             clock = lab.clock()
-            if clock != self._told_clock:
-                self._told_clock = clock
+            if clock != self._sent_clock:
+                self._sent_clock = clock
                 return encode(clock)
         return None
 

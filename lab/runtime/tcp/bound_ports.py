@@ -30,7 +30,7 @@ def hold(ports: Mapping[int, int]) -> dict[int, socket.socket]:
             _held.add(port_of(bound[broker_id]))
     except Refusal:
         for one in bound.values():
-            let_go(port_of(one))
+            release_port(port_of(one))
             one.close()
         raise
     return bound
@@ -42,7 +42,7 @@ def port_of(bound: socket.socket) -> int:
     return number
 
 
-def let_go(port: int) -> None:
+def release_port(port: int) -> None:
     """A port is not held any more; who holds its socket closes that."""
     _held.discard(port)
 

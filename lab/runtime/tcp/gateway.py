@@ -19,7 +19,7 @@ from broker_core.run import Listener
 from broker_core.texts import render
 from broker_core.wire.framing import FrameSplitter
 from lab.runtime.live_run import LiveRun, PublishedUpdate
-from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, let_go, port_of, share
+from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, port_of, release_port, share
 from lab.runtime.tcp.turns import feed
 from lab.texts.refusal import Refusal
 
@@ -55,12 +55,12 @@ class Client(asyncio.Protocol):
         self.broker_id = broker_id
         self.active_s = 0.0
         self.number: int | None = None
-        self.is_told = False
+        self.is_reported = False
         self.peer = ""
         self._transport: asyncio.Transport | None = None
         self._splitter = FrameSplitter(request_bytes_max)
         self._frames: deque[bytes] = deque()
-        self.under_way = 0
+        self.in_flight = 0
         self._may_write = True
         self._is_paused = False
 
@@ -105,12 +105,12 @@ class Client(asyncio.Protocol):
     def send(self, frame: bytes) -> None:
         """An answer, or b"" for a request that has none."""
         self.active_s = self.gateway.now_s()
-        self.under_way -= 1
+        self.in_flight -= 1
         if frame and self._transport is not None and not self._transport.is_closing():
             self._transport.write(frame)
         self._submit_frames()
 
-    def hang_up(self) -> None:
+    def close_when_written(self) -> None:
         """Closes after the written bytes were sent."""
         self._frames.clear()
         if self._transport is not None:
@@ -119,14 +119,14 @@ class Client(asyncio.Protocol):
     def refuse(self, why: str) -> None:
         """The broker logs what is wrong with a client, and closes the connection."""
         logger.info("b%s hangs up on %s: %s", self.broker_id, self.peer, why)
-        self.hang_up()
+        self.close_when_written()
 
     def _submit_frames(self) -> None:
         """Passes frames to the engine up to the limit of requests in flight; beyond that the socket is not read.
         Invalid bytes close the connection, once all earlier requests have responses.
         """
-        while self._frames and self._may_write and self.under_way < MAX_IN_FLIGHT:
-            self.under_way += 1
+        while self._frames and self._may_write and self.in_flight < MAX_IN_FLIGHT:
+            self.in_flight += 1
             self.gateway.enter(self, self._frames.popleft())
         if self._transport is not None and self._is_paused != bool(self._frames):
             self._is_paused = bool(self._frames)
@@ -135,7 +135,7 @@ class Client(asyncio.Protocol):
             else:
                 self._transport.resume_reading()
         transport = self._transport
-        is_done = not self._frames and not self.under_way
+        is_done = not self._frames and not self.in_flight
         if self._splitter.fault and is_done and transport is not None and not transport.is_closing():
             self.refuse(str(self._splitter.fault))
 
@@ -205,7 +205,7 @@ class Gateway:
 
     def enter(self, client: Client, frame: bytes) -> None:
         """A frame for the engine."""
-        client.is_told = True
+        client.is_reported = True
         self._waiting += 1
         self._arrived.append((client, frame))
         self._news.set()
@@ -213,9 +213,9 @@ class Gateway:
     def lost(self, client: Client) -> None:
         """A connection is closed. An engine that never got a frame of it, or has stopped, is not notified."""
         self._open.discard(client)
-        self._waiting -= client.under_way
-        client.under_way = 0
-        if client.is_told:
+        self._waiting -= client.in_flight
+        client.in_flight = 0
+        if client.is_reported:
             self._arrived.append((client, None))
             self._news.set()
 
@@ -231,8 +231,8 @@ class Gateway:
             if client is None:
                 continue
             if frame is None:
-                client.hang_up()
-            elif client.under_way:
+                client.close_when_written()
+            elif client.in_flight:
                 self._waiting -= 1
                 client.send(frame)
         if refused:
@@ -247,13 +247,13 @@ class Gateway:
             self._listeners_changed.set()
             self._news.set()
 
-    def engine_gone(self) -> None:
+    def engine_stopped(self) -> None:
         """The engine has stopped: no request gets a response any more."""
         self._listen_to({})
         self._arrived.clear()
         for client in list(self._open):
-            client.is_told = False
-            client.hang_up()
+            client.is_reported = False
+            client.close_when_written()
         self._clients.clear()
 
     async def ready(self) -> None:
@@ -267,30 +267,30 @@ class Gateway:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        self.engine_gone()
+        self.engine_stopped()
         for _, server in self._listening.values():
             server.close()
         for broker_id, bound in self._bound.items():
             bound.close()
-            let_go(self.ports[broker_id])
+            release_port(self.ports[broker_id])
 
     # in the background
 
     async def _work(self) -> None:
         """Has the engine take what arrives: one turn of it, and a second one that waits, so that it need not."""
         turns = asyncio.Semaphore(MAX_PENDING_TURNS)
-        under_way: set[asyncio.Task[None]] = set()
+        in_flight: set[asyncio.Task[None]] = set()
         try:
             while True:
                 await self._news.wait()
                 await turns.acquire()
                 self._news.clear()
                 turn = asyncio.create_task(self._take_turn())
-                under_way.add(turn)
-                turn.add_done_callback(under_way.discard)
+                in_flight.add(turn)
+                turn.add_done_callback(in_flight.discard)
                 turn.add_done_callback(lambda _: turns.release())
         finally:
-            for turn in under_way:
+            for turn in in_flight:
                 turn.cancel()
 
     async def _take_turn(self) -> None:
@@ -312,7 +312,7 @@ class Gateway:
                 if frame is None:
                     self._arrived.append((client, frame))
         for client in list(self._open):
-            client.hang_up()
+            client.close_when_written()
 
     async def _listen(self) -> None:
         """Ports follow their brokers: a new life of one is a new socket, and the old one's connections are closed."""
@@ -328,7 +328,7 @@ class Gateway:
                     server.close()
                     del self._listening[broker_id]
                     for client in [client for client in self._open if client.broker_id == broker_id]:
-                        client.hang_up()
+                        client.close_when_written()
                     with contextlib.suppress(Refusal):
                         self._bound[broker_id] = bind_again(self.ports[broker_id])
             for broker_id, listener in self._listeners.items():
@@ -355,10 +355,10 @@ class Gateway:
             now_s = self.now_s()
             for client in list(self._open):
                 listener = self._listeners.get(client.broker_id)
-                if listener is None or client.under_way or listener.idle_ms_max <= 0:
+                if listener is None or client.in_flight or listener.idle_ms_max <= 0:
                     continue
                 if (now_s - client.active_s) * 1_000 >= listener.idle_ms_max:
-                    client.hang_up()
+                    client.close_when_written()
 
 
 __all__ = ["Gateway"]

@@ -74,7 +74,7 @@ class KazooStore:
         self._known: dict[str, int] = {}
         self._foreign: list[ForeignChange] = []
         self._fired: list[WatchFired] = []
-        self._connections = {OUTSIDE_SESSION: KazooConnection(address, chroot, self._notice, self._look_anew)}
+        self._connections = {OUTSIDE_SESSION: KazooConnection(address, chroot, self._notice, self._reread)}
         try:
             self._move_in()
         except BaseException:
@@ -304,7 +304,7 @@ class KazooStore:
         with self._noticed:
             self._dirty.add(path)
 
-    def _look_anew(self) -> None:
+    def _reread(self) -> None:
         with self._noticed:
             self._lost_sight = True
 

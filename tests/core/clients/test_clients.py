@@ -318,9 +318,9 @@ def test_producer_waits_between_metadata_requests() -> None:
     shell.run.submit("producer send p single-0 b:2", "test")
     shell.run.take()
     shell.after(14)
-    asked = [
+    requested = [
         envelope[4]
         for envelope, _, _ in shell.run.take()
         if isinstance(envelope[4], RpcSent) and envelope[4].source == "p" and envelope[4].kind == "request"
     ]
-    assert 0 < len(asked) < 60
+    assert 0 < len(requested) < 60

@@ -251,8 +251,8 @@ def test_transaction_commits_consumed_offsets(shell: ShellRun) -> None:
 
 
 def test_idempotence_implies_acks_all_in_each_era() -> None:
-    asked = [settings_of({"--idempotence": "true"}, ERAS[era]) for era in ("1.1", "2.4", "3.9")]
-    assert [(settings.acks, settings.enable_idempotence) for settings in asked] == [(-1, True)] * 3
+    requested = [settings_of({"--idempotence": "true"}, ERAS[era]) for era in ("1.1", "2.4", "3.9")]
+    assert [(settings.acks, settings.enable_idempotence) for settings in requested] == [(-1, True)] * 3
     unasked = settings_of({}, ERAS["2.4"])
     assert (unasked.acks, unasked.enable_idempotence) == (1, False)
 
@@ -273,11 +273,11 @@ def test_batch_too_large_after_compression_is_split_and_keeps_its_sequence_numbe
     assert shell.events(BatchSplit) == []
     noise, letters = Stream(5, "noise"), string.ascii_letters + string.digits
     values = ["".join(letters[noise.below(62)] for _ in range(600)) for _ in range(24)]
-    asked = [shell.run.submit(f"producer send p small-0 {value}", "test") for value in values]
+    requested = [shell.run.submit(f"producer send p small-0 {value}", "test") for value in values]
     shell.after(1)
     split = shell.events(BatchSplit)
     assert [[count for _, count, _ in event.parts] for event in split] == [[6, 3], [6, 3]]
-    printed = [shell.run.view["console"][str(number)]["output"] for number in asked]
+    printed = [shell.run.view["console"][str(number)]["output"] for number in requested]
     assert printed == [[f"small-0@{offset}"] for offset in range(10_001, 10_025)]
     node = shell.node("p")
     assert (node["sent"], node["acknowledged"], node["failed"]) == (10_025, 10_025, 0)

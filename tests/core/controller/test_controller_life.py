@@ -317,10 +317,10 @@ def test_controlled_shutdown_returns_partitions_without_another_leader() -> None
 
 def test_controlled_shutdown_of_an_unknown_broker_is_refused() -> None:
     cluster = FakeCluster()
-    asked = cluster.controller.controlled_shutdown
-    assert asked(ControlledShutdownRequest(9, -1)).error is Errors.BROKER_NOT_AVAILABLE
-    assert asked(ControlledShutdownRequest(9, 1)).error is Errors.UNKNOWN_SERVER_ERROR
-    assert asked(ControlledShutdownRequest(2, 0)).error is Errors.STALE_BROKER_EPOCH
+    requested = cluster.controller.controlled_shutdown
+    assert requested(ControlledShutdownRequest(9, -1)).error is Errors.BROKER_NOT_AVAILABLE
+    assert requested(ControlledShutdownRequest(9, 1)).error is Errors.UNKNOWN_SERVER_ERROR
+    assert requested(ControlledShutdownRequest(2, 0)).error is Errors.STALE_BROKER_EPOCH
     idle = cluster.brokers[2].controller
     assert idle.controlled_shutdown(ControlledShutdownRequest(2, 0)).error is Errors.STALE_CONTROLLER_EPOCH
 

@@ -383,8 +383,8 @@ def test_member_whose_partitions_have_no_leader_asks_for_metadata_once_a_second(
     shell.after(30)
     shell.events()
     shell.after(20)
-    asked = [each for each in shell.events(RpcSent) if each.source == "c1" and each.api == "Metadata"]
-    assert 15 <= len(asked) <= 25
+    requested = [each for each in shell.events(RpcSent) if each.source == "c1" and each.api == "Metadata"]
+    assert 15 <= len(requested) <= 25
 
 
 @pytest.mark.parametrize(

@@ -203,12 +203,12 @@ def test_assigning_an_epoch_drops_conflicting_entries(
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("requested", "answer"),
     [(-1, (-1, -1)), (3, (3, 99)), (4, (-1, -1)), (2, (1, 10)), (1, (1, 10)), (0, (0, 3))],
 )
-def test_end_of_an_epoch_is_the_start_of_the_next(asked: int, answer: tuple[int, int]) -> None:
+def test_end_of_an_epoch_is_the_start_of_the_next(requested: int, answer: tuple[int, int]) -> None:
     epochs = cache((1, 3), (3, 10))
-    assert epochs.end_offset_for(asked, 99) == answer
+    assert epochs.end_offset_for(requested, 99) == answer
 
 
 def test_epochs_are_truncated_at_both_ends() -> None:

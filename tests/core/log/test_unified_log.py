@@ -241,10 +241,10 @@ def test_reader_that_asks_for_it_gets_the_beginning_of_one_more_batch(disk: Disk
         log = open_log(disk)
     size = len(batch_of(2))
     whole = log.read(0, 10 * size).data
-    for asked in (size, size + 5, size + 30, 2 * size - 1, 2 * size, 9 * size):
-        next_offset = 2 * min(asked // size, 4)
-        found = log.read(0, asked, cuts_batches=True)
-        assert (found.data, found.next_offset) == (whole[:asked], next_offset)
+    for requested in (size, size + 5, size + 30, 2 * size - 1, 2 * size, 9 * size):
+        next_offset = 2 * min(requested // size, 4)
+        found = log.read(0, requested, cuts_batches=True)
+        assert (found.data, found.next_offset) == (whole[:requested], next_offset)
     assert log.read(0, size - 1, cuts_batches=True).data == whole[:size]
     assert log.read(0, size - 1, min_one_message=False, cuts_batches=True).data == b""
     assert log.read(2, 2 * size, 6, cuts_batches=True).data == whole[size : 3 * size]

@@ -90,19 +90,19 @@ def test_corrupt_byte_affects_both_readers_alike(batch: tuple[bytes, int], data:
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     cut = bytes(damaged[: data.draw(st.integers(0, len(body)) | st.just(len(body)))])
-    asked = data.draw(st.sampled_from([count, count, count - 1, count + 1]))
+    requested = data.draw(st.sampled_from([count, count, count - 1, count + 1]))
     try:
-        expected = one_by_one(cut, asked, None)
+        expected = one_by_one(cut, requested, None)
     except InvalidRecord:
         with pytest.raises(InvalidRecord):
-            list(read_records(cut, asked, 100, 5000, None))
-        if asked:
+            list(read_records(cut, requested, 100, 5000, None))
+        if requested:
             with pytest.raises(InvalidRecord):
-                summarize(cut, asked)
+                summarize(cut, requested)
         return
-    assert list(read_records(cut, asked, 100, 5000, None)) == expected
-    if asked:
-        assert summarize(cut, asked).highest_timestamp_delta == max(record[0] for record in outline(cut, asked))
+    assert list(read_records(cut, requested, 100, 5000, None)) == expected
+    if requested:
+        assert summarize(cut, requested).highest_timestamp_delta == max(record[0] for record in outline(cut, requested))
 
 
 def test_batch_of_similar_records_is_few_runs() -> None:

@@ -9,7 +9,7 @@ from tests.support.shell_runs import ShellRun, refused
 ERAS = ("0.8", "0.10", "1.1", "2.4", "3.9")
 
 
-def goes_on(shell: ShellRun) -> None:
+def keeps_fetching(shell: ShellRun) -> None:
     """The cluster serves, and nothing has gone wrong in the lab itself."""
     shell.at("kafka-topics.sh --create --topic after --replica-assignment 1:2")
     assert shell.at("kafka-get-offsets.sh --topic after") == ["after:0:0"]
@@ -28,7 +28,7 @@ def test_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str) 
         )
     ]
     assert shell.exit_code == 1
-    goes_on(shell)
+    keeps_fetching(shell)
     shell.at(f"zk set /cluster/id '{whole}'")
     assert shell.at("broker start 3") == []
 
@@ -46,7 +46,7 @@ def test_broker_that_allocates_producer_ids_fails_to_start_without_them(era: str
             reason="KafkaException: Failed to parse the producerId block json rubbish",
         )
     ]
-    goes_on(shell)
+    keeps_fetching(shell)
     shell.at("zk delete /latest_producer_id_block")
     shell.at("zk create /latest_producer_id_block")
     assert shell.at("broker start 3") == []
@@ -62,7 +62,7 @@ def test_init_producer_id_waits_until_the_block_is_readable(block: str) -> None:
     shell.run.submit("producer send p1 orders-0 k:v", "test")
     shell.after(5)
     assert shell.at("kafka-get-offsets.sh --topic orders") == ["orders:0:0"]
-    goes_on(shell)
+    keeps_fetching(shell)
     whole = '{"version":1,"broker":1,"block_start":"0","block_end":"999"}'
     shell.at(f"zk set /latest_producer_id_block '{whole}'")
     shell.after(5)
@@ -76,7 +76,7 @@ def test_invalid_broker_registrations_are_ignored(era: str) -> None:
     shell.at("broker stop 3")
     assert shell.at("broker start 3") == []
     assert shell.at('wait "brokers == [1,2,3]" 10s') == []
-    goes_on(shell)
+    keeps_fetching(shell)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -91,6 +91,6 @@ def test_broker_whose_id_is_registered_externally_does_not_start(era: str) -> No
             reason="KeeperException$NodeExistsException: KeeperErrorCode = NodeExists",
         )
     ]
-    goes_on(shell)
+    keeps_fetching(shell)
     shell.at("zk delete /brokers/ids/3")
     assert shell.at("broker start 3") == []

@@ -16,7 +16,7 @@ from tests.support.learner import POWER, SLUG, Learner
 
 
 @pytest.fixture
-def asked() -> Learner:
+def requested() -> Learner:
     """The prediction is asked."""
     learner = Learner()
     learner.send()
@@ -43,51 +43,51 @@ def test_steps_that_require_a_pause_are_not_checked_while_playing() -> None:
     assert learner.why_not() == "Time is running: pause it."
 
 
-def test_outcomes_are_hidden_from_the_question_to_the_answer(asked) -> None:
-    assert asked.session.masked
-    assert asked.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
-    asked.predict("HW + 1")
-    assert not asked.session.masked
-    assert asked.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
-    assert asked.why_not() == "What you predicted has not happened yet: step on."
+def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
+    assert requested.session.masked
+    assert requested.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
+    requested.predict("HW + 1")
+    assert not requested.session.masked
+    assert requested.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
+    assert requested.why_not() == "What you predicted has not happened yet: step on."
 
 
-def test_outcome_of_a_prediction_is_what_happened(asked) -> None:
-    asked.predict("HW + 1")
-    asked.step()
-    assert asked.of("predict")["prediction"]["outcome"] == "HW"
-    assert asked.of("predict")["checked"]["at_us"] == asked.run.now_us
-    assert asked.states["leader-moves"] == "active"
+def test_outcome_of_a_prediction_is_what_happened(requested) -> None:
+    requested.predict("HW + 1")
+    requested.step()
+    assert requested.of("predict")["prediction"]["outcome"] == "HW"
+    assert requested.of("predict")["checked"]["at_us"] == requested.run.now_us
+    assert requested.states["leader-moves"] == "active"
 
 
-def test_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_since(asked) -> None:
-    asked.predict("HW")
-    arrives_us = min(rpc["due_us"] for rpc in asked.run.view["rpcs"].values() if rpc["api"] == "Fetch")
-    asked.run.advance(asked.run.now_us + 1_000_000)
-    asked.look()
-    assert asked.of("predict")["prediction"]["outcome"] == "HW"
-    assert asked.of("predict")["checked"]["at_us"] == arrives_us
+def test_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_since(requested) -> None:
+    requested.predict("HW")
+    arrives_us = min(rpc["due_us"] for rpc in requested.run.view["rpcs"].values() if rpc["api"] == "Fetch")
+    requested.run.advance(requested.run.now_us + 1_000_000)
+    requested.look()
+    assert requested.of("predict")["prediction"]["outcome"] == "HW"
+    assert requested.of("predict")["checked"]["at_us"] == arrives_us
 
 
-def test_missed_prediction_can_be_repeated(asked) -> None:
-    asked.step()
-    assert list(asked.states.values()) == ["done", "active", "open", "open", "open"]
-    assert not asked.session.masked
-    assert asked.why_not()
-    asked.run.advance(asked.run.now_us + 1_000_000)
-    asked.run.submit("producer send p1 orders-0 k:v")
-    asked.step_until("predict", "active")
-    assert asked.of("predict")["said"] == {"HW": "1", "HW + 1": "2", "HW + 2": "3"}
+def test_missed_prediction_can_be_repeated(requested) -> None:
+    requested.step()
+    assert list(requested.states.values()) == ["done", "active", "open", "open", "open"]
+    assert not requested.session.masked
+    assert requested.why_not()
+    requested.run.advance(requested.run.now_us + 1_000_000)
+    requested.run.submit("producer send p1 orders-0 k:v")
+    requested.step_until("predict", "active")
+    assert requested.of("predict")["said"] == {"HW": "1", "HW + 1": "2", "HW + 2": "3"}
 
 
-def test_leaders_high_watermark_moves_before_the_followers_do(asked) -> None:
-    asked.predict("HW")
-    asked.step_until("leader-moves")
-    moved_us = asked.of("leader-moves")["checked"]["at_us"]
-    asked.paused = False
-    while not asked.session.finished:
-        asked.step()
-    assert asked.of("followers-learn")["checked"]["at_us"] - moved_us >= 400_000
+def test_leaders_high_watermark_moves_before_the_followers_do(requested) -> None:
+    requested.predict("HW")
+    requested.step_until("leader-moves")
+    moved_us = requested.of("leader-moves")["checked"]["at_us"]
+    requested.paused = False
+    while not requested.session.finished:
+        requested.step()
+    assert requested.of("followers-learn")["checked"]["at_us"] - moved_us >= 400_000
 
 
 def test_it_works_on_a_partition_that_holds_records_already() -> None:
@@ -103,20 +103,20 @@ def test_it_works_on_a_partition_that_holds_records_already() -> None:
     assert learner.of("predict")["said"] == {"HW": "3", "HW + 1": "4", "HW + 2": "5"}
 
 
-def test_session_resumes_from_its_stored_state(asked) -> None:
-    asked.predict("HW")
-    stored = json.loads(json.dumps(asked.session.state))
-    asked.session = ExerciseSession(asked.exercise, asked.moment, stored)
-    asked.step()
-    assert asked.of("predict")["prediction"]["outcome"] == "HW"
+def test_session_resumes_from_its_stored_state(requested) -> None:
+    requested.predict("HW")
+    stored = json.loads(json.dumps(requested.session.state))
+    requested.session = ExerciseSession(requested.exercise, requested.moment, stored)
+    requested.step()
+    assert requested.of("predict")["prediction"]["outcome"] == "HW"
 
 
-def test_state_stored_by_another_version_restarts_the_exercise(asked) -> None:
-    asked.session = ExerciseSession(
-        asked.exercise, asked.moment, {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
+def test_state_stored_by_another_version_restarts_the_exercise(requested) -> None:
+    requested.session = ExerciseSession(
+        requested.exercise, requested.moment, {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
     )
-    assert asked.states["produce"] != "open"
-    assert asked.session.frame("en")["hints_shown"] == 0
+    assert requested.states["produce"] != "open"
+    assert requested.session.frame("en")["hints_shown"] == 0
 
 
 def test_frame_is_sent_only_when_it_changes() -> None:
@@ -127,25 +127,25 @@ def test_frame_is_sent_only_when_it_changes() -> None:
     assert True in changes and False in changes
 
 
-def test_hints_are_revealed_one_by_one(asked) -> None:
-    for shown in range(1, len(asked.exercise.hints) + 1):
-        asked.handle("hint")
-        assert asked.session.frame("en")["hints_shown"] == shown
+def test_hints_are_revealed_one_by_one(requested) -> None:
+    for shown in range(1, len(requested.exercise.hints) + 1):
+        requested.handle("hint")
+        assert requested.session.frame("en")["hints_shown"] == shown
     with pytest.raises(Refusal) as caught:
-        asked.handle("hint")
+        requested.handle("hint")
     assert caught.value.id == "refusal.no_more_hints"
 
 
-def test_reset_clears_all_progress(asked) -> None:
-    asked.predict("HW")
-    asked.step_until("leader-moves")
-    asked.handle("hint")
-    asked.run.advance(asked.run.now_us + 2_000_000)
-    asked.look()
-    asked.handle("reset")
-    assert asked.states["produce"] == "active"
-    assert asked.of("predict")["prediction"] is None
-    assert asked.session.frame("en")["hints_shown"] == 0
+def test_reset_clears_all_progress(requested) -> None:
+    requested.predict("HW")
+    requested.step_until("leader-moves")
+    requested.handle("hint")
+    requested.run.advance(requested.run.now_us + 2_000_000)
+    requested.look()
+    requested.handle("reset")
+    assert requested.states["produce"] == "active"
+    assert requested.of("predict")["prediction"] is None
+    assert requested.session.frame("en")["hints_shown"] == 0
 
 
 @pytest.mark.parametrize(
@@ -156,17 +156,17 @@ def test_reset_clears_all_progress(asked) -> None:
         ({"step": "predict", "choice": "HW", "confidence": 7.0}, "invalid_confidence"),
     ],
 )
-def test_invalid_prediction_is_refused(asked, more, what) -> None:
+def test_invalid_prediction_is_refused(requested, more, what) -> None:
     with pytest.raises(Refusal) as refused:
-        asked.handle("predict", **more)
+        requested.handle("predict", **more)
     assert refused.value.id == f"refusal.{what}"
-    assert asked.of("predict")["prediction"] is None
+    assert requested.of("predict")["prediction"] is None
 
 
-def test_prediction_cannot_be_changed(asked) -> None:
-    asked.predict("HW")
+def test_prediction_cannot_be_changed(requested) -> None:
+    requested.predict("HW")
     with pytest.raises(Refusal) as caught:
-        asked.predict("HW + 1")
+        requested.predict("HW + 1")
     assert caught.value.id == "refusal.prediction_locked"
 
 
@@ -217,10 +217,10 @@ def test_unreadable_stored_state_restarts_the_exercise(state: dict[str, object])
     assert [step["state"] for step in session.frame("en")["steps"]] == ["active", "open", "open", "open", "open"]
 
 
-def test_what_pages_get_does_not_change_while_the_session_goes_on(asked: Learner) -> None:
-    shown = Shown.of(asked.session)
+def test_what_pages_get_does_not_change_while_the_session_goes_on(requested: Learner) -> None:
+    shown = Shown.of(requested.session)
     before = json.dumps(shown)
-    asked.predict("HW + 1")
-    asked.step()
+    requested.predict("HW + 1")
+    requested.step()
     assert json.dumps(shown) == before
-    assert json.dumps(Shown.of(asked.session)) != before
+    assert json.dumps(Shown.of(requested.session)) != before

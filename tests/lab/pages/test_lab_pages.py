@@ -25,8 +25,8 @@ def test_printed_address_ends_at_a_page_and_not_at_the_token(lab_server: LabServ
 
 def test_sign_in_continues_to_the_requested_page(lab_server: LabServer) -> None:
     visitor = Visitor(lab_server)
-    asked = visitor.get("/r/nosuch/main?t=1")
-    assert asked.status == 200 and "/sign-in/?next=" in asked.url
+    requested = visitor.get("/r/nosuch/main?t=1")
+    assert requested.status == 200 and "/sign-in/?next=" in requested.url
     answer = visitor.get(f"/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/runs/%3Ftheme%3Dlight")
     assert answer.url == lab_server.address + "/runs/"
     assert 'data-theme="light"' in answer.text

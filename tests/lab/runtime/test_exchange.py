@@ -32,9 +32,9 @@ def test_message_bytes_are_those_received_or_those_kafka_would_send(highwater: H
     highwater.close()
     recording = Recording(branch_folder("test", "main", runs=highwater.folder))
     events = [event for *_, event in recording.events(1, recording.last_seq) if isinstance(event, RpcSent)]
-    (asked,) = (each for each in events if each.api == "Produce" and each.kind == "request")
+    (requested,) = (each for each in events if each.api == "Produce" and each.kind == "request")
     (answered,) = (each for each in events if each.api == "Produce" and each.kind == "response")
-    for event, data in ((asked, sent), (answered, got)):
+    for event, data in ((requested, sent), (answered, got)):
         found = exchanged(recording, event.rpc, recording.last_seq, endpoints)
         assert (found.api, found.version, found.is_real, bytes.fromhex(found.data)) == ("Produce", 9, True, data)
         assert not {UNREADABLE, LEFT_OVER} & {field.type for field in found.fields}
@@ -56,7 +56,7 @@ def test_client_of_the_lab_calls_itself_by_its_name_in_the_bytes_of_its_requests
     highwater.close()
     recording = Recording(branch_folder("test", "main", runs=highwater.folder))
     events = [event for *_, event in recording.events(1, recording.last_seq) if isinstance(event, RpcSent)]
-    asked = next(each for each in events if (each.api, each.kind, each.source) == ("Produce", "request", "p1"))
-    found = exchanged(recording, asked.rpc, recording.last_seq, {})
+    requested = next(each for each in events if (each.api, each.kind, each.source) == ("Produce", "request", "p1"))
+    found = exchanged(recording, requested.rpc, recording.last_seq, {})
     assert [field.value for field in found.fields if field.path.endswith("client_id")] == ["p1"]
     recording.close()

@@ -8,7 +8,7 @@ import pytest
 
 from lab.runtime.host import Host
 from lab.runtime.tcp import gateway as gateway_module
-from lab.runtime.tcp.bound_ports import hold, let_go, port_of
+from lab.runtime.tcp.bound_ports import hold, port_of, release_port
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.labs import connected, play, set_mode, submit, until
@@ -84,7 +84,7 @@ def test_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: p
             # somebody else has taken it meanwhile
             assert refusal.id != "refusal.port_of_other_broker"
         else:
-            let_go(port)
+            release_port(port)
             released.close()
     play(tmp_path, again)
 
@@ -103,7 +103,7 @@ def test_ports_are_held_by_one_broker(tmp_path: Path) -> None:
     finally:
         for one in ones:
             for bound in one.values():
-                let_go(port_of(bound))
+                release_port(port_of(bound))
                 bound.close()
 
 

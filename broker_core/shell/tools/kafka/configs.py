@@ -9,7 +9,7 @@ from broker_core.config_defs.java_text import hash_map_order, scala_set
 from broker_core.controller.admin import validate_topic_name
 from broker_core.errors import Errors, KafkaException
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
-from broker_core.shell.admin.requests import Asking, ask_any, ask_broker, bootstrap, late_for, metadata
+from broker_core.shell.admin.requests import Asking, bootstrap, late_for, metadata, query_any, query_broker
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command
@@ -313,9 +313,9 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
     resource = entity.resource
     body = DescribeConfigsRequest((resource,))
     if resource.type != "TOPIC" and resource.name:
-        answer = yield from _ask_broker(process, resource, "DescribeConfigs", body, DESCRIBE_TIMEOUT_US)
+        answer = yield from _query_broker(process, resource, "DescribeConfigs", body, DESCRIBE_TIMEOUT_US)
     else:
-        answer = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
+        answer = yield from query_any(process, "DescribeConfigs", body, "describeConfigs")
     response: DescribeConfigsResponse = answer
     (result,) = response.results
     if result.error is not Errors.NONE:
@@ -328,12 +328,12 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
     )
 
 
-def _ask_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
+def _query_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
     """Sends to the configured broker. Raises JavaException when it does not respond before the tool's timeout, or
     before the client's, which may be shorter.
     """
     broker_id = parse_int(resource.name)
-    answer = yield from ask_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
+    answer = yield from query_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
     if answer is None and process.api_timeout_us < timeout_us:
         late = late_for(process, broker_id, api[0].lower() + api[1:])
         raise late.wrapped_in(EXECUTION_EXCEPTION)
@@ -377,9 +377,9 @@ def _alter_incrementally(
     ops += [AlterConfigOp(name, value) for name, value in added.items()]
     body = IncrementalAlterConfigsRequest(((resource, tuple(ops)),))
     if resource.type == "TOPIC":
-        response = yield from ask_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
+        response = yield from query_any(process, "IncrementalAlterConfigs", body, "incrementalAlterConfigs")
     else:
-        response = yield from _ask_broker(process, resource, "IncrementalAlterConfigs", body, ALTER_TIMEOUT_US)
+        response = yield from _query_broker(process, resource, "IncrementalAlterConfigs", body, ALTER_TIMEOUT_US)
     _raise_refusal(response)
 
 
@@ -400,9 +400,9 @@ def _alter_broker(
         )
     body = AlterConfigsRequest(((resource, tuple((name, value or "") for name, value in wanted.items())),))
     if resource.name:
-        response = yield from _ask_broker(process, resource, "AlterConfigs", body, ALTER_TIMEOUT_US)
+        response = yield from _query_broker(process, resource, "AlterConfigs", body, ALTER_TIMEOUT_US)
     else:
-        response = yield from ask_any(process, "AlterConfigs", body, "alterConfigs")
+        response = yield from query_any(process, "AlterConfigs", body, "alterConfigs")
     _raise_refusal(response)
 
 

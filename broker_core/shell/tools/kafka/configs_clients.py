@@ -8,7 +8,7 @@ from broker_core.broker.admin.quota_admin import ADDRESS_QUOTAS, CLIENT_QUOTAS
 from broker_core.broker.admin.scram_admin import MIN_ITERATIONS, SCRAM_HASHES, SCRAM_MECHANISMS
 from broker_core.config_defs.java_text import hash_map_order, java_double, string_code
 from broker_core.errors import Errors
-from broker_core.shell.admin.requests import Asking, ask_any, ask_controller
+from broker_core.shell.admin.requests import Asking, query_any, query_controller
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.errors import EXECUTION_EXCEPTION, JavaException, TerseException
 from broker_core.wire.messages import (
@@ -62,7 +62,7 @@ def _quotas(
         match = "any" if name is None else "exact" if name else "default"
         filters.append(QuotaFilter(KINDS[type_], match, name or ""))  # type: ignore[arg-type]
     body = DescribeClientQuotasRequest(tuple(filters), is_strict=True)
-    response: DescribeClientQuotasResponse = yield from ask_any(
+    response: DescribeClientQuotasResponse = yield from query_any(
         process, "DescribeClientQuotas", body, "describeClientQuotas"
     )
     _raise(response.error, response.message)
@@ -91,7 +91,7 @@ def _called(entity: QuotaEntity) -> str:
 
 def _describe_credentials(process: Process, users: tuple[str, ...] | None) -> Asking[None]:
     body = DescribeUserScramCredentialsRequest(users)
-    response: DescribeUserScramCredentialsResponse = yield from ask_any(
+    response: DescribeUserScramCredentialsResponse = yield from query_any(
         process, "DescribeUserScramCredentials", body, "describeUserScramCredentials"
     )
     for each in response.results:
@@ -176,7 +176,7 @@ def _alter_quotas(
     ops += [(key, None) for key in deleted]
     entity = tuple((KINDS[type_], name or None) for type_, name in zip(types, names, strict=True))
     body = AlterClientQuotasRequest((QuotaAlteration(entity, tuple(ops)),))
-    response: AlterClientQuotasResponse = yield from ask_any(process, "AlterClientQuotas", body, "alterClientQuotas")
+    response: AlterClientQuotasResponse = yield from query_any(process, "AlterClientQuotas", body, "alterClientQuotas")
     for error, message in response.results:
         _raise(error, message)
 
@@ -186,7 +186,7 @@ def _alter_credentials(process: Process, user: str, added: dict[str, str], delet
     upsertions = tuple(_upsertion(process, user, name, text) for name, text in added.items())
     body = AlterUserScramCredentialsRequest(deletions, upsertions)
     try:
-        response: AlterUserScramCredentialsResponse = yield from ask_controller(
+        response: AlterUserScramCredentialsResponse = yield from query_controller(
             process, "AlterUserScramCredentials", body, "alterUserScramCredentials"
         )
     except JavaException as late:

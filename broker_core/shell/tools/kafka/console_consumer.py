@@ -211,7 +211,7 @@ class Reader:
 
     def _partitions_by_leader(self) -> Asking[dict[int, list[str]]]:
         if self.known is None:
-            self.known = yield from metadata(self.process, self.plan.asked, "metadata", create=True)
+            self.known = yield from metadata(self.process, self.plan.requested, "metadata", create=True)
         led: dict[int, list[str]] = {}
         for partition, leader, *_ in self.known.partitions:
             topic, number = TopicPartition.parse(partition)
@@ -236,12 +236,14 @@ class Reader:
         """The process has ended."""
 
     def _look_up(self, broker_id: int, partitions: list[str]) -> Asking[None]:
-        asked = tuple((partition, -1, self.lookups[partition]) for partition in partitions if partition in self.lookups)
-        if not asked:
+        requested = tuple(
+            (partition, -1, self.lookups[partition]) for partition in partitions if partition in self.lookups
+        )
+        if not requested:
             return
-        label = "ListOffsets " + ", ".join(partition for partition, _, _ in asked)
+        label = "ListOffsets " + ", ".join(partition for partition, _, _ in requested)
         response: ListOffsetsResponse | Disconnected = yield Call(
-            broker_id, "ListOffsets", ListOffsetsRequest(-1, asked, isolation_level=self._isolation), label
+            broker_id, "ListOffsets", ListOffsetsRequest(-1, requested, isolation_level=self._isolation), label
         )
         if isinstance(response, Disconnected):
             self.known = None

@@ -201,7 +201,7 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
         settings = settings_of(with_era_defaults(properties, process.cluster.era))
     except ConfigException as error:
         raise _config_exception(str(error)) from None
-    settings = fitted(settings, process.cluster.era, is_said="delivery.timeout.ms" in properties)
+    settings = fitted(settings, process.cluster.era, is_given="delivery.timeout.ms" in properties)
     if properties.get("metric.reporters"):
         raise JavaException(*NO_REPORTER.split(": ", 1))
     for name in filter(None, properties.get("interceptor.classes", "").split(",")):
@@ -323,7 +323,7 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
             _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "TimeoutException", message, causes))
             return True
         producer.want_topic(topic)
-        yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
+        yield Until(lambda _: not producer.requests_metadata, deadline_us, poll_us=1_000)
         answered = topic in producer.metadata.partition_counts
         if not answered and producer.metadata.topic_errors.get(topic) is not Errors.INVALID_TOPIC_EXCEPTION:
             yield Sleep(RETRY_BACKOFF_US)

@@ -7,12 +7,12 @@ from broker_core.groups.consumer_protocol import decode_assignment
 from broker_core.partitions import TopicPartition, sorted_partitions, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
 from broker_core.shell.admin.group_admin import (
-    ask_coordinator,
     committed_offsets,
     describe_group,
     find_coordinator,
     list_groups,
     list_offsets,
+    query_coordinator,
 )
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
@@ -355,7 +355,7 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
     deleted: list[str] = []
     for name in (yield from _groups(process, options)):
         try:
-            response = yield from ask_coordinator(process, name, "DeleteGroups", DeleteGroupsRequest((name,)))
+            response = yield from query_coordinator(process, name, "DeleteGroups", DeleteGroupsRequest((name,)))
             error = response.results[0][1]
             if error is not Errors.NONE:
                 raise JavaException.in_future(error)
@@ -383,7 +383,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     late = ""
     decided: dict[str, Errors] = {}
     try:
-        response = yield from ask_coordinator(process, group, "OffsetDelete", body)
+        response = yield from query_coordinator(process, group, "OffsetDelete", body)
         decided, whole = dict(response.partitions), response.error
     except JavaException as exception:
         late, whole = exception.message, Errors.REQUEST_TIMED_OUT

@@ -9,11 +9,11 @@ from broker_core.config_defs.keys import LONG_MAX
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition, partition_name, sorted_partitions, topic_of
 from broker_core.shell.admin.group_admin import (
-    ask_coordinator,
     committed_offsets,
     describe_group,
     list_groups,
     list_offsets,
+    query_coordinator,
 )
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import ParsedOptions
@@ -85,7 +85,7 @@ def _wrapped(number: int) -> int:
 
 
 def _commit(process: Process, group: str, rows: tuple[tuple[str, int, int, str], ...]) -> Asking[None]:
-    response = yield from ask_coordinator(process, group, "OffsetCommit", OffsetCommitRequest(group, rows))
+    response = yield from query_coordinator(process, group, "OffsetCommit", OffsetCommitRequest(group, rows))
     for _, error in response.partitions:
         if error is not Errors.NONE:
             raise JavaException.in_future(error)

@@ -191,12 +191,12 @@ def _invalid(waiting: dict[str, int], known: MetadataResponse, logged: list[str]
 def _by_leader(waiting: dict[str, int], known: MetadataResponse) -> dict[int, tuple[tuple[str, int], ...]]:
     """Leader -> what it is asked for, by broker id."""
     leaders = {row[0]: row[1] for row in known.partitions if row[1] in known.brokers}
-    asked: dict[int, tuple[tuple[str, int], ...]] = {}
+    requested: dict[int, tuple[tuple[str, int], ...]] = {}
     for partition, offset in waiting.items():
         if partition in leaders:
             leader = leaders[partition]
-            asked[leader] = (*asked.get(leader, ()), (partition, offset))
-    return dict(sorted(asked.items()))
+            requested[leader] = (*requested.get(leader, ()), (partition, offset))
+    return dict(sorted(requested.items()))
 
 
 def _answered(response: DeleteRecordsResponse, logged: list[str]) -> dict[str, Outcome]:

@@ -184,13 +184,13 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
         named = dict.fromkeys(leaders.get(partition, -1) for partition in pending)
         for leader in sorted(named, key=lambda each: each not in up_brokers(process.cluster)):
             if leader >= 0:
-                asked = [partition for partition in pending if leaders.get(partition) == leader]
+                requested = [partition for partition in pending if leaders.get(partition) == leader]
                 try:
                     yield from until_ready(process, leader, deadline_us, "listOffsets(api=LIST_OFFSETS)")
                 except JavaException as late:
-                    answers |= dict.fromkeys(asked, late)
+                    answers |= dict.fromkeys(requested, late)
                 else:
-                    yield from _ask_leader(process, leader, asked, timestamp, answers)
+                    yield from _query_leader(process, leader, requested, timestamp, answers)
         if len(answers) == len(partitions):
             return answers
         yield Sleep(RETRY_BACKOFF_US)
@@ -198,7 +198,7 @@ def _offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[
     return {partition: answers.get(partition, timeout) for partition in partitions}
 
 
-def _ask_leader(
+def _query_leader(
     process: Process, leader: int, partitions: list[str], timestamp: int, answers: dict[str, int | JavaException]
 ) -> Asking[None]:
     """One request to a broker; final results are added to `answers`."""

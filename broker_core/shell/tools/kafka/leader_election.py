@@ -4,7 +4,7 @@ from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.partitions import partition_name
 from broker_core.shell.admin.admin_client import open_admin_client
-from broker_core.shell.admin.requests import Asking, ask_controller
+from broker_core.shell.admin.requests import Asking, query_controller
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command
@@ -72,7 +72,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 def _elect(process: Process, body: ElectLeadersRequest) -> Asking[ElectLeadersResponse]:
     try:
-        response: ElectLeadersResponse = yield from ask_controller(process, "ElectLeaders", body, "electLeaders")
+        response: ElectLeadersResponse = yield from query_controller(process, "ElectLeaders", body, "electLeaders")
     except JavaException as late:
         message = "Timeout waiting for election results"
         process.out(message)

@@ -7,7 +7,7 @@ from broker_core.config_defs.java_text import split
 from broker_core.errors import Errors
 from broker_core.partitions import topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
-from broker_core.shell.admin.requests import Asking, ask_broker, metadata, timed_out, until_ready
+from broker_core.shell.admin.requests import Asking, metadata, query_broker, timed_out, until_ready
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command
@@ -88,7 +88,7 @@ def _described(process: Process, brokers: list[int]) -> Asking[dict[int, Describ
         deadline_us = process.now_us + process.api_timeout_us
         try:
             yield from until_ready(process, broker_id, deadline_us, "describeLogDirs")
-            answer = yield from ask_broker(
+            answer = yield from query_broker(
                 process, broker_id, "DescribeLogDirs", DescribeLogDirsRequest(), deadline_us - process.now_us
             )
             if answer is None:

@@ -16,7 +16,7 @@ from broker_core.shell.admin.reassignment_json import (
     plan_to_execute,
     topics_to_move,
 )
-from broker_core.shell.admin.requests import Asking, ask_controller, metadata
+from broker_core.shell.admin.requests import Asking, metadata, query_controller
 from broker_core.shell.admin.throttles import (
     LOG_DIR_RATE,
     alter_brokers,
@@ -279,7 +279,7 @@ def _replicas_of(process: Process, partitions: list[str]) -> Asking[Plan]:
 def _alter(process: Process, wanted: dict[str, tuple[int, ...]] | dict[str, None]) -> Asking[list[str]]:
     """Asks the controller to move partitions or to stop it; what it refuses, a line each."""
     body = AlterPartitionReassignmentsRequest(tuple(wanted.items()))
-    response: AlterPartitionReassignmentsResponse = yield from ask_controller(
+    response: AlterPartitionReassignmentsResponse = yield from query_controller(
         process, "AlterPartitionReassignments", body, "alterPartitionReassignments"
     )
     refused = [result for result in response.partitions if result.error is not Errors.NONE]
@@ -293,7 +293,7 @@ def _refusal(result: PartitionResult) -> str:
 def _ongoing(process: Process) -> Asking[dict[str, OngoingReassignment]]:
     body = ListPartitionReassignmentsRequest()
     try:
-        response: ListPartitionReassignmentsResponse = yield from ask_controller(
+        response: ListPartitionReassignmentsResponse = yield from query_controller(
             process, "ListPartitionReassignments", body, "listPartitionReassignments"
         )
     except JavaException as late:

@@ -8,7 +8,7 @@ from broker_core.config_defs.java_text import hash_map_order, split
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition, topic_of
 from broker_core.shell.admin.admin_client import COMMAND_CONFIG, open_admin_client
-from broker_core.shell.admin.requests import Asking, ask_any, ask_controller, metadata, raise_first_error
+from broker_core.shell.admin.requests import Asking, metadata, query_any, query_controller, raise_first_error
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command
@@ -248,8 +248,8 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
     name = options.value("topic") or ""
     partitions = options.integer("partitions")
     replication_factor = options.integer("replication-factor")
-    by_hand = options.value("replica-assignment")
-    assignment = _assignment(by_hand) if by_hand else ()
+    manually = options.value("replica-assignment")
+    assignment = _assignment(manually) if manually else ()
     configs = _configs(process, options)
     if "." in name or "_" in name:
         process.out(COLLISION_WARNING)
@@ -270,7 +270,7 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
         dict(enumerate(assignment)),
         tuple(configs.items()),
     )
-    response: CreateTopicsResponse = yield from ask_controller(
+    response: CreateTopicsResponse = yield from query_controller(
         process, "CreateTopics", CreateTopicsRequest((spec,)), "createTopics"
     )
     (result,) = response.topics
@@ -320,8 +320,8 @@ def _list(process: Process, options: ParsedOptions) -> Asking[None]:
 def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
     count = options.integer("partitions")
     options.integer("replication-factor")
-    by_hand = options.value("replica-assignment")
-    assignment = _assignment(by_hand) if by_hand else None
+    manually = options.value("replica-assignment")
+    assignment = _assignment(manually) if manually else None
     _configs(process, options)
     names = yield from _found(process, options, "listTopics")
     _ensure_found(options, names)
@@ -332,7 +332,7 @@ def _alter(process: Process, options: ParsedOptions) -> Asking[None]:
     for name in names:
         existing = sum(1 for row in known.partitions if topic_of(row[0]) == name)
         specs.append(CreatePartitionsSpec(name, count or 0, None if assignment is None else assignment[existing:]))
-    response: CreatePartitionsResponse = yield from ask_controller(
+    response: CreatePartitionsResponse = yield from query_controller(
         process, "CreatePartitions", CreatePartitionsRequest(tuple(specs)), "createPartitions"
     )
     raise_first_error(response.topics)
@@ -342,7 +342,7 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
     names = yield from _found(process, options, "listTopics")
     _ensure_found(options, names)
     if names:
-        response: DeleteTopicsResponse = yield from ask_controller(
+        response: DeleteTopicsResponse = yield from query_controller(
             process, "DeleteTopics", DeleteTopicsRequest(tuple(names)), "deleteTopics"
         )
         raise_first_error(response.topics)
@@ -409,8 +409,8 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
 def described_order(names: list[str]) -> list[str]:
     """The order in which the tool shows topics: that of the maps through which the admin client hands them on."""
     count = len(names)
-    asked = hash_map_order(names, count)
-    copied = hash_map_order(asked, int(count / 0.75 + 1))
+    requested = hash_map_order(names, count)
+    copied = hash_map_order(requested, int(count / 0.75 + 1))
     return hash_map_order(copied, count)
 
 
@@ -419,7 +419,7 @@ def _configs_of(process: Process, names: list[str]) -> Asking[dict[str, list[Con
     if not names:
         return {}
     body = DescribeConfigsRequest(tuple(ConfigResource("TOPIC", name) for name in names))
-    response: DescribeConfigsResponse = yield from ask_any(process, "DescribeConfigs", body, "describeConfigs")
+    response: DescribeConfigsResponse = yield from query_any(process, "DescribeConfigs", body, "describeConfigs")
     found = {}
     for result in response.results:
         if result.error is not Errors.NONE:
@@ -435,7 +435,7 @@ def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, Ongoing
         return {}
     body = ListPartitionReassignmentsRequest(tuple(partitions))
     try:
-        response: ListPartitionReassignmentsResponse = yield from ask_controller(
+        response: ListPartitionReassignmentsResponse = yield from query_controller(
             process, "ListPartitionReassignments", body, "listPartitionReassignments"
         )
     except JavaException as late:

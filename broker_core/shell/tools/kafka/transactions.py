@@ -10,9 +10,9 @@ from broker_core.shell.admin.admin_client import COMMAND_CONFIG, check_client
 from broker_core.shell.admin.requests import (
     RETRY_BACKOFF_US,
     Asking,
-    ask_any,
-    ask_replica,
     metadata,
+    query_any,
+    query_replica,
     timed_out,
     until_ready,
 )
@@ -117,7 +117,7 @@ _TOOL = Tool(
     USAGE,
     argparse_help.TRANSACTIONS,
     {},
-    tells_version=True,
+    has_version=True,
 )
 
 
@@ -193,11 +193,11 @@ def _list(process: Process, options: ParsedOptions) -> Asking[list[list[str]]]:
     return [["TransactionalId", "Coordinator", "ProducerId", "TransactionState"], *sorted(rows)]
 
 
-def _ask_coordinator(process: Process, transactional_id: str) -> Asking[tuple[int, DescribedTransaction]]:
+def _query_coordinator(process: Process, transactional_id: str) -> Asking[tuple[int, DescribedTransaction]]:
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
-        asked = FindCoordinatorRequest(transactional_id, _TRANSACTION)
-        found: Any = yield from ask_any(process, "FindCoordinator", asked, "findCoordinator")
+        requested = FindCoordinatorRequest(transactional_id, _TRANSACTION)
+        found: Any = yield from query_any(process, "FindCoordinator", requested, "findCoordinator")
         if found.error is Errors.NONE:
             try:
                 call = "describeTransactions(api=DESCRIBE_TRANSACTIONS)"
@@ -220,7 +220,7 @@ def _could_not_describe(transactional_id: str, why: str) -> str:
 
 
 def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]]:
-    coordinator, found = yield from _ask_coordinator(process, transactional_id)
+    coordinator, found = yield from _query_coordinator(process, transactional_id)
     if found.error is Errors.TRANSACTIONAL_ID_NOT_FOUND:
         why = (
             f"DescribeTransactions request for transactionalId `{transactional_id}` failed because the ID could not "
@@ -240,7 +240,7 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
 
 def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str, ...]]:
     """Where the transaction of an id writes."""
-    _, found = yield from _ask_coordinator(process, transactional_id)
+    _, found = yield from _query_coordinator(process, transactional_id)
     return found.partitions
 
 
@@ -250,7 +250,7 @@ def _producers(
     """What a replica knows of its producers. Raises Failed, which begins with `failed`."""
     body = DescribeProducersRequest((partition,))
     try:
-        response = yield from ask_replica(
+        response = yield from query_replica(
             process, partition, broker_id, "DescribeProducers", body, "describeProducers", _describing_error
         )
     except JavaException as late:

@@ -6,7 +6,7 @@ from typing import Any
 from broker_core.clients.exceptions import exception_message
 from broker_core.errors import Errors
 from broker_core.partitions import TopicPartition, partition_name
-from broker_core.shell.admin.requests import Asking, ask_replica, metadata
+from broker_core.shell.admin.requests import Asking, metadata, query_replica
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process
 from broker_core.shell.java.errors import JavaException
@@ -74,7 +74,7 @@ def _write_marker(
     )
     body = WriteTxnMarkersRequest((marker,))
     try:
-        response = yield from ask_replica(
+        response = yield from query_replica(
             process, partition, None, "WriteTxnMarkers", body, "abortTransaction", _marker_error
         )
     except JavaException as late:

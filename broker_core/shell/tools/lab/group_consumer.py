@@ -179,7 +179,7 @@ def _kill(process: Process, name: str) -> Running:
 
 
 def _commit(process: Process, name: str) -> Running:
-    if _stands_still(process, name):
+    if _is_suspended(process, name):
         return 1
     consumer = process.cluster.clients.group_consumers[name]
     deadline_us = process.now_us + API_TIMEOUT_US
@@ -211,7 +211,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
     if not clients.era.coordinates_consumers:
         refuse(process, text("shell.old_seek", era=clients.era.name))
         return 1
-    if _stands_still(process, name):
+    if _is_suspended(process, name):
         return 1
     member = clients.group_consumers[name]
     if place not in SEEKS:
@@ -226,7 +226,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
     return 0
 
 
-def _stands_still(process: Process, name: str) -> bool:
+def _is_suspended(process: Process, name: str) -> bool:
     """Whether its process is frozen; then that is said."""
     if process.cluster.clients.is_frozen(name):
         refuse(process, text("shell.frozen", name=name))

@@ -215,13 +215,13 @@ def _why_not_taken(process: Process, producer: Producer, place: Place, size: int
 
 
 def _wait_for_memory(process: Process, producer: Producer, place: Place, size: int, deadline_us: int) -> Asking[str]:
-    def has_room(_: object = None) -> bool:
-        return producer.has_room(place.name, size, is_topic=place.is_topic)
+    def has_capacity(_: object = None) -> bool:
+        return producer.has_capacity(place.name, size, is_topic=place.is_topic)
 
-    if has_room():
+    if has_capacity():
         return ""
     producer.block("memory")
-    in_time = yield Until(has_room, deadline_us, poll_us=1_000)
+    in_time = yield Until(has_capacity, deadline_us, poll_us=1_000)
     producer.block("")
     if in_time:
         return ""
@@ -251,7 +251,7 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
                 f"after {limit_ms} ms."
             )
         producer.want_topic(topic)
-        yield Until(lambda _: not producer.asks_for_metadata, begun_us + limit_ms * 1000, poll_us=1_000)
+        yield Until(lambda _: not producer.requests_metadata, begun_us + limit_ms * 1000, poll_us=1_000)
         if partition not in producer.metadata.partitions:
             yield Sleep(RETRY_BACKOFF_US)
     return ""
@@ -273,7 +273,7 @@ def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
         if process.now_us >= deadline_us:
             return _not_present(producer, topic)
         producer.want_topic(topic)
-        yield Until(lambda _: not producer.asks_for_metadata, deadline_us, poll_us=1_000)
+        yield Until(lambda _: not producer.requests_metadata, deadline_us, poll_us=1_000)
         if topic not in producer.metadata.partition_counts:
             yield Sleep(RETRY_BACKOFF_US)
     return ""
@@ -306,7 +306,7 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
     for _ in range(count):
         key, value = producer.made_up()
         size = record_size_upper_bound(key, value)
-        if not producer.has_room(place.name, size, is_topic=place.is_topic):
+        if not producer.has_capacity(place.name, size, is_topic=place.is_topic):
             deadline_us = process.now_us + producer.settings.max_block_ms * 1000
             refused = yield from _wait_for_memory(process, producer, place, size, deadline_us)
             if refused:
