@@ -34,7 +34,8 @@ def walk(tour: Tour) -> None:
     with tour.stop("four charts with something in them"):
         for title in CHARTS:
             drawn = page.locator("hw-chart", has=page.get_by_role("heading", name=title)).locator(_DRAWN)
-            until(page, drawn.count, f"something drawn in {title!r}")
+            # the charts come one by one, each with a job of Spark
+            until(page, drawn.count, f"something drawn in {title!r}", SPARK_S)
         tour.pictures("analytics", page, _drawn)
 
     with tour.stop("a click on a chart opens the replay at that instant"):
