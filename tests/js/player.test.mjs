@@ -291,6 +291,16 @@ test("a picture of a span of time gets all of its segments, the newest first", a
   assert.deepEqual(player.chunks().map(({ first_seq }) => first_seq), segments.map(({ first_seq }) => first_seq));
 });
 
+test("an event far from what is loaded is fetched by its number", async () => {
+  const { player } = await recorded({ seq: END });
+  await settle();
+  assert.equal(player.event(3), null);
+  player.wantEvent(3);
+  await settle();
+  assert.equal(player.event(3)?.seq, 3);
+  assert.equal(player.seq, END, "the shown instant stays");
+});
+
 test("while a segment is fetched the newest target wins", async () => {
   const { player } = await recorded({ seq: 10 });
   player.seekSeq(450);

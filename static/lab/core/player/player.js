@@ -170,7 +170,17 @@ export class Player {
   want(from_us, to_us = from_us) {
     if (this.loading || this.#now() < this.#want_after_ms) return;
     const need = this.#recording.missing(from_us, to_us);
-    if (need === null) return;
+    if (need !== null) this.#fetch(need);
+  }
+
+  /** Fetches the segment of an event that is not loaded. @param {number} seq */
+  wantEvent(seq) {
+    if (this.loading || this.#now() < this.#want_after_ms || this.#recording.event(seq)) return;
+    this.#fetch(this.#recording.segmentOf(seq));
+  }
+
+  /** @param {"index" | number} need */
+  #fetch(need) {
     this.#load(need).then((came) => {
       if (came) this.#announce("index");
       else this.#want_after_ms = this.#now() + WANT_AGAIN_MS;

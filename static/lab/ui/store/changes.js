@@ -7,7 +7,7 @@ import { moment, player, signal } from "./state.js";
 const SHOWN_MOST = 40;
 const SEARCHED_MOST = 20000;
 const CHAIN_MOST = 6;
-const LOAD_TRIES = 40;
+const LOAD_TRIES = 600;
 
 /**
  * The question that is answered in the inspector; `chain` holds events, newest first, or null while searching.
@@ -39,14 +39,13 @@ export function patchOf(seq) {
 /** @param {string} written @param {string} pointer */
 const covers = (written, pointer) => pointer === written || pointer.startsWith(`${written}/`);
 
-/** An event by number; fetched when it is not here. @param {number} seq @returns {Promise<AnyEvent | null>} */
+/** An event by number; fetched if it is not loaded; null if there is none. @param {number} seq @returns {Promise<AnyEvent | null>} */
 export async function eventAt(seq) {
   for (let tries = 0; tries < LOAD_TRIES; tries++) {
     const event = player.event(seq);
     if (event) return event;
-    const later = player.event(seq + 1);
-    if (!later) return null;
-    player.want(Math.max(0, later.at_us - 1));
+    if (seq < 1 || seq > player.live_seq) return null;
+    player.wantEvent(seq);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return null;
