@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from broker_core.broker.common.produce_rules import has_fatal_null
 from broker_core.errors import Errors
 from broker_core.partitions import broker_node, partition_name
 from broker_core.records.compression import UnreadableRecords
@@ -172,6 +173,8 @@ class _Player:
             transactional_id=row.get("txid"),
             version=row.get("version", _RECORD_ERRORS_VERSION),
         )
+        if has_fatal_null(self.run._cluster.brokers[_BROKER].metadata, request):
+            return None  # the network layer decides this, for clients by TCP
         response = self.client.ask("Produce", request)
         answer: ProducePartitionResponse | None = response.partitions[0] if response is not None else None
         return answer

@@ -7,13 +7,11 @@ version of the API allows concern each partition.
 from collections.abc import Container, Mapping
 
 from broker_core.broker.apis.services import ProduceServices
-from broker_core.broker.common.messages import CLIENT_PREFIX
 from broker_core.broker.common.produce_rules import (
     ATTRIBUTES_LOW_BYTE,
     ONE_BATCH_VERSION,
     ZSTD_VERSION,
     begins_transactional,
-    has_fatal_null,
     is_transactional,
     refusal_of,
 )
@@ -38,10 +36,7 @@ _SEVERAL_PRODUCERS = "Transactional records contained more than one producer ID"
 def handle(services: ProduceServices, message: Message) -> None:
     """Appends what a producer sends; the answer depends on acks."""
     body: ProduceRequest = message.body
-    if has_fatal_null(services.metadata, body):
-        if not message.source.startswith(CLIENT_PREFIX):
-            # a client's connection waits for ever; an in-memory request does not have to
-            services.kernel.close_connection(message)
+    if body.is_unanswered:
         return
     refusal = refusal_of(services.metadata, body)
     if refusal is not None:
@@ -50,7 +45,7 @@ def handle(services: ProduceServices, message: Message) -> None:
     refused: dict[str, ProducePartitionResponse] = {}
     appended = []
     for name, data in body.partitions:
-        answer = _check(services, name, data or b"", body)
+        answer = _check(services, name, data, body)
         if answer is None:
             appended.append(name)
             answer = _check_append(services, name, body)
@@ -110,13 +105,16 @@ def _refuse_all(services: ProduceServices, message: Message, error: KafkaExcepti
     services.replicas.produces.take(message, message.body, refused)
 
 
-def _check(services: ProduceServices, name: str, data: bytes, body: ProduceRequest) -> ProducePartitionResponse | None:
+def _check(
+    services: ProduceServices, name: str, data: bytes | None, body: ProduceRequest
+) -> ProducePartitionResponse | None:
     """Why a partition's batches are refused; None where a replica is to have them."""
     if name not in services.metadata.partitions:
         return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    if body.version >= ONE_BATCH_VERSION:
+    # null, where the translation of the request did not know the partition yet, is no batch in any version
+    if data is None or body.version >= ONE_BATCH_VERSION:
         try:
-            _check_single_batch(data, body.version)
+            _check_single_batch(data or b"", body.version)
         except KafkaException as refusal:
             return ProducePartitionResponse(name, refusal.error)
     return None

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec import structs
+
 from broker_core.broker.common.produce_rules import has_fatal_null
 from broker_core.broker.translation.common import RequestContext, Translation, Unanswered, by_topic, partitions_of
 from broker_core.broker.translation.leaders import current_leader, endpoints
@@ -24,7 +26,9 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
         context.version,
         context.client_id == _ADMIN_CLIENT,
     )
-    return Unanswered(body) if has_fatal_null(context.broker.metadata, body) else body
+    if has_fatal_null(context.broker.metadata, body):
+        return Unanswered(structs.replace(body, is_unanswered=True))
+    return body
 
 
 def _answer(body: ProduceResponse, request: Any, context: RequestContext) -> Any:

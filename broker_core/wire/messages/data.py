@@ -8,7 +8,7 @@ from broker_core.errors import Errors
 class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
     """`partitions`: (topic-partition, bytes of exactly one record batch; before version 3 of any number).
 
-    The protocol allows None instead of bytes; brokers close the connection.
+    The protocol allows None instead of bytes. `is_unanswered`: Kafka fails on such a request without a response.
     """
 
     acks: int
@@ -17,6 +17,7 @@ class ProduceRequest(msgspec.Struct, frozen=True, gc=False):
     transactional_id: str | None = None
     version: int = 11
     is_from_admin_client: bool = False
+    is_unanswered: bool = False
 
 
 class ProducePartitionResponse(msgspec.Struct, frozen=True, gc=False):
