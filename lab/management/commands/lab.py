@@ -22,6 +22,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
+from lab.learning.log import close_all
 from lab.recordings.removal import finish_removals
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
@@ -72,6 +73,7 @@ class Command(BaseCommand):
                 asyncio.run(serve(listener, lambda: self._say(address)))
         finally:
             analyst().stop()
+            close_all()
             remove_lab_file()
 
     def _say(self, address: str) -> None:

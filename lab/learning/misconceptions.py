@@ -1,0 +1,43 @@
+"""The inventory of misconceptions: a tag, the sentence that somebody with a reason believes, and where it is met."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+INVENTORY = Path(__file__).parent / "misconceptions.toml"
+
+
+class Misconception(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry. `en`, `zh`: the sentence as its holder would say it; `lessons`: slugs whose choices have it."""
+
+    en: str
+    zh: str
+    lessons: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.en.strip() or not self.zh.strip():
+            raise ValueError("a sentence in both languages is needed")
+        if not self.lessons:
+            raise ValueError("at least one lesson is needed")
+
+
+class Flaw(NamedTuple):
+    tag: str
+    why: str
+
+
+@cache
+def inventory() -> dict[str, Misconception]:
+    """All tags. Raises msgspec.ValidationError for a damaged file."""
+    return msgspec.convert(tomllib.loads(INVENTORY.read_text(encoding="utf-8")), dict[str, Misconception])
+
+
+def says(tag: str, language: str) -> str:
+    """The sentence of a tag; the tag itself when a stored event names one that is no more in the inventory."""
+    known = inventory().get(tag)
+    if known is None:
+        return tag
+    return known.zh if language == "zh-CN" else known.en
