@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from lab.exercises.bilingual import Bilingual
 from lab.exercises.loader import ContentError
-from lab.exercises.texts import Text
 
 CONTENT = Path(__file__).parent / "content"
 _SLUG = re.compile(r"c(\d+)-[a-z0-9]+(-[a-z0-9]+)*")
@@ -24,8 +24,8 @@ class Challenge(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     kind: Kind
     needs: tuple[str, ...]
-    title: Text
-    summary: Text
+    title: Bilingual
+    summary: Bilingual
 
 
 class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,8 +34,8 @@ class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     number: int
     kind: Kind
     needs: tuple[str, ...]
-    title: Text
-    summary: Text
+    title: Bilingual
+    summary: Bilingual
 
 
 @cache

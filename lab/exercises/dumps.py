@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from broker_core.partitions import broker_node, replica_name
 from broker_core.view.tree import View
-from lab.exercises.texts import Text
 
 TOOL = "kafka-dump-log.sh"
 _FILE = re.compile(r"(?:.*/)?broker-(\d+)/([A-Za-z0-9._-]+-\d+)/(\d{20})\.(log|index|timeindex)")
@@ -28,7 +27,7 @@ class Dump(NamedTuple):
 
 
 def dumps(view: View) -> Iterator[Dump]:
-    """The files that were dumped since the table was laid, newest command first."""
+    """The files that were dumped since the set-up, newest command first."""
     for command in reversed(list(view["console"].values())):
         if command["source"] == "exercise":
             return
@@ -58,6 +57,3 @@ def floor_segment(segments: dict[str, Any], offset: int) -> int:
 def file_name(segment: int, kind: str) -> str:
     """As named in the folder: `00000000000000002490.index`."""
     return f"{segment:020d}.{kind}"
-
-
-NOT_DUMPED = Text("Its offset index has not been dumped.", "还没有打印过它的位移索引。")

@@ -21,11 +21,11 @@ from typing import Any
 import msgspec
 
 from broker_core.eras import DEFAULT_ERA, ERAS
-from lab.exercises.event_conditions import Elected, GroupAssigned, PowerLost, Reads, Truncated
-from lab.exercises.message_predicates import RpcInFlight
+from lab.exercises.bilingual import LANGUAGES, Bilingual
+from lab.exercises.event_conditions import Elected, GroupAssigned, PowerLost, Reads, RpcArrives, Truncated
 from lab.exercises.places import Offset, check_offset
-from lab.exercises.predicates import Goal
-from lab.exercises.texts import LANGUAGES, Text
+from lab.exercises.predicate import Goal
+from lab.exercises.predicates import goal_of
 
 CONTENT = Path(__file__).parent / "content"
 _SLUG = re.compile(r"(\d{3})-[a-z0-9]+(-[a-z0-9]+)*")
@@ -46,7 +46,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     value: str
     offset: Offset
-    note: Text
+    note: Bilingual
 
     def __post_init__(self) -> None:
         check_offset(self.offset)
@@ -58,7 +58,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     asks: str
-    after: RpcInFlight | PowerLost | Elected | Truncated | GroupAssigned | Reads
+    after: RpcArrives | PowerLost | Elected | Truncated | GroupAssigned | Reads
     choices: list[Choice]
 
     def __post_init__(self) -> None:
@@ -71,7 +71,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """One thing to bring about, or one to predict."""
 
     id: str
-    text: Text
+    text: Bilingual
     goals: list[Goal] = []
     prediction: Prediction | None = None
 
@@ -86,18 +86,18 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     slug: str
-    title: Text
+    title: Bilingual
     minutes: int
     partition: str
     rate: float
     era: str
-    teaches: Text
+    teaches: Bilingual
     terms: list[str]
     needs: list[Goal]
     steps: list[Step]
-    brief: Text
-    hints: list[Text]
-    debrief: Text
+    brief: Bilingual
+    hints: list[Bilingual]
+    debrief: Bilingual
     setup: list[str]
     solution: str
 
@@ -109,12 +109,12 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
 class _Definition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`exercise.toml`."""
 
-    title: Text
+    title: Bilingual
     minutes: int
     partition: str
     rate: float = MESSAGES_RATE
     era: str = DEFAULT_ERA
-    teaches: Text
+    teaches: Bilingual
     terms: list[str]
     needs: list[Goal]
     steps: list[Step]
@@ -195,7 +195,7 @@ def _prediction_content(prediction: Prediction | None) -> dict[str, Any] | None:
     if prediction is None:
         return None
     choices = [{"value": one.value, "note": one.note} for one in prediction.choices]
-    return {"choices": choices, "steps": isinstance(prediction.after, RpcInFlight)}
+    return {"choices": choices, "steps": isinstance(prediction.after, RpcArrives)}
 
 
 def _check_files(folder: Path) -> None:
@@ -209,24 +209,30 @@ def _check_files(folder: Path) -> None:
 def _definition(path: Path) -> _Definition:
     where = f"{path.parent.name}/{path.name}"
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Definition)
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Definition, dec_hook=_goal)
     except tomllib.TOMLDecodeError as error:
         raise ContentError(f"{where}: no TOML: {error}.") from None
     except msgspec.ValidationError as error:
         raise ContentError(f"{where}: {error}.") from None
 
 
-def _both(folder: Path, name: str) -> Text:
+def _goal(wanted: type, table: Any) -> Goal:
+    """The one type of a definition that msgspec does not know."""
+    assert wanted is Goal
+    return goal_of(table)
+
+
+def _both(folder: Path, name: str) -> Bilingual:
     en, zh = ((folder / f"{name}.{language}.md").read_text(encoding="utf-8").strip() for language in LANGUAGES)
     try:
-        return Text(en, zh)
+        return Bilingual(en, zh)
     except ValueError as error:
         raise ContentError(f"{folder.name}/{name}: {error}.") from None
 
 
-def _hints(folder: Path) -> list[Text]:
+def _hints(folder: Path) -> list[Bilingual]:
     both = _both(folder, "hints")
     en, zh = (re.split(r"^---$", text, flags=re.MULTILINE) for text in (both.en, both.zh))
     if len(en) != len(zh):
         raise ContentError(f"{folder.name}/hints: {len(en)} in English, {len(zh)} in Chinese; as many were expected.")
-    return [Text(one.strip(), other.strip()) for one, other in zip(en, zh, strict=True)]
+    return [Bilingual(one.strip(), other.strip()) for one, other in zip(en, zh, strict=True)]

@@ -5,9 +5,9 @@ import logging
 from contextvars import Context
 from typing import Any, NamedTuple
 
+from broker_core.texts import LANGUAGES
 from lab.exercises.loader import Exercise
-from lab.exercises.predicate import Moment
-from lab.exercises.predicates import BrokersUp, Goal, ask_all
+from lab.exercises.predicate import Goal, Moment, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.models import Branch, ExerciseProgress
@@ -41,7 +41,7 @@ class Shown(NamedTuple):
     @classmethod
     def of(cls, session: ExerciseSession) -> "Shown":
         """A snapshot of the session."""
-        frames = {"en": session.frame("en"), "zh-CN": session.frame("zh")}
+        frames = {language: session.frame(language) for language in LANGUAGES}
         return cls(session.exercise.slug, session.state, frames)
 
 
@@ -122,7 +122,7 @@ def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
         raise Refusal("refusal.exercise_era", 409, era=era, wanted=exercise.era)
     live.pacer.set_mode("pause")
     # The set-up waits for brokers that are down until it times out, and may have deleted something by then.
-    _ensure([goal for goal in exercise.needs if isinstance(goal, BrokersUp)], live)
+    _ensure([goal for goal in exercise.needs if goal.name == "brokers_up"], live)
     run_setup(live.run, exercise.setup)
     _ensure(exercise.needs, live)
 
@@ -130,7 +130,7 @@ def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:
 def _ensure(needed: list[Goal], live: LiveRun) -> None:
     needs = ask_all(needed, moment_of(live))
     if not needs.met:
-        raise Refusal("refusal.exercise_needs", 409, problem=needs.says.en)
+        raise Refusal("refusal.exercise_needs", 409, problem=needs.says)
 
 
 def moment_of(live: LiveRun) -> Moment:

@@ -17,12 +17,12 @@ replica) or the node's name; an offset is a number, or what a replica or a produ
 """
 
 import re
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from broker_core.partitions import ReplicaId, broker_id_of, broker_node, is_broker, replica_name
+from broker_core.texts import Text, Value, text
 from broker_core.view.tree import View
-from lab.exercises.dumps import NOT_DUMPED, dumps, floor_segment
-from lab.exercises.texts import Text
+from lab.exercises.dumps import dumps, floor_segment
 
 Offset: TypeAlias = int | str
 
@@ -35,56 +35,56 @@ _CLIENT = re.compile(r"[A-Za-z0-9_-]+")
 OF_A_REPLICA = ("log_end_offset", "high_watermark", "flushed", "stored")
 OF_A_CLIENT = ("acknowledged", "position", "first_read", "owned")
 OF_AN_OFFSET = ("scan_start", "next_entry", "batch_position")
-WORDS = {
-    "log_end_offset": Text("log end offset", "日志末端位移"),
-    "high_watermark": Text("high watermark", "高水位"),
-    "flushed": Text("recovery point", "恢复点"),
-    "stored": Text("end of the files", "文件末端位移"),
-    "acknowledged": Text("last acknowledged offset", "最后确认的位移"),
-    "position": Text("position", "消费位置"),
-    "first_read": Text("first offset read", "最先读到的位移"),
-    "owned": Text("number of partitions", "分区数"),
-    "committed": Text("committed offset", "已提交位移"),
-    "leader": Text("leader", "首领"),
-    "scan_start": Text("first byte read", "开始读取的字节"),
-    "next_entry": Text("byte of the entry above", "上一索引项之后的字节"),
-    "batch_position": Text("byte of the batch", "批次所在的字节"),
+OFFSETS = {
+    "log_end_offset": text("quantity.log_end_offset"),
+    "high_watermark": text("quantity.high_watermark"),
+    "flushed": text("quantity.flushed"),
+    "stored": text("quantity.stored"),
+    "acknowledged": text("quantity.acknowledged"),
+    "position": text("quantity.position"),
+    "first_read": text("quantity.first_read"),
+    "owned": text("quantity.owned"),
+    "committed": text("quantity.committed"),
+    "leader": text("quantity.leader"),
+    "scan_start": text("quantity.scan_start"),
+    "next_entry": text("quantity.next_entry"),
+    "batch_position": text("quantity.batch_position"),
 }
 """What an offset is called in a sentence."""
 
 
-class UnresolvedReference(Exception):
+class Unresolved(Exception):
     """What a reference names is not in the view now; `why` is shown to the learner."""
 
     def __init__(self, why: Text) -> None:
-        super().__init__(why.en)
+        super().__init__(why.code)
         self.why = why
 
 
 def check_replica(reference: str) -> None:
     """Raises ValueError for what names no replica."""
     if not _REPLICA.fullmatch(reference):
-        raise ValueError(f"{reference!r} is no replica: write orders-0@b2, orders-0@leader or orders-0@followers")
+        raise ValueError(f"{reference!r} is not a replica; write orders-0@b2, orders-0@leader or orders-0@followers")
 
 
 def check_partition(reference: str) -> None:
     """Raises ValueError for what names no partition."""
     if not _PARTITION.fullmatch(reference):
-        raise ValueError(f"{reference!r} is no partition: write orders-0")
+        raise ValueError(f"{reference!r} is not a partition; write orders-0")
 
 
 def check_node(reference: str) -> None:
     """Raises ValueError for what names no node."""
     if not _REPLICA.fullmatch(reference) and not _NODE.fullmatch(reference):
-        raise ValueError(f"{reference!r} is no node: write b2, zk, p1 or a replica whose broker is meant")
+        raise ValueError(f"{reference!r} is not a node; write b2, zk, p1 or a replica whose broker is meant")
 
 
 def check_offset(offset: Offset) -> None:
     """Raises ValueError for what names no offset."""
     if isinstance(offset, str):
         match = _OFFSET.fullmatch(offset)
-        if not match or match[1] not in WORDS or bool(match[3]) != (match[1] in OF_AN_OFFSET):
-            raise ValueError(f"{offset!r} is no offset: write a number or log_end_offset(orders-0@leader) - 1")
+        if not match or match[1] not in OFFSETS or bool(match[3]) != (match[1] in OF_AN_OFFSET):
+            raise ValueError(f"{offset!r} is not an offset; write a number or log_end_offset(orders-0@leader) - 1")
         if match[1] == "committed":
             check_committed(match[2])
         elif match[1] == "leader":
@@ -92,34 +92,34 @@ def check_offset(offset: Offset) -> None:
         elif match[1] not in OF_A_CLIENT:
             check_replica(match[2])
         elif not _CLIENT.fullmatch(match[2]):
-            raise ValueError(f"{match[2]!r} is no client: write p1")
+            raise ValueError(f"{match[2]!r} is not a client; write p1")
 
 
 def check_committed(reference: str) -> None:
     """Raises ValueError for what names no partition of a group."""
     if not _COMMITTED.fullmatch(reference):
-        raise ValueError(f"{reference!r} is no partition of a group: write desk@orders-0")
+        raise ValueError(f"{reference!r} is not a partition of a group; write desk@orders-0")
 
 
 def led_by(view: View, partition: str) -> int:
-    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises UnresolvedReference."""
+    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises Unresolved."""
     state = view["partitions"].get(partition)
     if state is None:
-        raise UnresolvedReference(Text(f"There is no partition {partition}.", f"还没有分区 {partition}。"))
+        raise Unresolved(text("goal.no_partition", partition=partition))
     return int(state["leader"])
 
 
 def leader_of(view: View, partition: str) -> str:
-    """The node that leads a partition and knows it. Raises UnresolvedReference."""
+    """The node that leads a partition and knows it. Raises Unresolved."""
     node = broker_node(led_by(view, partition))
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
-        raise UnresolvedReference(Text(f"{partition} has no leader now.", f"{partition} 目前没有首领。"))
+        raise Unresolved(text("goal.no_leader", partition=partition))
     return node
 
 
 def replicas_of(view: View, reference: str) -> list[str]:
-    """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises UnresolvedReference if none."""
+    """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises Unresolved if none."""
     partition, _, whose = reference.partition("@")
     if whose == "leader":
         return [replica_name(partition, leader_of(view, partition))]
@@ -128,24 +128,24 @@ def replicas_of(view: View, reference: str) -> list[str]:
         nodes = [broker_node(broker_id) for broker_id in sorted(view["partitions"][partition]["replicas"])]
         found = [replica_name(partition, node) for node in nodes if node != leader]
         if not found:
-            raise UnresolvedReference(Text(f"{partition} has no followers.", f"{partition} 没有跟随者。"))
+            raise Unresolved(text("goal.no_followers", partition=partition))
     else:
         found = [reference]
     for name in found:
         if name not in view["replicas"]:
-            raise UnresolvedReference(Text(f"There is no replica {name}.", f"没有副本 {name}。"))
+            raise Unresolved(text("goal.no_replica", replica=name))
     return found
 
 
 def nodes_of(view: View, reference: str) -> list[str]:
-    """The nodes that a reference means. Raises UnresolvedReference."""
+    """The nodes that a reference means. Raises Unresolved."""
     if "@" not in reference:
         return [reference]
     return [ReplicaId.parse(name).node for name in replicas_of(view, reference)]
 
 
 def offset_of(view: View, offset: Offset) -> int:
-    """The number that an offset means now. Raises UnresolvedReference."""
+    """The number that an offset means now. Raises Unresolved."""
     if isinstance(offset, int):
         return offset
     match = _OFFSET.fullmatch(offset)
@@ -168,25 +168,23 @@ def offset_of(view: View, offset: Offset) -> int:
 
 
 def offset_text(view: View, offset: Offset) -> Text:
-    """What an offset is, in a sentence: `high watermark of broker 1`. Raises UnresolvedReference."""
+    """What an offset is, in a sentence: `high watermark of broker 1`. Raises Unresolved."""
     match = _OFFSET.fullmatch(str(offset))
     if match is None:
-        return Text("offset", "位移")
+        return text("quantity.number")
     what, reference = match[1], match[2]
     if what == "committed":
         group, partition = reference.split("@")
-        return Text(f"offset of {partition} that {group} has committed", f"{group} 在 {partition} 上的已提交位移")
-    if what == "leader":
-        return Text(f"leader of {reference}", f"{reference} 的首领")
-    node = node_text(reference if what in OF_A_CLIENT else nodes_of(view, reference)[0])
-    return Text(f"{WORDS[what].en} of {node.en}", f"{node.zh}的{WORDS[what].zh}")
+        return text("quantity.of_group", offset=OFFSETS[what], partition=partition, group=group)
+    node = reference if what in (*OF_A_CLIENT, "leader") else node_text(nodes_of(view, reference)[0])
+    return text("quantity.of", offset=OFFSETS[what], node=node)
 
 
 def number_text(offset: Offset, number: int) -> Text:
     """How the number that an offset meant is shown: a leader is a broker or none, anything else a number."""
     if not str(offset).startswith("leader("):
-        return Text(str(number), str(number))
-    return Text(f"broker {number}", f"代理 {number}") if number >= 0 else Text("none", "没有")
+        return text("goal.number", number=number)
+    return text("goal.broker", broker=number) if number >= 0 else text("goal.none")
 
 
 def value_of(view: View, what: str, replica: str) -> int:
@@ -199,10 +197,10 @@ def value_of(view: View, what: str, replica: str) -> int:
 
 
 def acknowledged(view: View, client: str) -> int:
-    """The last offset acknowledged to a producer, -1 before the first. Raises UnresolvedReference."""
+    """The last offset acknowledged to a producer, -1 before the first. Raises Unresolved."""
     node = view["nodes"].get(client)
     if node is None or node["kind"] != "producer":
-        raise UnresolvedReference(Text(f"There is no producer {client}.", f"没有生产者 {client}。"))
+        raise Unresolved(text("goal.no_producer", client=client))
     return int(node["last_offset"])
 
 
@@ -232,10 +230,10 @@ def owned(view: View, client: str) -> int:
 
 
 def read(view: View, what: str, client: str) -> int:
-    """`position` or `first_read` of a consumer. Raises UnresolvedReference."""
+    """`position` or `first_read` of a consumer. Raises Unresolved."""
     node = view["nodes"].get(client)
     if node is None or node["kind"] != "consumer":
-        raise UnresolvedReference(Text(f"There is no consumer {client}.", f"没有消费者 {client}。"))
+        raise Unresolved(text("goal.no_consumer", client=client))
     if what == "position":
         return int(node["position"])
     return int(node["records"][0][0]) if node["records"] else -1
@@ -248,23 +246,27 @@ def _position_of(view: View, what: str, replica: str, wanted: int) -> int:
         found = (batch[3] for base, batch in state["tail"].items() if int(base) <= wanted <= batch[0])
         position = next(found, None)
         if position is None:
-            en = f"Offset {wanted} is not in one of the last batches of {replica}."
-            raise UnresolvedReference(Text(en, f"位移 {wanted} 不在 {replica} 的最后几个批次里。"))
+            raise Unresolved(text("goal.not_in_last_batches", offset=wanted, replica=replica))
         return int(position)
     index = next((one for one in dumps(view) if one[:3] == (replica, segment, "index")), None)
     if index is None:
-        raise UnresolvedReference(NOT_DUMPED)
+        raise Unresolved(text("goal.index_not_dumped", replica=replica))
     if what == "scan_start":
         return max((position for offset, position in index.entries if offset <= wanted), default=0)
     size = int(state["segments"][str(segment)][0])
     return min((position for offset, position in index.entries if offset > wanted), default=size)
 
 
-def node_text(node: str) -> Text:
+def node_text(node: str) -> Value:
     """A node's name in a sentence."""
     if is_broker(node):
-        broker_id = broker_id_of(node)
-        return Text(f"broker {broker_id}", f"代理 {broker_id} ")
-    if node == "zk":
-        return Text("ZooKeeper", "ZooKeeper ")
-    return Text(node, f"{node} ")
+        return text("goal.broker", broker=broker_id_of(node))
+    return "ZooKeeper" if node == "zk" else node
+
+
+Replica: TypeAlias = Annotated[str, check_replica]
+Partition: TypeAlias = Annotated[str, check_partition]
+Node: TypeAlias = Annotated[str, check_node]
+Client: TypeAlias = Annotated[str, check_node]
+Committed: TypeAlias = Annotated[str, check_committed]
+"""Arguments of predicates, with the checks of what content gives."""

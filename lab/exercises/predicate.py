@@ -1,12 +1,33 @@
-"""What a goal of an exercise is: a predicate over the view that answers with a sentence, whether it holds or not."""
+"""Predicates over the view, and goals of exercises, which name a predicate and its arguments.
 
-from typing import NamedTuple
+A predicate is a function. Its docstring says when it is met, its keywords are the arguments that content gives:
+
+    @predicate
+    def brokers_up(moment: Moment, *, at_least: int) -> Answer:
+        ...
+        return answer("goal.brokers_up", count >= at_least, n=count, wanted=at_least)
+
+`goal.brokers_up.met` and `goal.brokers_up.unmet` stand in the catalogues `goal.json` of both languages. In
+`exercise.toml` a goal is a table whose `is` names the predicate and whose other keys are the arguments:
+
+    { is = "brokers_up", at_least = 3 }
+
+The type of an argument is the type of its keyword; `Annotated[str, check]` has it checked, too, by a function that
+raises ValueError (see `places.py`). A keyword of the type `Bound` is one of `equals`, `at_least`, `below` in the table.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, get_type_hints
 
 import msgspec
 
+from broker_core.texts import Text, Value, text
 from broker_core.view.tree import View
-from lab.exercises.places import Offset, UnresolvedReference, check_offset, offset_of
-from lab.exercises.texts import Text
+from lab.exercises.places import Offset, Unresolved, check_offset, offset_of
+
+P = ParamSpec("P")
 
 
 class Moment(NamedTuple):
@@ -24,22 +45,8 @@ class Answer(NamedTuple):
     says: Text
 
 
-class Predicate(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
-    """A goal with its arguments."""
-
-    def answer(self, moment: Moment) -> Answer:
-        """Whether it holds now, in a sentence."""
-        try:
-            return self._look(moment)
-        except UnresolvedReference as unresolved:
-            return Answer(False, unresolved.why)
-
-    def _look(self, moment: Moment) -> Answer:
-        raise NotImplementedError
-
-
-class Compared(Predicate, frozen=True, kw_only=True):
-    """A goal that compares an offset."""
+class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a number is compared with: exactly one of the three."""
 
     equals: Offset | None = None
     at_least: Offset | None = None
@@ -51,14 +58,108 @@ class Compared(Predicate, frozen=True, kw_only=True):
             raise ValueError("exactly one of equals, at_least, below is needed")
         check_offset(given[0])
 
-    def _complies(self, view: View, value: int) -> tuple[bool, Text]:
-        """Whether a value complies, and what it should be."""
+    def compare(self, view: View, value: int) -> tuple[bool, Text]:
+        """Whether a value complies, and what it should be. Raises Unresolved."""
         if self.equals is not None:
             bound = offset_of(view, self.equals)
-            return value == bound, Text(f"{bound} is wanted", f"应为 {bound}")
+            return value == bound, text("goal.equals", bound=bound)
         if self.at_least is not None:
             bound = offset_of(view, self.at_least)
-            return value >= bound, Text(f"at least {bound} is wanted", f"至少应为 {bound}")
+            return value >= bound, text("goal.at_least", bound=bound)
         assert self.below is not None
         bound = offset_of(view, self.below)
-        return value < bound, Text(f"less than {bound} is wanted", f"应小于 {bound}")
+        return value < bound, text("goal.below", bound=bound)
+
+
+class Predicate(NamedTuple):
+    """A predicate as content names it. `bound`: the keyword whose type is `Bound`, empty for none."""
+
+    ask: Callable[..., Answer]
+    arguments: type[msgspec.Struct]
+    checks: dict[str, Callable[[Any], None]]
+    bound: str
+
+
+PREDICATES: dict[str, Predicate] = {}
+"""Every predicate, by name."""
+
+
+class Goal:
+    """A predicate with its arguments, as content names it."""
+
+    def __init__(self, name: str, arguments: dict[str, Any]) -> None:
+        self.name = name
+        self._arguments = arguments
+
+    def answer(self, moment: Moment) -> Answer:
+        """Whether it is met now, and why."""
+        return PREDICATES[self.name].ask(moment, **self._arguments)
+
+
+def predicate(ask: Callable[Concatenate[Moment, P], Answer]) -> Callable[Concatenate[Moment, P], Answer]:
+    """Registers a function as the predicate of its name. A reference that is not in the view is an answer, too."""
+
+    @wraps(ask)
+    def asked(moment: Moment, /, *given: P.args, **arguments: P.kwargs) -> Answer:
+        try:
+            return ask(moment, *given, **arguments)
+        except Unresolved as unresolved:
+            return Answer(False, unresolved.why)
+
+    name = ask.__name__
+    hints = get_type_hints(ask, include_extras=True)
+    parameters = [one for one in inspect.signature(ask).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    bound = next((one.name for one in parameters if hints[one.name] is Bound), "")
+    arguments = msgspec.defstruct(
+        name,
+        [
+            (one.name, hints[one.name]) if one.default is one.empty else (one.name, hints[one.name], one.default)
+            for one in parameters
+        ],
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    checks = {
+        one.name: check
+        for one in parameters
+        for check in getattr(hints[one.name], "__metadata__", ())
+        if callable(check)
+    }
+    PREDICATES[name] = Predicate(asked, arguments, checks, bound)
+    return asked
+
+
+def answer(id: str, met: bool, /, **values: Value) -> Answer:
+    """The answer whose sentence is `<id>.met` or `<id>.unmet`; the two share the values."""
+    return Answer(met, Text(f"{id}.met" if met else f"{id}.unmet", values))
+
+
+def listed(items: Sequence[Value]) -> Value:
+    """One or more items as an enumeration in the reader's language."""
+    first, *rest = items
+    return text("goal.list", first=first, rest=listed(rest)) if rest else first
+
+
+def ask_all(goals: list[Goal], moment: Moment) -> Answer:
+    """All of them: the first that is not met says why, and the last says what was found.
+
+    That the simulation is paused is not a finding: a learner who paused knows it.
+    """
+    found = Answer(True, text("goal.done"))
+    for goal in goals:
+        answer = goal.answer(moment)
+        if not answer.met:
+            return answer
+        if goal.name != "paused":
+            found = answer
+    return found
+
+
+def one_of(*words: str) -> Callable[[str], None]:
+    """A check of an argument that is one of these words."""
+
+    def check(given: str) -> None:
+        if given not in words:
+            raise ValueError(f"{given!r} is not accepted; write {' or '.join(words)}")
+
+    return check

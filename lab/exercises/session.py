@@ -12,14 +12,13 @@ import msgspec
 
 from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
+from broker_core.texts import Text, render, text
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
+from lab.exercises.event_conditions import RpcArrives
 from lab.exercises.loader import Exercise, Prediction, Step
-from lab.exercises.message_predicates import RpcInFlight
-from lab.exercises.places import UnresolvedReference, number_text, offset_of, offset_text
-from lab.exercises.predicate import Answer, Moment
-from lab.exercises.predicates import ask_all
-from lab.exercises.texts import Language, Text
+from lab.exercises.places import Unresolved, number_text, offset_of, offset_text
+from lab.exercises.predicate import Answer, Moment, ask_all
 from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.texts.refusal import Refusal
 
@@ -27,10 +26,10 @@ StepPhase = Literal["open", "active", "done"]
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """When a step was reached, and what was found."""
+    """When a step was reached, and what was found, as the code of a message."""
 
     at_us: int
-    detail: Text
+    detail: str
 
 
 class Given(msgspec.Struct):
@@ -118,7 +117,7 @@ class ExerciseSession:
         self._look(moment)
         return msgspec.json.encode(self._state) != before or self._why_not != why_before
 
-    def frame(self, language: Language) -> dict[str, Any]:
+    def frame(self, language: str) -> dict[str, Any]:
         """The `exercise` frame for the page."""
         return {
             "k": "exercise",
@@ -129,14 +128,14 @@ class ExerciseSession:
             "finished": self.finished,
         }
 
-    def _step_frame(self, step: Step, language: Language) -> dict[str, Any]:
+    def _step_frame(self, step: Step, language: str) -> dict[str, Any]:
         progress = self._state.steps[step.id]
         checked = progress.checked
         return {
             "id": step.id,
             "state": progress.phase,
-            "checked": checked and {"at_us": checked.at_us, "detail": checked.detail.said(language)},
-            "why_not": self._why_not.said(language) if progress.phase == "active" else "",
+            "checked": checked and {"at_us": checked.at_us, "detail": render(checked.detail, language)},
+            "why_not": render(self._why_not, language) if progress.phase == "active" else "",
             "prediction": progress.given and msgspec.to_builtins(progress.given),
             "said": _said(step.prediction, progress, language),
         }
@@ -158,8 +157,8 @@ class ExerciseSession:
             self._why_not = answer.says
             if not answer.met:
                 return
-            self._reached(step, Checked(moment.at_us, answer.says), moment)
-        self._why_not = Text("done", "完成")
+            self._reached(step, Checked(moment.at_us, answer.says.code), moment)
+        self._why_not = text("goal.done")
 
     def _ask(self, step: Step, moment: Moment) -> Answer:
         if step.prediction is None:
@@ -169,7 +168,7 @@ class ExerciseSession:
         before = self.exercise.steps[self.exercise.steps.index(step) - 1]
         still = ask_all(before.goals, moment)
         if still.met:
-            return Answer(False, _PREDICT)
+            return Answer(False, text("goal.predict_first"))
         # The instant that was asked about has passed: it has to be repeated.
         self._state.steps[step.id] = Progress()
         self._state.steps[before.id] = Progress("active")
@@ -230,17 +229,17 @@ class ExerciseSession:
         assert progress.given is not None
         try:
             offset, what = offset_of(view, prediction.asks), offset_text(view, prediction.asks)
-        except UnresolvedReference:
+        except Unresolved:
             # It lost its leader in that instant: the question has no answer any more.
             self._state.steps[step.id] = Progress("active")
             return
         named = (value for value, meant in progress.offsets.items() if meant == offset)
         progress.given.outcome = next(named, str(offset))
-        found = number_text(prediction.asks, offset)
-        self._reached(step, Checked(at_us, Text(f"{what.en}: {found.en}", f"{what.zh}：{found.zh}")), moment)
+        found = text("goal.outcome", offset=what, found=number_text(prediction.asks, offset))
+        self._reached(step, Checked(at_us, found.code), moment)
 
 
-def _said(prediction: Prediction | None, progress: Progress, language: Language) -> dict[str, str]:
+def _said(prediction: Prediction | None, progress: Progress, language: str) -> dict[str, str]:
     """How the page writes the choices of a prediction, and the outcome where that is none of them."""
     if prediction is None:
         return {}
@@ -248,13 +247,8 @@ def _said(prediction: Prediction | None, progress: Progress, language: Language)
     outcome = progress.given and progress.given.outcome
     if outcome and outcome not in numbers:
         numbers[outcome] = int(outcome)
-    return {value: number_text(prediction.asks, number).said(language) for value, number in numbers.items()}
+    return {value: render(number_text(prediction.asks, number), language) for value, number in numbers.items()}
 
 
 def _awaited(prediction: Prediction) -> Text:
-    return _NOT_ARRIVED if isinstance(prediction.after, RpcInFlight) else _NOT_HAPPENED
-
-
-_PREDICT = Text("Predict first.", "请先作出预测。")
-_NOT_ARRIVED = Text("What you predicted has not happened yet: step on.", "预测的事情还没有发生：请继续单步。")
-_NOT_HAPPENED = Text("What you predicted has not happened yet: bring it about.", "预测的事情还没有发生：请让它发生。")
+    return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")

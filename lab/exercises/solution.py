@@ -16,8 +16,7 @@ from broker_core.events import Envelope
 from broker_core.refusals import ShellError
 from broker_core.view.tree import View
 from lab.exercises.loader import ContentError, Exercise, lines_of
-from lab.exercises.predicate import Moment
-from lab.exercises.predicates import ask_all
+from lab.exercises.predicate import Moment, ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
 from lab.protocol.frames import Exercise as ExerciseFrame
@@ -78,7 +77,7 @@ class Rehearsal:
             raise ContentError(f"{exercise.slug}/setup.lab: {refusal.what}") from None
         needs = ask_all(exercise.needs, self._moment())
         if not needs.met:
-            raise ContentError(f"{exercise.slug}: after the set-up, what it needs is not there: {needs.says.en}")
+            raise ContentError(f"{exercise.slug}: after the set-up, what it needs is not there: {needs.says}")
         engine.take()
         self.session = ExerciseSession(exercise, self._moment())
         for step in exercise.steps:

@@ -151,16 +151,20 @@ def test_wrong_use_is_found(tmp_path) -> None:
         'Refusal("a.r", status=404, n=1)',
         'Refusal("a.r", 404)',
         'Refusal("a.s")',
+        'answer("a.p", True, n=1, m=2)',
+        'answer("a.p", True, n=1)',
     ]
     source.write_text("\n".join(lines))
     used = list(uses([source], frozenset({"a"})))
     assert Use("a.x", frozenset({"n", "m"}), "source.py:3") in used
     rejections = {"a.r.what": "{n}", "a.r.expected": "e", "a.r.todo": "t", "a.s.what": "w", "a.s.todo": "t"}
-    assert set(misused(used, {"a.x": "{n} {m}", "a.y": "y", **rejections})) == {
+    answers = {"a.p.met": "{n}", "a.p.unmet": "{m}"}
+    assert set(misused(used, {"a.x": "{n} {m}", "a.y": "y", **rejections, **answers})) == {
         "source.py:1 gives a.x ['n']",
         "source.py:2 names a.z, which no catalogue has",
         "source.py:4 gives a.x ['m']",
         "source.py:5 names a.w, which no catalogue has",
         "source.py:10 gives a.r []",
         "source.py:11 names a.s, which no catalogue has",
+        "source.py:13 gives a.p ['n']",
     }

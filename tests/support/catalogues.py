@@ -17,6 +17,8 @@ NAMES = re.compile(r"[?&]([a-z]\w*)=")
 #: what a rejection is beside its values
 NOT_A_VALUE = {"status", "field", "frame"}
 PARTS = ("what", "expected", "todo")
+#: the sentences of a predicate's answer
+ANSWERS = ("met", "unmet")
 #: a message within a message
 INNER = re.compile(r"=\(([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+)")
 
@@ -71,8 +73,8 @@ def _untranslated(english: dict[str, str], chinese: dict[str, str], plain: froze
 
 
 def uses(sources: Iterable[Path], families: frozenset[str]) -> Iterator[Use]:
-    """The messages of these families that Python sources name: in calls of `text`, in codes, in f-strings of codes, and
-    where a rejection is made, which has three of them.
+    """The messages of these families that Python sources name: in calls of `text`, in codes, in f-strings of codes,
+    where a rejection is made, which has three of them, and where a predicate answers, which has two.
     """
     for path in sources:
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -83,6 +85,8 @@ def uses(sources: Iterable[Path], families: frozenset[str]) -> Iterator[Use]:
                 case ast.Call(func=ast.Name(id="text"), args=[ast.Constant(value=str(name))], keywords=keywords):
                     names = [keyword.arg for keyword in keywords]
                     yield Use(name, None if None in names else frozenset(map(str, names)), where)
+                case ast.Call(func=ast.Name(id="answer"), args=[ast.Constant(value=str(name)), *_], keywords=keywords):
+                    yield Use(name, frozenset(str(keyword.arg) for keyword in keywords), where)
                 case ast.Call(func=ast.Name(id=made), args=[ast.Constant(value=str(name)), *_], keywords=keywords) if (
                     made[0].isupper() and name.partition(".")[0] in families
                 ):
@@ -106,8 +110,10 @@ def _codes(said: str, families: frozenset[str], where: str) -> Iterator[Use]:
 
 
 def messages(id: str, templates: Collection[str]) -> set[str]:
-    """The ids of a message, or of the three of a rejection; fewer where a catalogue lacks one."""
-    return {id} if id in templates else {part for part in (f"{id}.{part}" for part in PARTS) if part in templates}
+    """The ids of a message, the three of a rejection or the two of an answer; fewer where a catalogue lacks one."""
+    if id in templates:
+        return {id}
+    return {part for part in (f"{id}.{part}" for part in (*PARTS, *ANSWERS)) if part in templates}
 
 
 def misused(used: Iterable[Use], templates: dict[str, str]) -> list[str]:
@@ -115,7 +121,7 @@ def misused(used: Iterable[Use], templates: dict[str, str]) -> list[str]:
     found = []
     for use in used:
         ids = messages(use.id, templates)
-        if len(ids) not in (1, len(PARTS)):
+        if ids not in ({use.id}, *({f"{use.id}.{part}" for part in parts} for parts in (PARTS, ANSWERS))):
             found.append(f"{use.where} names {use.id}, which no catalogue has")
         elif use.values is not None and use.values != {name for id in ids for name in PLACE.findall(templates[id])}:
             found.append(f"{use.where} gives {use.id} {sorted(use.values)}")

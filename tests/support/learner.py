@@ -1,6 +1,6 @@
 """Somebody who does an exercise, as its tests share them."""
 
-from typing import Any, Literal
+from typing import Any
 
 from lab.exercises.loader import exercises
 from lab.exercises.predicate import Moment
@@ -57,8 +57,8 @@ class Learner:
     def states(self) -> dict[str, str]:
         return {step["id"]: step["state"] for step in self.session.frame("en")["steps"]}
 
-    def of(self, step: str, language: Literal["en", "zh"] = "en") -> dict[str, Any]:
+    def of(self, step: str, language: str = "en") -> dict[str, Any]:
         return next(one for one in self.session.frame(language)["steps"] if one["id"] == step)
 
-    def why_not(self, language: Literal["en", "zh"] = "en") -> str:
+    def why_not(self, language: str = "en") -> str:
         return next(one["why_not"] for one in self.session.frame(language)["steps"] if one["state"] == "active")

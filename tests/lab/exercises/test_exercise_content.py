@@ -40,7 +40,7 @@ def test_prediction_of_a_broker_offers_broker_names() -> None:
     rehearsal = Rehearsal(exercises()["007-who-may-lead"], rehearsal_run(1))
     rehearsal.play()
     english = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
-    chinese = {step["id"]: step for step in rehearsal.session.frame("zh")["steps"]}
+    chinese = {step["id"]: step for step in rehearsal.session.frame("zh-CN")["steps"]}
     assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "none"]
     assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: none"
     assert list(chinese["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
@@ -64,7 +64,7 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
     [
         ("exercise.toml", 'is = "paused"', 'is = "sleeping"', "sleeping"),
         ("exercise.toml", "equals = 1", "equal = 1", "equal"),
-        ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is no replica"),
+        ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is not a replica"),
         ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
         ("exercise.toml", "minutes = 10", "minutes =", "no TOML"),
         ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),

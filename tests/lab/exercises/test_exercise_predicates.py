@@ -1,13 +1,19 @@
 """What exercises ask of a run: each predicate's answer and its sentence, and how offsets are named."""
 
+import re
+from inspect import signature
+
 import pytest
 
+from broker_core.texts import render
 from lab.exercises.loader import exercises
-from lab.exercises.log_predicates import Believes, Dumped, Flushed, HighWatermark, Stored
-from lab.exercises.message_predicates import Acknowledged, HasRead, Parked, RpcInFlight
-from lab.exercises.places import UnresolvedReference, check_offset, offset_of
-from lab.exercises.predicate import Moment, Predicate
-from lab.exercises.predicates import BrokerIs, Isr, Leader, Paused, ask_all
+from lab.exercises.places import Unresolved, check_offset, offset_of
+from lab.exercises.predicate import PREDICATES, Answer, Bound, Moment, ask_all
+from lab.exercises.predicates import goal_of
+from lab.exercises.predicates.brokers import broker_is, paused
+from lab.exercises.predicates.logs import believes, dumped, high_watermark
+from lab.exercises.predicates.messages import has_read, parked, rpc_in_flight
+from lab.exercises.predicates.partitions import isr
 from lab.exercises.setup import run_setup
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import OFFSET, POWER, SLUG, Learner
@@ -16,27 +22,60 @@ from tests.support.learner import OFFSET, POWER, SLUG, Learner
 def test_predicates_report_what_holds_and_what_does_not() -> None:
     learner = Learner()
     moment = learner.moment
-    leader = f"b{learner.run.view['partitions']['orders-0']['leader']}"
-    assert HighWatermark(replica="orders-0@leader", equals=0).answer(moment).met
-    assert HighWatermark(replica="orders-0@leader", at_least=1).answer(moment).says.en == (
-        f"The high watermark of broker {leader[1:]} is 0; at least 1 is wanted."
-    )
-    assert Isr(partition="orders-0", size=2).answer(moment).says.zh.endswith("应有 2 个同步副本。")
-    assert Believes(partition="orders-0", follower="orders-0@followers", at_least=5).answer(moment).met is False
-    assert Parked(api="Fetch", partition="orders-0").answer(moment).met
-    assert "No Produce for orders-0 waits" in Parked(api="Produce", partition="orders-0").answer(moment).says.en
-    assert not RpcInFlight(api="Produce", kind="request", source="p1", destination="orders-0@leader").answer(moment).met
-    assert not Paused().answer(moment._replace(paused=False)).met
-    found = HighWatermark(replica="orders-0@leader", equals=0)
-    assert ask_all([found, Paused()], moment).says == found.answer(moment).says
-    assert not ask_all([found, Paused()], moment._replace(paused=False)).met
+    leader = learner.run.view["partitions"]["orders-0"]["leader"]
+    assert high_watermark(moment, replica="orders-0@leader", bound=Bound(equals=0)).met
+    says = high_watermark(moment, replica="orders-0@leader", bound=Bound(at_least=1)).says
+    assert render(says) == f"The high watermark of broker {leader} is 0; expected at least 1."
+    assert render(says, "zh-CN") == f"代理 {leader} 的高水位是 0，至少应为 1。"
+    assert render(isr(moment, partition="orders-0", size=2).says, "zh-CN").endswith("应有 2 个副本。")
+    assert not believes(moment, partition="orders-0", follower="orders-0@followers", bound=Bound(at_least=5)).met
+    assert parked(moment, api="Fetch", partition="orders-0").met
+    assert "No Produce request for orders-0" in render(parked(moment, api="Produce", partition="orders-0").says)
+    says = rpc_in_flight(moment, api="Produce", kind="request", source="p1", destination="orders-0@leader").says
+    assert render(says, "zh-CN") == f"p1 → 代理 {leader}：没有在途的 Produce 请求。"
+    assert not paused(moment._replace(paused=False)).met
+
+
+def test_several_goals_report_the_first_that_is_not_met() -> None:
+    moment = Learner().moment
+    found = goal_of({"is": "high_watermark", "replica": "orders-0@leader", "equals": 0})
+    is_paused = goal_of({"is": "paused"})
+    assert ask_all([found, is_paused], moment).says == found.answer(moment).says
+    assert ask_all([found, is_paused], moment._replace(paused=False)) == paused(moment._replace(paused=False))
 
 
 def test_missing_subject_is_a_sentence_not_an_error() -> None:
-    run = rehearsal_run(1)
-    answer = HighWatermark(replica="nothing-0@leader", equals=0).answer(Moment(run.view, 0, True))
-    assert (answer.met, answer.says.en) == (False, "There is no partition nothing-0.")
-    assert ask_all([], Moment(run.view, 0, True)).met
+    moment = Moment(rehearsal_run(1).view, 0, True)
+    answer = high_watermark(moment, replica="nothing-0@leader", bound=Bound(equals=0))
+    assert (answer.met, render(answer.says)) == (False, "There is no partition nothing-0.")
+    assert render(isr(moment, partition="nothing-0", size=1).says) == "There is no partition nothing-0."
+    assert render(broker_is(moment, broker="b7", state="up").says) == "There is no node b7."
+    assert ask_all([], moment).met
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"is": "sleeping"}, "'sleeping' is not a predicate; `is` names one of acknowledged, "),
+        ({"partition": "orders-0"}, "None is not a predicate"),
+        ({"is": "isr", "partition": "orders-0"}, "isr: Object missing required field `size`"),
+        ({"is": "isr", "partition": "orders-0", "size": 1, "equals": 1}, "isr: Object contains unknown field `equals`"),
+        ({"is": "isr", "partition": "orders", "size": 1}, "'orders' is not a partition; write orders-0"),
+        ({"is": "broker_is", "broker": "b1", "state": "idle"}, "'idle' is not accepted; write up or down"),
+        ({"is": "stored", "replica": "orders-0@b1"}, "exactly one of equals, at_least, below is needed"),
+        ({"is": "stored", "replica": "orders-0@b1", "below": "HW"}, "'HW' is not an offset"),
+    ],
+)
+def test_invalid_goal_is_refused_when_it_is_loaded(table, says) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        goal_of(table)
+
+
+def test_every_predicate_has_a_docstring_and_typed_arguments() -> None:
+    assert len(PREDICATES) > 20
+    for name, predicate in PREDICATES.items():
+        assert predicate.ask.__doc__, name
+        assert set(predicate.arguments.__struct_fields__) == set(signature(predicate.ask).parameters) - {"moment"}
 
 
 def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped() -> None:
@@ -46,33 +85,34 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped() -> None:
     def moment() -> Moment:
         return Moment(run.view, run.now_us, True)
 
-    wanted = Dumped(replica="archive-0@leader", holds=2490, kind="index")
-    assert wanted.answer(moment()).says.en == "No .index of archive-0 on broker 2 was dumped yet."
-    with pytest.raises(UnresolvedReference, match="not been dumped"):
+    def wanted() -> Answer:
+        return dumped(moment(), replica="archive-0@leader", holds=2490, kind="index")
+
+    assert render(wanted().says) == "No .index file of archive-0 on broker 2 has been dumped yet."
+    with pytest.raises(Unresolved, match="index_not_dumped"):
         offset_of(run.view, "scan_start(archive-0@b2, 2490)")
     above = max(int(base) for base in run.view["replicas"]["archive-0@b2"]["segments"])
     run.submit(f"kafka-dump-log.sh --files broker-2/archive-0/{above:020d}.index")
-    assert wanted.answer(moment()).says.en == f"{above:020d}.index begins above 2490: it cannot hold it."
-    below = Dumped(replica="archive-0@b2", holds=above, kind="index")
-    assert below.answer(moment()).met
+    assert render(wanted().says) == f"{above:020d}.index begins above 2490, so it does not contain this offset."
+    assert dumped(moment(), replica="archive-0@b2", holds=above, kind="index").met
     run.submit("kafka-dump-log.sh --files=broker-2/archive-0/00000000000000000000.index")
-    assert wanted.answer(moment()).met
+    assert wanted().met
     assert offset_of(run.view, "scan_start(archive-0@b2, 2490)") == 49_111
     assert offset_of(run.view, "scan_start(archive-0@b2, 5)") == 0
     assert offset_of(run.view, "batch_position(archive-0@b2, 2490)") == 49_676
     assert offset_of(run.view, "next_entry(archive-0@b2, 2490)") == 53_631
-    with pytest.raises(UnresolvedReference, match="last batches"):
+    with pytest.raises(Unresolved, match="not_in_last_batches"):
         offset_of(run.view, "batch_position(archive-0@b2, 5)")
     run_setup(run, exercises()[OFFSET].setup)
-    assert not wanted.answer(moment()).met, "what was dumped before the table was laid anew counts no more"
+    assert not wanted().met, "what was dumped before the set-up does not count"
 
 
 def test_file_of_another_broker_or_partition_does_not_count() -> None:
     run = rehearsal_run(1)
     run_setup(run, [*exercises()[SLUG].setup, *exercises()[OFFSET].setup])
     run.submit("kafka-dump-log.sh --files broker-2/orders-0/00000000000000000000.index")
-    answer = Dumped(replica="archive-0@b2", holds=2490, kind="index").answer(Moment(run.view, run.now_us, True))
-    assert answer.says.zh == "还没有打印过代理 2 上 archive-0 的 .index 文件。"
+    says = dumped(Moment(run.view, run.now_us, True), replica="archive-0@b2", holds=2490, kind="index").says
+    assert render(says, "zh-CN") == "还没有打印过代理 2 上 archive-0 的 .index 文件。"
 
 
 def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
@@ -80,52 +120,53 @@ def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
     run_setup(run, exercises()[POWER].setup)
     run_setup(run, ["producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2"])
 
-    def says(goal: Predicate) -> tuple[bool, str]:
-        answer = goal.answer(Moment(run.view, run.now_us, True))
-        return answer.met, answer.says.en
+    def says(predicate: str, **arguments: str | int) -> tuple[bool, str]:
+        answer = goal_of({"is": predicate, **arguments}).answer(Moment(run.view, run.now_us, True))
+        return answer.met, render(answer.says)
 
-    assert says(Acknowledged(client="p1", equals=1)) == (True, "p1: 1 acknowledged")
-    assert says(Acknowledged(client="p9", equals=1)) == (False, "There is no producer p9.")
-    assert says(Flushed(replica="payments-0@leader", at_least=2)) == (
+    assert says("acknowledged", client="p1", equals=1) == (True, "p1: offset 1 acknowledged")
+    assert says("acknowledged", client="p9", equals=1) == (False, "There is no producer p9.")
+    assert says("flushed", replica="payments-0@leader", at_least=2) == (
         False,
-        "The recovery point of broker 1 is 0; at least 2 is wanted.",
+        "The recovery point of broker 1 is 0; expected at least 2.",
     )
-    assert says(BrokerIs(broker="b3", state="down")) == (False, "Broker 3 is up: it should be down.")
+    assert says("broker_is", broker="b3", state="down") == (False, "Expected broker 3 to be down; it is up.")
     run_setup(run, ["broker kill 3"])
-    assert says(BrokerIs(broker="b3", state="down"))[0]
-    assert says(Stored(replica="payments-0@b3", equals=2))[0]
+    assert says("broker_is", broker="b3", state="down") == (True, "broker 3 is down")
+    assert says("stored", replica="payments-0@b3", equals=2)[0]
     run_setup(run, ["broker powerloss 3"])
-    assert says(Stored(replica="payments-0@b3", equals=2)) == (
+    assert says("stored", replica="payments-0@b3", equals=2) == (
         False,
-        "The end of the files of broker 3 is 0; 2 is wanted.",
+        "The end of the files of broker 3 is 0; expected 2.",
     )
-    assert says(Leader(partition="payments-0", broker="b1"))[0]
-    assert says(Leader(partition="payments-0", other_than="b1")) == (
+    assert says("leader", partition="payments-0", broker="b1")[0]
+    assert says("other_leader", partition="payments-0", than="b1") == (
         False,
-        "payments-0 is still led by broker 1; another broker should lead it.",
+        "payments-0 is still led by broker 1; expected another broker.",
     )
-    assert says(Leader(partition="payments-0", broker="b2")) == (
+    assert says("leader", partition="payments-0", broker="b2") == (
         False,
-        "payments-0 is led by broker 1; broker 2 should lead it.",
+        "payments-0 is led by broker 1; expected broker 2.",
     )
 
 
 def test_consumer_has_read_offsets_below_its_position() -> None:
     run = rehearsal_run(1)
     run_setup(run, exercises()[OFFSET].setup)
-    wanted = HasRead(client="c1", offset=2490)
-    assert wanted.answer(Moment(run.view, run.now_us, True)).says.en == "There is no consumer c1."
+
+    def moment() -> Moment:
+        return Moment(run.view, run.now_us, True)
+
+    assert render(has_read(moment(), client="c1", offset=2490).says) == "There is no consumer c1."
     run.submit("consumer follow c1 archive-0 --from 2490")
-    fetch = RpcInFlight(api="Fetch", kind="request", source="c1", destination="archive-0@leader", fetch_offset=2491)
     for _ in range(3):
         run.step_rpc()
-        assert not fetch.answer(Moment(run.view, run.now_us, True)).met, "it asks from another offset"
-    assert (
-        "c1 has not read offset 9999"
-        in HasRead(client="c1", offset=9999).answer(Moment(run.view, run.now_us, True)).says.en
-    )
+        fetch = {"is": "rpc_in_flight", "api": "Fetch", "kind": "request", "source": "c1", "fetch_offset": 2491}
+        asked = goal_of({**fetch, "destination": "archive-0@leader"})
+        assert not asked.answer(moment()).met, "it asks from another offset"
+    assert render(has_read(moment(), client="c1", offset=9999).says) == "c1 has not read offset 9999 yet."
     run.advance(run.now_us + 100_000)
-    assert wanted.answer(Moment(run.view, run.now_us, True)).met
+    assert has_read(moment(), client="c1", offset=2490).met
 
 
 @pytest.mark.parametrize(
@@ -133,5 +174,5 @@ def test_consumer_has_read_offsets_below_its_position() -> None:
     ["log_end_offset(orders-0)", "age(orders-0@b1)", "scan_start(orders-0@b1)", "flushed(orders-0@b1, 5)", "HW"],
 )
 def test_condition_without_an_offset_is_refused(offset) -> None:
-    with pytest.raises(ValueError, match="is no"):
+    with pytest.raises(ValueError, match=r"is not an? (offset|replica)"):
         check_offset(offset)

@@ -28,8 +28,11 @@ def test_first_step_waits_for_the_leader_to_hold_a_record_that_is_not_committed(
     learner = Learner()
     assert learner.states["produce"] == "active"
     leader = learner.run.view["partitions"]["orders-0"]["leader"]
-    assert learner.why_not() == f"The leader, broker {leader}, has 0 offsets of orders-0 above its HW; 1 wanted."
-    assert "高水位之上有 0 个位移" in learner.why_not("zh")
+    assert (
+        learner.why_not()
+        == f"The leader, broker {leader}, has 0 offsets of orders-0 above its high watermark; expected 1."
+    )
+    assert "高水位之上有 0 个位移" in learner.why_not("zh-CN")
     learner.send()
     learner.step_until("produce")
     assert "waits at" in learner.of("produce")["checked"]["detail"]
@@ -40,7 +43,7 @@ def test_steps_that_require_a_pause_are_not_checked_while_playing() -> None:
     learner.send()
     learner.paused = False
     learner.step()
-    assert learner.why_not() == "Time is running: pause it."
+    assert learner.why_not() == "The simulation is running. Pause it."
 
 
 def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
@@ -49,7 +52,7 @@ def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
     requested.predict("HW + 1")
     assert not requested.session.masked
     assert requested.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
-    assert requested.why_not() == "What you predicted has not happened yet: step on."
+    assert requested.why_not() == "What you predicted has not happened yet. Step on."
 
 
 def test_outcome_of_a_prediction_is_what_happened(requested) -> None:
@@ -200,7 +203,7 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
     do("broker start 3", "sleep 2s")
     assert session.masked
     session.handle(Frame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
-    assert predicted()["why_not"] == "What you predicted has not happened yet: bring it about."
+    assert predicted()["why_not"] == "What you predicted has not happened yet. Bring it about."
     do("broker powerloss 3")
     assert predicted()["prediction"]["outcome"] is None
     do("broker powerloss 1")

@@ -313,8 +313,17 @@ def test_exercise_in_an_unsuitable_lab_reports_what_is_missing(visitor: Visitor)
         assert refused["what"].startswith(
             "This lab does not meet the exercise's requirements: The ISR of orders-0 is {"
         )
-        assert "3 replicas in sync are wanted" in refused["what"]
+        assert "expected 3 replicas" in refused["what"]
         assert "new run" in refused["todo"]
+
+
+def test_exercise_in_an_unsuitable_lab_is_refused_in_the_pages_language(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    visitor.get("/runs/?language=zh-CN")
+    with visitor.socket(run) as client:
+        client.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1")
+        refused = client.ask({"k": "exercise", "op": "start", "exercise": "001-high-watermark-two-fetches"})
+        assert refused["what"].endswith("应有 3 个副本。")
 
 
 def test_page_whose_frames_cannot_be_sent_is_closed_so_that_it_connects_again(

@@ -1,4 +1,4 @@
-"""A text in both languages."""
+"""A text of an exercise's content, in both languages."""
 
 from typing import Literal
 
@@ -8,8 +8,8 @@ Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
-class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The same said in English and in Chinese."""
+class Bilingual(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The same text in English and in Chinese."""
 
     en: str
     zh: str
@@ -17,6 +17,3 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if not self.en.strip() or not self.zh.strip():
             raise ValueError("a text must stand in both languages")
-
-    def said(self, language: Language) -> str:
-        return self.zh if language == "zh" else self.en

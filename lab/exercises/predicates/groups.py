@@ -1,0 +1,41 @@
+"""Predicates about consumer groups."""
+
+from broker_core.texts import text
+from lab.exercises import places
+from lab.exercises.places import Client, Committed, group_of, read
+from lab.exercises.predicate import Answer, Bound, Moment, answer, predicate
+
+
+@predicate
+def group(moment: Moment, *, group: str, members: int) -> Answer:
+    """A group has this number of members and is Stable; Empty, or unknown, for none."""
+    found = group_of(moment.view, group)
+    state, count = ("Empty", 0) if found is None else (found["state"], len(found["members"]))
+    wanted = "Stable" if members else "Empty"
+    met = (state, count) == (wanted, members)
+    return answer("goal.group", met, group=group, state=state, n=count, wanted_state=wanted, wanted=members)
+
+
+@predicate
+def owns(moment: Moment, *, client: Client, partitions: int) -> Answer:
+    """A member is assigned this number of partitions."""
+    count = places.owned(moment.view, client)
+    return answer("goal.owns", count == partitions, client=client, n=count, wanted=partitions)
+
+
+@predicate
+def committed(moment: Moment, *, of: Committed, bound: Bound) -> Answer:
+    """The offset that a group has committed, as `desk@orders-0`."""
+    group, partition = of.split("@")
+    offset = places.committed(moment.view, group, partition)
+    complies, wanted = bound.compare(moment.view, offset)
+    if offset < 0 and not complies:
+        return Answer(False, text("goal.nothing_committed", group=group, partition=partition))
+    return answer("goal.committed", complies, group=group, partition=partition, offset=offset, wanted=wanted)
+
+
+@predicate
+def read_ahead(moment: Moment, *, client: Client, of: Committed) -> Answer:
+    """The position of a consumer is above the offset that its group has committed."""
+    position, offset = read(moment.view, "position", client), places.committed(moment.view, *of.split("@"))
+    return answer("goal.read_ahead", position > offset, client=client, position=position, committed=offset)

@@ -1,0 +1,106 @@
+"""Predicates about the logs of replicas and their files."""
+
+from typing import Annotated
+
+from broker_core.partitions import ReplicaId, replica_name
+from broker_core.texts import text
+from broker_core.view.tree import View
+from lab.exercises.dumps import dumps, file_name, floor_segment
+from lab.exercises.places import (
+    OFFSETS,
+    Node,
+    Partition,
+    Replica,
+    leader_of,
+    node_text,
+    nodes_of,
+    replicas_of,
+    value_of,
+)
+from lab.exercises.predicate import Answer, Bound, Moment, answer, listed, one_of, predicate
+
+
+@predicate
+def log_end_offset(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
+    """The log end offset of each of these replicas."""
+    return _each(moment.view, replica, "log_end_offset", bound)
+
+
+@predicate
+def high_watermark(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
+    """The high watermark that each of these replicas has."""
+    return _each(moment.view, replica, "high_watermark", bound)
+
+
+@predicate
+def flushed(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
+    """The recovery point of each of these replicas: offsets below it were fsynced."""
+    return _each(moment.view, replica, "flushed", bound)
+
+
+@predicate
+def stored(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
+    """The offset at which the batches in the files of each replica end, whether its broker is up or not."""
+    return _each(moment.view, replica, "stored", bound)
+
+
+def _each(view: View, reference: str, what: str, bound: Bound) -> Answer:
+    found = []
+    for name in replicas_of(view, reference):
+        node, value = ReplicaId.parse(name).node, value_of(view, what, name)
+        complies, wanted = bound.compare(view, value)
+        if not complies:
+            says = text("goal.offset.unmet", offset=OFFSETS[what], node=node_text(node), value=value, wanted=wanted)
+            return Answer(False, says)
+        found.append(f"{node} {value}")
+    return Answer(True, text("goal.offset.met", offset=OFFSETS[what], found=listed(found)))
+
+
+@predicate
+def uncommitted(moment: Moment, *, partition: Partition, equals: int) -> Answer:
+    """This number of offsets in the leader's log is at or above its high watermark."""
+    leader = leader_of(moment.view, partition)
+    replica = moment.view["replicas"][replica_name(partition, leader)]
+    end, hw = replica["log_end_offset"], replica["high_watermark"]
+    shown, count = node_text(leader), end - hw
+    met = count == equals
+    return answer("goal.uncommitted", met, partition=partition, leader=shown, n=count, end=end, hw=hw, wanted=equals)
+
+
+@predicate
+def believes(moment: Moment, *, partition: Partition, follower: Node, bound: Bound) -> Answer:
+    """The remote log end offset that the leader of a partition has of each of these followers; -1 while unknown."""
+    view = moment.view
+    leader = leader_of(view, partition)
+    remotes = view["replicas"][replica_name(partition, leader)]["remotes"]
+    shown, found = node_text(leader), []
+    for name in nodes_of(view, follower):
+        node = node_text(name)
+        if name not in remotes:
+            return Answer(False, text("goal.no_follower", leader=shown, partition=partition, follower=node))
+        value = remotes[name]["log_end_offset"]
+        complies, wanted = bound.compare(view, value)
+        if not complies:
+            return Answer(False, text("goal.believes.unmet", leader=shown, follower=node, value=value, wanted=wanted))
+        found.append(f"{name} {value}")
+    return Answer(True, text("goal.believes.met", leader=shown, found=listed(found)))
+
+
+@predicate
+def dumped(
+    moment: Moment, *, replica: Replica, holds: int, kind: Annotated[str, one_of("log", "index", "timeindex")]
+) -> Answer:
+    """The learner has dumped this file of the segment that holds an offset."""
+    name = replicas_of(moment.view, replica)[0]
+    floor = floor_segment(moment.view["replicas"][name]["segments"], holds)
+    segments = [dump.segment for dump in dumps(moment.view) if dump.replica == name and dump.kind == kind]
+    if floor in segments:
+        return Answer(True, text("goal.dumped", file=file_name(floor, kind)))
+    if not segments:
+        of = ReplicaId.parse(name)
+        says = text("goal.not_dumped", kind=kind, partition=of.partition, node=node_text(of.node))
+    elif segments[0] > holds:
+        says = text("goal.dumped_above", file=file_name(segments[0], kind), offset=holds)
+    else:
+        says = text("goal.dumped_below", file=file_name(segments[0], kind), offset=holds)
+    return Answer(False, says)

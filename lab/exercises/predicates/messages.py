@@ -1,0 +1,67 @@
+"""Predicates about messages and clients."""
+
+from typing import Annotated
+
+from broker_core.texts import message_of, text
+from lab.exercises import places
+from lab.exercises.event_conditions import RpcArrives
+from lab.exercises.places import Client, Node, Partition, leader_of, node_text, nodes_of, read
+from lab.exercises.predicate import Answer, Bound, Moment, answer, listed, one_of, predicate
+
+
+@predicate
+def rpc_in_flight(
+    moment: Moment,
+    *,
+    api: str,
+    kind: Annotated[str, one_of("request", "response")],
+    source: Node,
+    destination: Node,
+    fetch_offset: int | None = None,
+) -> Answer:
+    """A message is in flight; of several sources, one from each. `fetch_offset`: a Fetch from this offset."""
+    wanted = RpcArrives(api=api, kind=kind, source=source, destination=destination, fetch_offset=fetch_offset)
+    in_flight = wanted.in_flight(moment.view)
+    found = []
+    for sender in nodes_of(moment.view, source):
+        name = next((name for name, other in in_flight.items() if other == sender), None)
+        if name is None:
+            ends = node_text(sender), node_text(nodes_of(moment.view, destination)[0])
+            at = "" if fetch_offset is None else f" @{fetch_offset}"
+            says = text("goal.not_in_flight", api=api, kind=_KINDS[kind], at=at, source=ends[0], destination=ends[1])
+            return Answer(False, says)
+        label = message_of(moment.view["rpcs"][name]["label"])
+        found.append(text("goal.rpc", source=sender, label=label))
+    return Answer(True, text("goal.in_flight", rpcs=listed(found)))
+
+
+_KINDS = {"request": text("goal.request"), "response": text("goal.response")}
+
+
+@predicate
+def parked(moment: Moment, *, api: Annotated[str, one_of("Produce", "Fetch")], partition: Partition) -> Answer:
+    """A request waits in the purgatory of a partition's leader."""
+    leader = leader_of(moment.view, partition)
+    at = node_text(leader)
+    for request in moment.view["parked"].values():
+        if (request["broker"], request["api"]) == (leader, api) and partition in request["partitions"]:
+            needs = message_of(request["needs"])
+            return Answer(True, text("goal.parked.met", api=api, client=request["client"], leader=at, needs=needs))
+    return Answer(False, text("goal.parked.unmet", api=api, partition=partition, leader=at))
+
+
+@predicate
+def acknowledged(moment: Moment, *, client: Client, bound: Bound) -> Answer:
+    """The last offset acknowledged to a producer."""
+    offset = places.acknowledged(moment.view, client)
+    complies, wanted = bound.compare(moment.view, offset)
+    if offset < 0 and not complies:
+        return Answer(False, text("goal.nothing_acknowledged", client=client))
+    return answer("goal.acknowledged", complies, client=client, offset=offset, wanted=wanted)
+
+
+@predicate
+def has_read(moment: Moment, *, client: Client, offset: int) -> Answer:
+    """A consumer has read an offset: its position is above it."""
+    position = read(moment.view, "position", client)
+    return answer("goal.has_read", position > offset, client=client, position=position, offset=offset)
