@@ -265,7 +265,7 @@ class ZkAdminManager:
             ]
         )
         era = self.host.era
-        topic_id = random_uuid(self.host.stream) if era.topic_ids else ""
-        znode = TopicZnode(partitions=assignment, topic_id=topic_id or UNSET, version=era.topic_znode)
+        topic_id = random_uuid(self.host.stream) if era.zookeeper.topic_ids else ""
+        znode = TopicZnode(partitions=assignment, topic_id=topic_id or UNSET, version=era.zookeeper.topic_version)
         zk.create(TopicZnode.path(spec.name), znode.encode(), makepath=True)
         return topic_id

@@ -60,7 +60,7 @@ class ClusterChanges:
         bounced = [
             each
             for each in registered
-            if self.host.era.broker_epochs and each in known and registered[each].epoch > known[each].epoch
+            if self.host.era.controller.broker_epochs and each in known and registered[each].epoch > known[each].epoch
         ]
         for broker_id in bounced + dead:
             self.channels.remove_broker(broker_id)
@@ -166,7 +166,7 @@ class ClusterChanges:
                 self.context.add_topic(topic, "", {})
                 continue
             topic_id = znode.topic_id if isinstance(znode.topic_id, str) else ""
-            if not topic_id and self.host.era.topic_ids:
+            if not topic_id and self.host.era.zookeeper.topic_ids:
                 topic_id = random_uuid(self.host.stream)
                 self.zk.set_topic(
                     topic,

@@ -75,7 +75,7 @@ class Controller:
     def __init__(self, host: ControllerHost) -> None:
         self.host = host
         self.active_controller_id = NO_CONTROLLER
-        self.context = ControllerContext(host.era.topic_znode)
+        self.context = ControllerContext(host.era.zookeeper.topic_version)
         self.zk = KafkaZkClient(host, self.context)
         self.channels = ControllerChannelManager(host)
         self.partition_states = PartitionStateMachine(host, self.context, self.zk, self.channels)
@@ -173,7 +173,7 @@ class Controller:
     def _take_over(self) -> None:
         """Loads the state from ZooKeeper and completes what is pending (`onControllerFailover`)."""
         context = self.context
-        if self.host.era.feature_znode:
+        if self.host.era.zookeeper.feature_znode:
             enable_feature_versioning(self.host.zk)
         self.zk.delete_all(self.zk.log_dir_events())
         self.zk.delete_all(self.zk.isr_change_notifications())
@@ -378,7 +378,7 @@ class Controller:
         def process() -> None:
             nonlocal response
             broker = self.context.live_brokers.get(request.broker_id)
-            sends_epoch = self.host.era.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
+            sends_epoch = self.host.era.controller.broker_epochs and request.broker_epoch != NO_BROKER_EPOCH
             if broker is None:
                 # a broker that sends an epoch is looked up first; Kafka fails if it is not registered
                 error = Errors.UNKNOWN_SERVER_ERROR if sends_epoch else Errors.BROKER_NOT_AVAILABLE

@@ -67,7 +67,7 @@ class KafkaZkClient:
 
     def fenced(self, op: Op) -> OpResult:
         """Writes if no later controller has been elected. Before broker epochs writes were not fenced."""
-        if not self.host.era.broker_epochs:
+        if not self.host.era.controller.broker_epochs:
             return self.host.zk.multi([op])[0]
         check = Check(ControllerEpochZnode.PATH, self.context.epoch_zk_version)
         try:
@@ -99,7 +99,7 @@ class KafkaZkClient:
         Raises ControllerMoved if another broker was first, ZnodeDataError for an unreadable epoch.
         """
         zk = self.host.zk
-        if not self.host.era.broker_epochs:
+        if not self.host.era.controller.broker_epochs:
             return self._register_in_steps(broker_id)
         if zk.exists(ControllerEpochZnode.PATH) is None:
             zk.create(ControllerEpochZnode.PATH, ControllerEpochZnode.encode(ControllerEpochZnode.INITIAL_EPOCH))
@@ -140,7 +140,7 @@ class KafkaZkClient:
         return epoch, version
 
     def _controller_znode(self, broker_id: int) -> bytes:
-        version = self.host.era.controller_znode
+        version = self.host.era.zookeeper.controller_version
         return ControllerZnode(broker_id=broker_id, timestamp=str(self.host.wall_ms), version=version).encode()
 
     # Brokers and topics

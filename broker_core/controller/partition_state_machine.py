@@ -152,7 +152,7 @@ class PartitionStateMachine:
                 if choice is None:
                     self._emit_elected(partition, NO_LEADER, state, strategy)
                     continue
-                recovering = choice.unclean and self.host.era.leader_recovery_state
+                recovering = choice.unclean and self.host.era.controller.leader_recovery_state
                 wanted[partition] = state.next(choice.leader, choice.isr, recovering=recovering)
                 if choice.unclean:
                     unclean.add(partition)

@@ -120,7 +120,7 @@ class PartitionReassignments:
             return
         if self._is_complete(partition, assignment):
             self._reassign(partition, assignment)
-        elif self.host.era.isr_change == "zookeeper":
+        elif self.host.era.isr.change == "zookeeper":
             self.zk.watch_partition_state(partition)
 
     def in_flight(self, partitions: Collection[str] | None) -> dict[str, ReplicaAssignment]:
@@ -151,12 +151,12 @@ class PartitionReassignments:
         current = self.context.assignment(partition)
         if current != assignment:
             # before KIP-455 an already complete reassignment is written once, when it is done
-            if self.host.era.topic_znode > 1 or not self._is_complete(partition, assignment):
+            if self.host.era.zookeeper.topic_version > 1 or not self._is_complete(partition, assignment):
                 self._write(partition, assignment)
             self.context.set_assignment(partition, assignment)
             unneeded = tuple(each for each in current.replicas if each not in assignment.replicas)
             self._remove(partition, unneeded)
-        if self.host.era.isr_change == "zookeeper":
+        if self.host.era.isr.change == "zookeeper":
             self.zk.watch_partition_state(partition)
         self.context.reassignments[partition] = assignment
 

@@ -18,7 +18,7 @@ class Unreadable(Exception):
 
 def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
     """Creates the missing parent znodes that Kafka requires (`ZkData.PersistentZkPaths`)."""
-    for path in era.paths:
+    for path in era.zookeeper.paths:
         if zk.exists(path) is None:
             zk.create(path, b"", makepath=True)
 
@@ -83,9 +83,9 @@ def register_broker(
         host=host,
         timestamp=str(timestamp_ms),
         rack=UNSET if rack is None else rack,
-        version=era.broker_znode,
+        version=era.zookeeper.broker_version,
     )
-    if not era.broker_epochs:
+    if not era.controller.broker_epochs:
         zk.create(path, znode.encode(), ephemeral=True)
         registered = zk.exists(path)
         assert registered is not None

@@ -121,7 +121,7 @@ class ReplicaStateMachine:
             # replicas on a dead broker cannot be deleted; Kafka starts from this state to be safe
             self._enter(replica, ReplicaState.DELETION_INELIGIBLE)
         self.handle_state_changes(online, ReplicaState.ONLINE)
-        if self.host.era.takeover_shrinks_isr:
+        if self.host.era.controller.takeover_shrinks_isr:
             self.handle_state_changes(offline, ReplicaState.OFFLINE)
 
     def handle_state_changes(self, replicas: Iterable[ReplicaId], target: ReplicaState) -> None:

@@ -48,7 +48,7 @@ class AppendableLog(ReadableLog):
         epoch_entries = self._assign_epochs(batches)
         last = batches[-1][1]
         max_timestamp = last.max_timestamp if len(batches) == 1 else max(header.max_timestamp for _, header in batches)
-        checks_first = last.has_producer_id and self._config.checks_producers_before_roll
+        checks_first = last.has_producer_id and self._config.behaviour.checks_producers_before_roll
         if checks_first:
             duplicate = self._validate_producer(last, data, is_client)
             if duplicate is not None:
@@ -100,7 +100,7 @@ class AppendableLog(ReadableLog):
                 first.base_offset,
                 log_end_offset,
             )
-        most_bytes = self._config.max_message_bytes if self._config.followers_check_size else INT_MAX
+        most_bytes = self._config.max_message_bytes if self._config.behaviour.followers_check_size else INT_MAX
         max_timestamp, record_count = check_copied(data, found, log_end_offset, most_bytes)
         last_position, last = found[-1]
         size = last_position + last.length + LENGTH_OVERHEAD

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.eras import IndexRule, UnknownSequences
+from broker_core.eras import LogBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
@@ -48,24 +48,8 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
     message_downconversion_enable: bool = True
     producer_id_expiration_ms: int = 86400000
     """producer.id.expiration.ms: a broker configuration in Kafka, applied by the log."""
-    has_time_index: bool = True
-    """Whether segments have a `.timeindex`: since 0.10.1."""
-    ignores_lower_epochs: bool = False
-    """Whether an epoch below the newest one is ignored: before 2.0 a diverged log kept its epochs."""
-    followers_check_size: bool = False
-    """Whether max.message.bytes also limits fetched batches, as before 2.6."""
-    index_rule: IndexRule = "batch"
-    """What an `.index` entry is for: each batch that is due, or the append, by its last or its first offset."""
-    knows_newest_at_once: bool = False
-    """Whether a segment reads the last entry of its time index when it is opened (before 2.3), or when it is needed."""
-    checks_producers_before_roll: bool = False
-    """Whether producer state is checked before the roll, so that a rejected or duplicate batch rolls no segment (before
-    2.4).
-    """
-    unknown_sequences: UnknownSequences = "taken"
-    """How a sequence number above 0 is handled when the last one is unknown: see `Era`."""
-    has_producer_snapshots: bool = True
-    """Whether the producer state is kept in `.snapshot` files: since 0.11."""
+    behaviour: LogBehaviour = LogBehaviour()
+    """Of the broker's era."""
 
     @property
     def is_compacted(self) -> bool:

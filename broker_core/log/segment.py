@@ -72,7 +72,7 @@ class LogSegment:
         self.log = disk.open(log)
         self.offset_index = OffsetIndex(disk, index, base_offset, config.segment_index_bytes)
         self.time_index: TimeIndex | NoTimeIndex = NoTimeIndex(base_offset)
-        if config.has_time_index:
+        if config.behaviour.has_time_index:
             self.time_index = TimeIndex(disk, time_index, base_offset, config.segment_index_bytes)
         self.transaction_index = TransactionIndex(disk, transactions, base_offset)
         self.size = self.log.size
@@ -113,7 +113,7 @@ class LogSegment:
         self.offset_index.load()
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
-        self._is_newest_known = self.config.knows_newest_at_once
+        self._is_newest_known = self.config.behaviour.knows_newest_at_once
 
     def needs_newest_timestamp(self) -> int:
         """Returns the newest timestamp and caches it, even if its entry in the time index is truncated later."""
@@ -162,9 +162,9 @@ class LogSegment:
         UNKNOWN_SERVER_ERROR if the indexes have no capacity for all batches that are due; then nothing was written. If
         a trusted index has entries past the log's end, it raises that after the write, as Kafka does.
         """
-        position = self.size
-        config = self.config
-        is_by_batch = config.index_rule == "batch"
+        position, config = self.size, self.config
+        rule = config.behaviour.index_rule
+        is_by_batch = rule == "batch"
         # A full index makes a log roll before a single batch; the cleaner's new segments do not roll.
         if is_by_batch and (len(batches) > 1 or self.offset_index.is_full or self.time_index.is_full):
             written = (self.max_timestamp, self._bytes_since_last_index_entry, config.index_interval_bytes)
@@ -199,7 +199,7 @@ class LogSegment:
                 positions.append(batch.position)
             if is_append_due:
                 first = batches[0].base_offset if first_offset is None else first_offset
-                entries = self._index(first if config.index_rule == "append start" else last_offset, position, entries)
+                entries = self._index(first if rule == "append start" else last_offset, position, entries)
                 unindexed_bytes = self.size - position
         except KafkaException:
             # The file holds the append nevertheless; the next append is written after it.

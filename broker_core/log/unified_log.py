@@ -50,7 +50,7 @@ class UnifiedLog(AppendableLog):
         epochs = LeaderEpochCache(
             LeaderEpochCheckpoint(disk, directory),
             is_kept=config.magic >= MAGIC_V2,
-            only_rises=config.ignores_lower_epochs,
+            only_rises=config.behaviour.ignores_lower_epochs,
         )
         loaded = load_log(
             place,

@@ -110,7 +110,7 @@ class LocalReplica:
     @property
     def effective_min_isr(self) -> int:
         """`min.insync.replicas`, limited to the number of replicas if the era does so."""
-        if not self.era.high_watermark_needs_min_isr:
+        if not self.era.replication.high_watermark_needs_min_isr:
             return self.min_insync_replicas
         return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
 

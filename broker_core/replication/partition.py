@@ -48,7 +48,7 @@ class Partition(ReplicaLog):
         high watermark past the log's end, which older eras allow, is reset.
         """
         log = self.log
-        keeps_followers = self.is_leader and self.era.reelection_keeps_followers
+        keeps_followers = self.is_leader and self.era.replication.reelection_keeps_followers
         if self.high_watermark > log.log_end_offset:
             self._lower_high_watermark(log.log_start_offset)
         self.replicas = state.replicas
@@ -75,7 +75,7 @@ class Partition(ReplicaLog):
             ),
             self.node,
         )
-        if self.era.leader_epoch_assigned_at == "become_leader":
+        if self.era.replication.leader_epoch_assigned_at == "become_leader":
             self._assign_epoch(state.leader_epoch, log.log_end_offset)
         self.maybe_increment_high_watermark()
 
@@ -151,7 +151,7 @@ class Partition(ReplicaLog):
         """Applies the leader's rule; returns whether the high watermark advanced."""
         isr_state = self.isr_state
         era = self.era
-        if era.high_watermark_needs_min_isr and self._has_too_few(isr_state.isr):
+        if era.replication.high_watermark_needs_min_isr and self._has_too_few(isr_state.isr):
             return False
         reached = candidate(
             self.log.log_end_offset,
@@ -159,7 +159,7 @@ class Partition(ReplicaLog):
             isr_state.maximal_isr,
             self.kernel.scheduler.now_us,
             self.replica_lag_time_max_us,
-            self.is_alive if era.caught_up_replicas_hold_high_watermark else _never_alive,
+            self.is_alive if era.replication.caught_up_replicas_hold_high_watermark else _never_alive,
         )
         if reached <= self.high_watermark:
             return False
@@ -225,7 +225,7 @@ class Partition(ReplicaLog):
         return (
             remote is not None
             and remote.log_end_offset >= self.high_watermark
-            and (remote.log_end_offset >= self.leader_epoch_start_offset or not self.era.joins_isr_from_epoch_start)
+            and (remote.log_end_offset >= self.leader_epoch_start_offset or not self.era.isr.joins_from_epoch_start)
             and self.is_alive(broker_id)
         )
 
@@ -234,7 +234,7 @@ class Partition(ReplicaLog):
         if not self.is_leader or not isinstance(self.isr_state, CommittedIsr):
             return ()
         now_us, end_offset = self.kernel.now_us, self.log.log_end_offset
-        lag = Lag(self.era.isr_lag, self.replica_lag_time_max_us, self.replica_lag_max_messages)
+        lag = Lag(self.era.isr.lag, self.replica_lag_time_max_us, self.replica_lag_max_messages)
         return out_of_sync(self.isr_state.isr, self.broker_id, self.remotes, end_offset, now_us, lag)
 
     def propose_isr(self, isr_state: PendingExpand | PendingShrink) -> None:

@@ -109,9 +109,9 @@ class ReplicaFetcher:
         self.states: dict[str, FetchState] = {}
         self.truncating: dict[str, None] = {}
         """The partitions that must not fetch before the leader has returned the end offset of their last epoch."""
-        self._carries_epoch = host.era.fetch_carries_epoch
-        self._sends_last_epoch = host.era.truncation == "FETCH"
-        self._requests_epochs_first = host.era.truncation in ("KIP101", "KIP279")
+        self._carries_epoch = host.era.replication.fetch_carries_epoch
+        self._sends_last_epoch = host.era.replication.truncation == "FETCH"
+        self._requests_epochs_first = host.era.replication.truncation in ("KIP101", "KIP279")
         self.in_flight = 0
         self._session_id = 1
         self._requested: dict[str, tuple[int, int]] = {}
@@ -257,7 +257,7 @@ class ReplicaFetcher:
                 self._delay(name)
             else:
                 # before KIP-279 a response had an offset only
-                epoch = result.leader_epoch if self.host.era.truncation == "KIP279" else -1
+                epoch = result.leader_epoch if self.host.era.replication.truncation == "KIP279" else -1
                 end_offset = result.end_offset
                 decision = decide(
                     log.leader_epoch_cache, log.log_end_offset, partition.high_watermark, epoch, end_offset
@@ -380,7 +380,7 @@ class ReplicaFetcher:
     def _refusal(self, partition: Partition, leader_end_offset: int) -> str:
         """The broker's log message for a rejected fetch, as in the era."""
         own, end_offset, leader = self.host.broker_id, partition.log.log_end_offset, self.leader_id
-        beyond = self.host.era.beyond_leader_end
+        beyond = self.host.era.replication.beyond_leader_end
         topic = f"topic {topic_of(partition.name)}" if beyond == "halt" else f"partition {partition.name}"
         ending = "Halting" if beyond == "halt" else "Exiting"
         refusal = f"{ending} because log truncation is not allowed for {topic},"

@@ -223,7 +223,7 @@ class ReplicaLog(LocalReplica):
         log = self.log
         from_offset = log.log_end_offset
         entries = list(log.leader_epoch_cache.entries)
-        if offset >= from_offset and not self.era.truncation_at_end_drops_epochs:
+        if offset >= from_offset and not self.era.replication.truncation_at_end_drops_epochs:
             return
         cuts = log.truncate_to(offset)
         if log.log_end_offset != from_offset:
@@ -242,7 +242,7 @@ class ReplicaLog(LocalReplica):
                 ),
                 self.node,
             )
-            if self.era.truncation_lowers_high_watermark:
+            if self.era.replication.truncation_lowers_high_watermark:
                 self._lower_high_watermark(log.log_end_offset)
             self._emit_truncated()
         self._emit_epochs(entries)

@@ -282,7 +282,7 @@ def _isr(era: Era, survey: Mapping[str, Any]) -> list[str]:
     lab.sleep(6)
     lab.sh("broker thaw 3")
     lab.until(lambda: isr_has(3))
-    if era.isr_lag == "fetches_and_messages":
+    if era.isr.lag == "fetches_and_messages":
         lab.sleep(9)
         lab.sh("broker freeze 3")
         lab.produce(*(f"g{n}" for n in range(11)), acks="one")

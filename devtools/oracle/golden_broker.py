@@ -101,7 +101,7 @@ class GoldenBroker:
         self._write_recovery_points()
         self._write_log_starts()
         self._write_high_watermarks()
-        mark_clean_shutdown(self.disk, DIRECTORY, ERAS[DEFAULT_ERA].clean_shutdown)
+        mark_clean_shutdown(self.disk, DIRECTORY, ERAS[DEFAULT_ERA].log_dir.clean_shutdown)
 
     def pass_time(self, now_ms: int) -> None:
         """Does what fell due since the last step: retention, and writing checkpoints."""

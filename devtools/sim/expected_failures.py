@@ -149,7 +149,7 @@ class ExpectedFailures:
                     self.stuck.add(name)
                     self.explained[name] = _UNTOLD
         elif event.api == "OffsetForLeaderEpoch" and event.kind == "response":
-            for name, answer in () if self._era.truncation_at_end_drops_epochs else event.fields:
+            for name, answer in () if self._era.replication.truncation_at_end_drops_epochs else event.fields:
                 self._count_answer(event.destination, name, str(answer))
 
     def _count_answer(self, follower: str, name: str, answer: str) -> None:

@@ -114,7 +114,7 @@ class _Game:
             for line in repair_commands(run.view):
                 self._repair(f"{line} &")
             turn = 3 - (until_us - run.now_us) * 3 // HEAL_US
-            if not ERAS[self.schedule.era].broker_epochs and turn > 1:
+            if not ERAS[self.schedule.era].controller.broker_epochs and turn > 1:
                 # Before KIP-380 a controller did not notice a broker that restarted at once, and sent it nothing. This
                 # may apply to this start, too.
                 for broker_id in missing_brokers(run.view):

@@ -235,7 +235,7 @@ class ConfigAdmin:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         validate_topic_configs(configs, self.host.dynamic.current.settings)
         if not validate_only:
-            names_only = self.host.era.config_changes == "topic names"
+            names_only = self.host.era.zookeeper.config_changes == "topic names"
             write_entity(self.host.zk, "topics", topic, configs, names_only=names_only)
 
     def _alter_broker(self, name: str, change: Callable[[dict[str, str]], dict[str, str]], validate_only: bool) -> None:

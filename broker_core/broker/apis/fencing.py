@@ -11,7 +11,7 @@ def controller_error(
     """STALE_BROKER_EPOCH for a request meant for an earlier life of this broker (KIP-380), STALE_CONTROLLER_EPOCH for
     one of a controller that has been replaced, else NONE; the epoch of a newer controller is taken note of.
     """
-    if services.era.broker_epochs and request.broker_epoch < services.broker_epoch:
+    if services.era.controller.broker_epochs and request.broker_epoch < services.broker_epoch:
         return Errors.STALE_BROKER_EPOCH
     if request.controller_epoch < services.replicas.controller_epoch:
         return Errors.STALE_CONTROLLER_EPOCH

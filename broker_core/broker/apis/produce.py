@@ -56,7 +56,7 @@ def handle(services: ProduceServices, message: Message) -> None:
         return
     batches = _transactional_batches(body, appended)
     producers = {batch[:2] for batch in batches.values()}
-    if len(producers) > 1 and services.era.verifies_transactions:
+    if len(producers) > 1 and services.era.transactions.are_verified:
         _refuse_all(services, message, KafkaException(Errors.INVALID_PRODUCER_ID_MAPPING, _SEVERAL_PRODUCERS))
     else:
         _produce_verified(services, message, body.transactional_id, batches, refused)

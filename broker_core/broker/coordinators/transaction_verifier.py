@@ -98,7 +98,7 @@ class TransactionVerifier:
     def is_on(self) -> bool:
         """Whether anything is asked."""
         host = self._host
-        return host.era.verifies_transactions and (host.config.transactions.transaction_partition_verification_enable)
+        return host.era.transactions.are_verified and host.config.transactions.transaction_partition_verification_enable
 
     def guard(self, name: str, batch: ProducerSequence) -> tuple[int, int] | None:
         """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""

@@ -146,7 +146,7 @@ class TransactionParts:
     def request_producer_ids(self) -> bool:
         """Asks the controller; before there was an API for that, a broker helped itself."""
         host = self._host
-        if host.era.producer_ids_at_start:
+        if host.era.transactions.producer_ids_at_start:
             if host.reaches_zookeeper:
                 with suppress(Unreadable):
                     self.producer_ids.take(take_producer_ids(host.zk, host.broker_id))

@@ -54,7 +54,7 @@ class LogDirectory:
         """Makes sure that the directory is this broker's. Raises StorageFault."""
         self.disk.makedirs(self.path)
         self.disk.replace_file(f"{self.path}/{LOCK_FILE}", b"")
-        ensure_meta_properties(self.disk, self.path, broker_id, cluster_id, self.era.meta_properties)
+        ensure_meta_properties(self.disk, self.path, broker_id, cluster_id, self.era.log_dir.meta_properties)
 
     def load(self, *, has_cleaner: bool) -> None:
         """Reads the checkpoints, and the marker of a clean stop, which does not outlive the start.
@@ -63,7 +63,9 @@ class LogDirectory:
         """
         disk, path = self.disk, self.path
         self.clean = take_clean_shutdown(disk, path)
-        create_checkpoints(disk, path, has_cleaner=has_cleaner, has_log_starts=self.era.log_start_checkpoint)
+        create_checkpoints(
+            disk, path, has_cleaner=has_cleaner, has_log_starts=self.era.log_dir.has_log_start_checkpoint
+        )
         try:
             self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
             self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
@@ -126,6 +128,6 @@ class LogDirectory:
 
     def mark_clean(self) -> None:
         """The last act of an orderly shutdown."""
-        mark_clean_shutdown(self.disk, self.path, self.era.clean_shutdown)
-        if not self.era.keeps_lock_file_after_shutdown:
+        mark_clean_shutdown(self.disk, self.path, self.era.log_dir.clean_shutdown)
+        if not self.era.log_dir.keeps_lock_file_after_shutdown:
             self.disk.delete(f"{self.path}/{LOCK_FILE}")

@@ -81,8 +81,9 @@ class LogManager:
         host = self.host
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
-        files = partition.log.move_to(folder, closes=host.era.deleted_folders == "wait for the next round")
-        at_once = host.era.deleted_folders == "go"
+        deleted_folders = host.era.log_dir.deleted_folders
+        files = partition.log.move_to(folder, closes=deleted_folders == "next round")
+        at_once = deleted_folders == "at once"
         due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
         if at_once:
@@ -216,7 +217,7 @@ class DeletedLogs:
 
     def add(self, folder: str) -> int:
         """A folder waits from now on; returns until when."""
-        delay_us = self._delay_us() if self._host.era.deleted_folders == "wait" else 0
+        delay_us = self._delay_us() if self._host.era.log_dir.deleted_folders == "after delay" else 0
         due_us = self._due_us[folder] = self._host.kernel.now_us + delay_us
         return due_us
 
@@ -250,7 +251,7 @@ def state_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> Non
 
 def write_recovery_points(host: LogHost) -> None:
     """Writes the recovery points of all logs (`checkpointLogRecoveryOffsets`)."""
-    if not host.partitions and not host.era.checkpoints_without_logs:
+    if not host.partitions and not host.era.log_dir.checkpoints_without_logs:
         return
     host.directory.write(
         RECOVERY_POINT_CHECKPOINT, {name: partition.log.recovery_point for name, partition in host.partitions.items()}
@@ -259,7 +260,8 @@ def write_recovery_points(host: LogHost) -> None:
 
 def write_log_starts(host: LogHost) -> None:
     """Writes the log start offsets that no segment's name says (`checkpointLogStartOffsets`)."""
-    if not host.era.log_start_checkpoint or not (host.partitions or host.era.checkpoints_without_logs):
+    behaviour = host.era.log_dir
+    if not behaviour.has_log_start_checkpoint or not (host.partitions or behaviour.checkpoints_without_logs):
         return
     host.directory.write(
         LOG_START_OFFSET_CHECKPOINT,

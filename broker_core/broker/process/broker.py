@@ -243,15 +243,8 @@ class Broker:
         """What shapes a log of a topic with these configurations at this broker."""
         return structs.replace(
             LogConfig.of(configs),
-            has_time_index=self.era.time_index,
-            has_producer_snapshots=self.era.producer_snapshots,
-            ignores_lower_epochs=self.era.ignores_lower_epochs,
+            behaviour=self.era.log,
             producer_id_expiration_ms=self.config.producer_id_expiration_ms,
-            followers_check_size=self.era.followers_check_size,
-            index_rule=self.era.index_rule,
-            knows_newest_at_once=self.era.knows_newest_at_once,
-            checks_producers_before_roll=self.era.checks_producers_before_roll,
-            unknown_sequences=self.era.unknown_sequences,
         )
 
     def topic_values(self, topic: str) -> dict[str, Value]:
@@ -294,7 +287,7 @@ class Broker:
         halted rather than lose records. Returns whether this one halts; its shutdown may hang. None: ZooKeeper, which
         has the configuration of the topic, cannot be reached now.
         """
-        beyond = self.era.beyond_leader_end
+        beyond = self.era.replication.beyond_leader_end
         if beyond == "truncate":
             return False
         if not self.reaches_zookeeper:
@@ -318,7 +311,7 @@ class Broker:
     def check_isrs_later(self) -> None:
         """Sets the timer that shrinks ISRs."""
         self.timer(
-            self.config.replica_lag_time_max_ms * 1_000 // self.era.isr_checks_per_lag_time, ISR_EXPIRATION_TIMER
+            self.config.replica_lag_time_max_ms * 1_000 // self.era.isr.checks_per_lag_time, ISR_EXPIRATION_TIMER
         )
 
     def _expire_isrs(self, _: None) -> None:

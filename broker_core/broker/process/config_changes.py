@@ -121,7 +121,7 @@ class ConfigChanges:
     def _execute(self, path: str) -> None:
         try:
             data, _ = self.host.zk.get(path)
-            names_topics = self.host.era.config_changes == "topic names" and data.startswith(b'"')
+            names_topics = self.host.era.zookeeper.config_changes == "topic names" and data.startswith(b'"')
             change = ConfigChangeZnode.decode_topic(data) if names_topics else ConfigChangeZnode.decode(path, data)
         except (NoNode, ZnodeDataError):
             return

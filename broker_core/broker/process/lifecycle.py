@@ -106,7 +106,7 @@ class Life:
         bootstrap_paths(broker.zk, broker.era)
         broker.config_changes.load()
         try:
-            broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.cluster_id else ""
+            broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.zookeeper.cluster_id else ""
         except Unreadable as error:
             self._give_up(str(error))
             return
@@ -125,7 +125,7 @@ class Life:
             return
         try:
             self._register()
-            if broker.era.producer_ids_at_start:
+            if broker.era.transactions.producer_ids_at_start:
                 broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
         except (Unreadable, NodeExists) as error:
             self._close_what_was_opened(is_orderly=True)

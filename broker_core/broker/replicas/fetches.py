@@ -30,7 +30,7 @@ class Fetches:
         self._name = replicas.name
         self._quota = replicas.quotas.leader
         self._delayed: Purgatory[DelayedFetch] = Purgatory()
-        self._completes_stale_fetches = replicas.era.completes_stale_fetches
+        self._completes_stale_fetches = replicas.era.replication.completes_stale_fetches
         self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
 

@@ -49,7 +49,7 @@ class IsrChanges:
 
     def note(self, partition: str) -> None:
         """The ISR of a partition was changed."""
-        if self.host.era.isr_change_notified:
+        if self.host.era.isr.notifies_controller:
             self.partitions[partition] = None
             self._last_change_us = self.host.kernel.now_us
             self._wait()

@@ -190,7 +190,7 @@ class ReplicaManager:
             # no leader is none to turn to: everything stays as it is (`makeFollowers`)
             return Errors.NONE
         self.alter_partition.forget(state.partition)
-        keeps_fetching = not self.host.era.refetches_in_each_epoch and partition.leader_id == state.leader
+        keeps_fetching = not self.host.era.replication.refetches_in_each_epoch and partition.leader_id == state.leader
         if not (keeps_fetching and self._is_fetching(state.partition, state.leader)):
             self._stop_fetching(state.partition)
         if state.leader == self.broker_id:
@@ -288,7 +288,7 @@ class ReplicaManager:
 
     def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
         """A leader wants another ISR: it writes it to ZooKeeper, or asks the controller to, as the era has it."""
-        if self.host.era.isr_change == "zookeeper":
+        if self.host.era.isr.change == "zookeeper":
             version = self.host.write_isr_to_zookeeper(partition, change.proposed_isr)
             if version is not None:
                 self.isr_changes.note(partition.name)

@@ -25,7 +25,9 @@ def body(request: Any, context: RequestContext) -> Any:
     names = (request.client_software_name, request.client_software_version)
     if context.version >= _NAMES_VERSION and not all(_NAME.fullmatch(name) for name in names):
         return _WIRE.type(error_code=Errors.INVALID_REQUEST.code)
-    return _WIRE.type(api_keys=_ranges(apis, sorted(apis)), finalized_features_epoch=0 if era.feature_znode else -1)
+    return _WIRE.type(
+        api_keys=_ranges(apis, sorted(apis)), finalized_features_epoch=0 if era.zookeeper.feature_znode else -1
+    )
 
 
 def _ranges(apis: Apis, keys: Iterable[int]) -> list[Any]:

@@ -62,8 +62,8 @@ class LogPlace(NamedTuple):
             self.disk,
             self.directory,
             config.producer_id_expiration_ms,
-            has_snapshots=config.has_producer_snapshots,
-            unknown_sequences=config.unknown_sequences,
+            has_snapshots=config.behaviour.has_producer_snapshots,
+            unknown_sequences=config.behaviour.unknown_sequences,
         )
 
     def segment(self, base_offset: int) -> LogSegment:
@@ -164,7 +164,7 @@ class _Loader:
                 segment_path(place.directory, base_offset, suffix) for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX)
             )
             has_index = place.disk.exists(index_path)
-            has_time_index = not place.config.has_time_index or place.disk.exists(time_index_path)
+            has_time_index = not place.config.behaviour.has_time_index or place.disk.exists(time_index_path)
             segment = place.segment(base_offset)
             fault = None if has_index else RepairFact(index_path, Repair.REBUILT, 0, 0, text("fault.file_missing"))
             if has_index:

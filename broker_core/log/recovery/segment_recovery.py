@@ -128,7 +128,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
                 index = segment.offset_index
                 _ensure_capacity(index, position)
                 offset = header.last_offset
-                if segment.config.index_rule == "append start":
+                if segment.config.behaviour.index_rule == "append start":
                     offset = _first_offset(segment, position, header)
                 if index.entries and offset <= index.last_offset:
                     raise InvalidOffset(position, offset, index.last_offset)

@@ -76,7 +76,7 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
         return None
     truth = (state["leader"], tuple(state["isr"]))
     era = cluster.era
-    if era.isr_change == "zookeeper" and not era.isr_change_notified:
+    if era.isr.change == "zookeeper" and not era.isr.notifies_controller:
         # leaders change the ISR without a notification
         return truth if all(each is not None and each[0] == truth[0] for each in seen) else None
     return truth if all(each == truth for each in seen) else None

@@ -16,7 +16,7 @@ def without_zookeeper(words: Sequence[str], era: Era) -> list[str]:
     lab's brokers all the same. A value that is missing is left to the tool to complain of.
     """
     rest = list(words)
-    if era.tools_take_zookeeper and words and words[0] in _TOOLS:
+    if era.zookeeper.used_by_tools and words and words[0] in _TOOLS:
         for at, word in enumerate(words):
             if word.startswith(f"{_OPTION}="):
                 del rest[at]

@@ -139,7 +139,7 @@ def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
     """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner unless
     another was asked for.
     """
-    idempotent = settings.enable_idempotence and era.transactions
+    idempotent = settings.enable_idempotence and era.transactions.are_supported
     partitioner = era.producer.partitioner if settings.partitioner == BUILT_IN else settings.partitioner
     return structs.replace(
         settings,

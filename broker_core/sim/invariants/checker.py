@@ -63,7 +63,7 @@ class Checker:
         self.controller_epoch = 0
         self.excuses: dict[str, Explanation] = {}
         self.envelope: Envelope = (0, 0, "", 0, Event())
-        self._by_mode = explain_by_mode(self.era.truncation, self.era.name)
+        self._by_mode = explain_by_mode(self.era.replication.truncation, self.era.name)
         self._diverged: set[str] = set()
         self._raised: set[tuple[str, str, str]] = set()
         self._found: list[Event] = []

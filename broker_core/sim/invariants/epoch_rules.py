@@ -61,7 +61,11 @@ def epochs_changed(checker: Checker, event: log.LeaderEpochsChanged) -> None:
     _record_lost_beginning(checker, shadow, event.entries)
     check_epochs(checker, shadow, event.entries)
     # Before fetches carried an epoch, a follower could get records of a leader that it did not know yet.
-    if checker.era.fetch_carries_epoch and event.entries and 0 <= shadow.leader_epoch < event.entries[-1][0]:
+    if (
+        checker.era.replication.fetch_carries_epoch
+        and event.entries
+        and 0 <= shadow.leader_epoch < event.entries[-1][0]
+    ):
         checker.violated(
             "I-EPOCHCACHE",
             shadow.key,
@@ -82,7 +86,7 @@ def _record_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Ent
         words = message(_REFUSED_APPEND, node=node, ahead=last, epoch=epoch_of(entries, end))
         setting = "a fetch may bring more than segment.bytes"
         excuses[REFUSED_APPEND] = Explanation(REFUSED_APPEND, words, setting, checker.seq)
-    elif start == begins == end and epoch < last and not checker.era.truncation_at_end_drops_epochs:
+    elif start == begins == end and epoch < last and not checker.era.replication.truncation_at_end_drops_epochs:
         words = message(_KEPT_EPOCH, node=node, led=last, start=start, epoch=epoch)
         setting = f"era={checker.era.name} (a truncation at the log's end keeps epochs)"
         excuses[KEPT_EPOCH] = Explanation(KEPT_EPOCH, words, setting, checker.seq)

@@ -58,7 +58,7 @@ def index_entry(checker: Checker, event: log.OffsetIndexEntryAdded) -> None:
             before=entries.offsets[-1],
             before_position=entries.positions[-1],
         )
-    is_last = checker.era.index_rule != "append start"
+    is_last = checker.era.log.index_rule != "append start"
     begins = _position_of(shadow.log, segment, offset, is_last)
     if begins is None or begins < position or (begins != position and not _begins_at(shadow.log, segment, position)):
         checker.violated("I-INDEX", event.replica, _NO_BATCH, segment=segment, offset=offset, position=position)
@@ -109,7 +109,7 @@ def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
     segment, size, count, timestamps = event.segments[-1]
     entries = shadow.indexes.get(segment)
     # A segment that is truncated before its newest timestamp was read may not have one.
-    is_asked_late = not checker.era.knows_newest_at_once and (entries is None or entries.last_timestamp < 0)
+    is_asked_late = not checker.era.log.knows_newest_at_once and (entries is None or entries.last_timestamp < 0)
     is_forgotten = is_asked_late and size > 0 and not timestamps
     if entries is None or event.to_offset > event.from_offset:
         shadow.indexes = {segment: SegmentIndex(is_complete=not count, is_newest_forgotten=is_forgotten)}

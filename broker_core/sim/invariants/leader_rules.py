@@ -79,7 +79,7 @@ def _record_missed_epoch(
     checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, leader_epoch: int
 ) -> None:
     """A leader's view of its followers is outdated if they have followed another leader since."""
-    if shadow.role != "leader" or not checker.era.reelection_keeps_followers:
+    if shadow.role != "leader" or not checker.era.replication.reelection_keeps_followers:
         return
     for missed in range(shadow.leader_epoch + 1, leader_epoch):
         other = partition.leaders.get(missed, shadow.node)
@@ -169,18 +169,18 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
     if member is None:
         return
     end = member.log.end
-    if not checker.era.fetch_carries_epoch:
+    if not checker.era.replication.fetch_carries_epoch:
         _record_late_fetch(checker, partition, shadow, member)
     if end < shadow.high_watermark:
         _joins_behind(checker, shadow, member)
     if end < shadow.epoch_start:
         start, epoch = shadow.epoch_start, shadow.leader_epoch
-        if checker.era.joins_isr_from_epoch_start:
+        if checker.era.isr.joins_from_epoch_start:
             checker.violated("I-EXPAND", shadow.key, _JOINS_EARLY, node=node, end=end, start=start, epoch=epoch)
         else:
             words = message(_JOINED_EARLY, node=node, end=end, start=start, epoch=epoch)
             partition.excuses[EARLY_JOIN] = Explanation(EARLY_JOIN, words, f"era={checker.era.name}", checker.seq)
-    if checker.era.fetch_carries_epoch and 0 <= member.leader_epoch < shadow.leader_epoch:
+    if checker.era.replication.fetch_carries_epoch and 0 <= member.leader_epoch < shadow.leader_epoch:
         checker.violated(
             "I-EXPAND",
             shadow.key,

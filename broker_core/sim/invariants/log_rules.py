@@ -37,7 +37,7 @@ _FLUSH = "log.flush.interval.messages, log.flush.interval.ms"
 
 def check_order(checker: Checker, shadow: ShadowReplica) -> None:
     """I-ORDER. In older eras a log truncated below its high watermark lowers that only with the next fetch response."""
-    end = shadow.log.end if checker.era.truncation_lowers_high_watermark else shadow.high_watermark
+    end = shadow.log.end if checker.era.replication.truncation_lowers_high_watermark else shadow.high_watermark
     if not 0 <= shadow.start <= shadow.high_watermark <= end:
         checker.violated(
             "I-ORDER",
@@ -241,7 +241,7 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
                 to_offset=to_offset,
                 high_watermark=shadow.high_watermark,
             )
-        if to_offset < shadow.high_watermark and checker.era.truncation_lowers_high_watermark:
+        if to_offset < shadow.high_watermark and checker.era.replication.truncation_lowers_high_watermark:
             # as reported by the next event
             shadow.high_watermark = to_offset
         _cut(partition, shadow.log, to_offset)

@@ -24,7 +24,7 @@ def test_fresh_cluster_has_kafkas_paths() -> None:
     cluster = FakeCluster()
     paths = {path for path, _, _ in cluster.store.tree()}
     assert paths == {
-        *ERAS["3.9"].paths,
+        *ERAS["3.9"].zookeeper.paths,
         "/admin",
         "/brokers",
         "/brokers/ids/1",

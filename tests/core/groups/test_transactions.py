@@ -218,5 +218,5 @@ def test_fenced_or_uninitialized_producer_is_replaced_when_opened_again(shell: S
 
 
 def test_old_brokers_do_not_support_producer_ids() -> None:
-    assert [era.name for era in ERAS.values() if not era.transactions] == ["0.8", "0.10"]
-    assert [era.name for era in ERAS.values() if era.verifies_transactions] == ["3.9"]
+    assert [era.name for era in ERAS.values() if not era.transactions.are_supported] == ["0.8", "0.10"]
+    assert [era.name for era in ERAS.values() if era.transactions.are_verified] == ["3.9"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker_core.eras import ERAS, IndexRule
+from broker_core.eras import ERAS, IndexRule, LogBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.dump import DumpOptions, dump
@@ -16,8 +16,9 @@ DIRECTORY = "broker-1/orders-0"
 INDEX = f"{DIRECTORY}/00000000000000000000.index"
 
 
-def open_log(disk: SimulatedDisk, **settings: Any) -> UnifiedLog:
-    config = LogConfig(**({"index_interval_bytes": 0} | settings))
+def open_log(disk: SimulatedDisk, *, index_rule: IndexRule = "batch", **settings: Any) -> UnifiedLog:
+    behaviour = LogBehaviour(index_rule=index_rule)
+    config = LogConfig(**({"index_interval_bytes": 0} | settings), behaviour=behaviour)
     return UnifiedLog.load(disk, DIRECTORY, "orders", 0, config, now_ms=0, clean_shutdown=False)
 
 
@@ -53,7 +54,7 @@ def test_index_entry_is_of_a_batch_or_of_an_append(
 
 
 def test_index_rules_of_each_era() -> None:
-    assert {name: era.index_rule for name, era in ERAS.items()} == {
+    assert {name: era.log.index_rule for name, era in ERAS.items()} == {
         "0.8": "append start",
         "0.10": "append start",
         "1.1": "append start",

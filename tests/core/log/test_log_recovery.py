@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from broker_core.eras import LogBehaviour
 from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.records.record_batch import build_batch, iterate
@@ -156,7 +157,7 @@ def test_missing_epoch_file_is_rebuilt_from_the_batches() -> None:
 def test_index_too_small_for_recovery_fails_the_start(has_time_index: bool) -> None:
     """As in Kafka, which dies of "Attempt to append to a full time index (size = 2)." then."""
     disk = SimulatedDisk()
-    wide = LogConfig(segment_bytes=500, segment_index_bytes=240, has_time_index=has_time_index)
+    wide = LogConfig(segment_bytes=500, segment_index_bytes=240, behaviour=LogBehaviour(has_time_index=has_time_index))
     log = UnifiedLog.load(disk, DIRECTORY, "orders", 0, wide, clean_shutdown=False, now_ms=1000)
     for i in range(5):
         log.append_as_leader(build_batch([(1000 + i, None, b"v" * 20, ())]), 0, 1000)

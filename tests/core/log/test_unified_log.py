@@ -395,7 +395,7 @@ def test_idempotent_producers_are_checked() -> None:
 def test_first_sequence_of_unknown_producers_depends_on_the_era(
     era: str, unknown: Errors | None, after_marker: Errors
 ) -> None:
-    log = open_log(SimulatedDisk(), unknown_sequences=ERAS[era].unknown_sequences)
+    log = open_log(SimulatedDisk(), behaviour=ERAS[era].log)
 
     def send(producer_id: int, sequence: int, epoch: int = 0) -> Errors | None:
         sent = batch_of(1, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)

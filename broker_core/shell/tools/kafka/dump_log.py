@@ -108,7 +108,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         if not arguments:
             raise UsageError(ABOUT)
         check_help(options, ABOUT)
-        first_offsets = process.cluster.era.index_rule == "append start"
+        first_offsets = process.cluster.era.log.index_rule == "append start"
         wanted = dump_options(options)._replace(first_offsets=first_offsets)
         return (yield from _dump(process, files_of(options), wanted))
     except UsageError as error:

@@ -115,7 +115,7 @@ def _place(word: str) -> Place:
 def _open(process: Process, name: str, given: dict[str, str]) -> Running:
     clients = process.cluster.clients
     era = process.cluster.era
-    if wants_ids(given) and not era.transactions:
+    if wants_ids(given) and not era.transactions.are_supported:
         refuse(process, text("shell.no_producer_ids", era=era.name))
         return 1
     spent = name in clients.producers and is_spent(clients.producers[name])
