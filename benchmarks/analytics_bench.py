@@ -53,8 +53,7 @@ def record(folder: BranchFolder) -> tuple[int, int]:
         while lines and run.now_us >= began_us + lines[0][1] * 1_000_000:
             run.submit(lines.pop(0)[0])
         run.advance(run.now_us + 250_000)
-        for envelope, patch, data in run.take():
-            recording.append_event(envelope, patch, data)
+        recording.append_events(run.take())
     recording.close()
     return recording.last_seq, recording.last_at_us
 

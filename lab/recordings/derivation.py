@@ -1,36 +1,36 @@
 """Keeps the time line of a recording up with its events: while they happen, and again when it was left behind."""
 
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
-from broker_core.view.patch import apply
+from broker_core.view.patch import Patch
+from broker_core.view.tree import View
 from lab.recordings.logs import RecordedLogs
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts, Tally, Timeline
 
-Patch = list[Any]
+#: an event, what it changed in the view, and its bytes, as `Run.take` returns them
+Made: TypeAlias = tuple[Envelope, Patch, bytes]
 
 
 class Derivation:
-    """A time line and, behind it, the open segment: its facts so far, and the view after its last event."""
+    """A time line and, behind it, the facts of the open segment."""
 
     def __init__(self, logs: RecordedLogs) -> None:
         """Derives what a crash or another version of the fold has left underived: 0.2 M events a second."""
+        self._logs = logs
         self.timeline = Timeline(logs.folder.recording)
         self.timeline.keep(logs.last_seq)
-        self.view = self.timeline.view_after(len(self.timeline.segments) - 1)
         self._tally = Tally(self.timeline.last_seq + 1)
-        fold = Fold(self.view)
-        while self._tally.last_seq < logs.last_seq:
-            for stored in logs.events(self._tally.last_seq + 1, self._tally.last_seq + SEGMENT_EVENTS):
-                envelope = codec.decode(stored.seq, stored.record)
-                fold.fold(envelope)
-                self._count(envelope, stored.record)
+        self._derive()
 
-    def take(self, envelope: Envelope, patch: Patch, record: bytes) -> None:
-        """The next event with its patch and its bytes."""
-        apply(self.view, patch)
-        self._count(envelope, record)
+    def take(self, made: Sequence[Made], view: Callable[[], View] | None) -> None:
+        """The next events. `view` returns the view after the last of them; without it no keyframe is added."""
+        self._count([envelope for envelope, _, _ in made], [record for _, _, record in made])
+        seq = self._tally.last_seq
+        if view is not None and self.timeline.keyframes.is_due(seq):
+            self.timeline.keyframes.append(seq, view())
 
     def segments(self) -> list[SegmentFacts]:
         """All segments; the open one, if it holds anything, comes last."""
@@ -38,8 +38,30 @@ class Derivation:
         full = self.timeline.segments
         return [*full, open_segment] if open_segment.last_seq >= open_segment.first_seq else list(full)
 
-    def _count(self, envelope: Envelope, record: bytes) -> None:
-        self._tally.add(envelope, record)
-        if self._tally.is_full:
-            self.timeline.append(self._tally.facts(), self.view)
-            self._tally = Tally(self._tally.last_seq + 1)
+    def _derive(self) -> None:
+        last_seq = self._logs.last_seq
+        for envelopes, records in self._read(self._tally.first_seq, last_seq):
+            self._count(envelopes, records)
+        keyframes = self.timeline.keyframes
+        if keyframes.is_due(last_seq):
+            start, view = keyframes.before(last_seq)
+            fold = Fold(view)
+            for envelopes, _ in self._read(start + 1, last_seq):
+                fold.fold_all(envelopes)
+                if keyframes.is_due(envelopes[-1][0]):
+                    keyframes.append(envelopes[-1][0], fold.view)
+
+    def _read(self, first_seq: int, last_seq: int) -> Iterator[tuple[list[Envelope], list[bytes]]]:
+        """The written events from `first_seq` to `last_seq`, about 1,000 at a time."""
+        for first in range(first_seq, last_seq + 1, SEGMENT_EVENTS):
+            stored = self._logs.events(first, min(last_seq, first + SEGMENT_EVENTS - 1))
+            yield [codec.decode(event.seq, event.record) for event in stored], [event.record for event in stored]
+
+    def _count(self, envelopes: Sequence[Envelope], records: Sequence[bytes]) -> None:
+        while envelopes:
+            room = self._tally.room
+            self._tally.add(envelopes[:room], records[:room])
+            envelopes, records = envelopes[room:], records[room:]
+            if self._tally.is_full:
+                self.timeline.append(self._tally.facts())
+                self._tally = Tally(self._tally.last_seq + 1)

@@ -1,14 +1,16 @@
 """Copies a recording up to an event: what a new branch has in common with the old one, or the whole of it."""
 
 import shutil
+from contextlib import suppress
 
 import msgspec
 
 from lab.recordings.checkpoints import SUFFIXES, Checkpoints
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
+from lab.recordings.keyframes import KEYFRAMES
 from lab.recordings.recording import Recording
-from lab.recordings.timeline import KEYFRAMES, TIMELINE
+from lab.recordings.timeline import TIMELINE
 
 MET = "met"
 """The kind of an input that an operation on ZooKeeper ran into."""
@@ -42,8 +44,9 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
     folder.recording.mkdir(parents=True)
     with parent.still():
         parent.logs.copy_events(seq, folder)
-        shutil.copyfile(parent.folder.recording / KEYFRAMES, folder.recording / KEYFRAMES)
-        shutil.copyfile(parent.folder.recording / TIMELINE, folder.recording / TIMELINE)
+        for name in (KEYFRAMES, TIMELINE):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(parent.folder.recording / name, folder.recording / name)
         inputs = parent.inputs()
     recording = Recording(folder)
     recording.append_inputs([(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)])

@@ -68,7 +68,7 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
     first_seq = n * SEGMENT_EVENTS + 1
     if not 1 <= first_seq <= max(recording.last_seq, 1):
         raise _absent("refusal.no_segment", recording, segment=n)
-    view = recording.view_before_segment(n)
+    view = recording.view_at(first_seq - 1)
     state = msgspec.json.encode(view)
     before = recording.stored(first_seq - 1, first_seq - 1) if n else []
     fold = Fold(view)

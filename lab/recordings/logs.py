@@ -2,7 +2,7 @@
 
 In `events-0` the offset of a record is the event's seq and its timestamp the simulated time in microseconds, so that an
 instant is found through the `.timeindex`, and a crash is recovered from as any log is. Offset 0 holds the header: what
-the run was started with. In `inputs-0` offsets are merely dense, and batches of much that clients sent are compressed.
+the run was started with. In `inputs-0` offsets are merely dense. Large batches of both are compressed.
 """
 
 import shutil
@@ -59,8 +59,8 @@ _READ_BYTES = 64 * 1024
 _FEW_PIECES = 64
 """Parts of this number are written one by one; more of them, which are small, are joined first."""
 _COMPRESSED_BYTES = 16 * 1024
-"""Inputs of this size and more are compressed: data of clients is in the brokers' logs, too, and the second copy would
-take as long to write as the first. Smaller ones are not worth the cost.
+"""Batches of this size and more are compressed. Data of clients is in the brokers' logs, too, and the second copy would
+take as long to write as the first; events take a tenth of the space. Smaller batches are not worth the cost.
 """
 _LEVEL = 1
 _MAX_BATCH_BYTES = 8 * 1024 * 1024
@@ -121,7 +121,8 @@ class RecordedLogs:
 
     def append_events(self, events: Sequence[Stamped]) -> None:
         """Writes the events after `last_seq`, each (at_us, record)."""
-        self._append(self._events, events)
+        for batch, size in _batches(events):
+            self._append(self._events, batch, is_compressed=size >= _COMPRESSED_BYTES)
         self.last_at_us = events[-1][0]
 
     def append_inputs(self, inputs: Sequence[Stamped]) -> None:
@@ -207,16 +208,14 @@ class RecordedLogs:
 
     def _append(self, log: UnifiedLog, records: Sequence[Stamped], is_compressed: bool = False) -> None:
         first_us, last_us = records[0][0], records[-1][0]
-        body = [
-            piece
-            for index, (at_us, *value) in enumerate(records)
-            for piece in _plain_record(at_us - first_us, index, *value)
-        ]
+        body: list[bytes] = []
+        for index, record in enumerate(records):
+            body += _plain_record(record[0] - first_us, index, *record[1:])
         codec = CompressionType.ZSTD if is_compressed else CompressionType.NONE
+        if len(body) > _FEW_PIECES:
+            body = [b"".join(body)]
         if is_compressed:
             body = [_packed(body)]
-        elif len(body) > _FEW_PIECES:
-            body = [b"".join(body)]
         parts = batch_parts(
             *body,
             base_offset=log.log_end_offset,
@@ -243,7 +242,7 @@ class RecordedLogs:
             for position, batch in iterate_batches(data):
                 if batch.base_offset > last_seq:
                     break
-                body = data[position + HEADER_BYTES : position + batch.size]
+                body = decompress(batch.compression, data[position + HEADER_BYTES : position + batch.size])
                 records = map(StoredEvent, count(batch.base_offset), _values(body, batch.record_count))
                 found += islice(records, max(0, seq - batch.base_offset), last_seq + 1 - batch.base_offset)
             seq = found[-1].seq + 1
@@ -262,11 +261,16 @@ class RecordedLogs:
         return header
 
 
-def _batches(inputs: Sequence[Stamped]) -> Iterator[tuple[list[Stamped], int]]:
-    """Batches of inputs that fit into a segment, each with its bytes."""
+def _batches(records: Sequence[Stamped]) -> Iterator[tuple[Sequence[Stamped], int]]:
+    """Batches of records that fit into a segment, each with its bytes."""
+    size = sum([len(record[1]) if len(record) == 2 else len(record[1]) + len(record[2]) for record in records])
+    if size <= _MAX_BATCH_BYTES:
+        if records:
+            yield records, size
+        return
     batch: list[Stamped] = []
     size = 0
-    for given in inputs:
+    for given in records:
         given_size = sum(map(len, given[1:]))
         if batch and size + given_size > _MAX_BATCH_BYTES:
             yield batch, size

@@ -1,7 +1,7 @@
 """A branch's recording: written while the branch lives, read at any time."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
-from lab.recordings.derivation import Derivation, Patch
+from lab.recordings.derivation import Derivation, Made
 from lab.recordings.folder import BranchFolder
 from lab.recordings.logs import Header, RecordedLogs, Stamped, StoredEvent
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
@@ -60,23 +60,27 @@ class Recording:
             with self._lock:
                 self.logs.append_inputs(inputs)
 
-    def append_event(self, envelope: Envelope, patch: Patch, record: bytes) -> None:
-        """The next event, with its patch and its bytes."""
+    def append_events(self, made: Sequence[Made], view: Callable[[], View] | None = None) -> None:
+        """The next events, each with its patch and its bytes. `view` returns the view after the last of them, for a
+        keyframe if one is due.
+        """
+        if not made:
+            return
         with self._lock:
-            self._derivation.take(envelope, patch, record)
-            self.last_seq, self.last_at_us = envelope[0], envelope[1]
-            self._pending.append((self.last_at_us, record))
-            self._pending_bytes += len(record)
+            self._derivation.take(made, view)
+            self.last_seq, self.last_at_us = made[-1][0][:2]
+            self._pending += [(envelope[1], record) for envelope, _, record in made]
+            self._pending_bytes += sum(len(record) for _, _, record in made)
             if len(self._pending) >= FLUSH_EVENTS or self._pending_bytes >= FLUSH_BYTES:
                 self.flush()
 
     def flush(self) -> None:
         """Writes the events that wait. They survive the death of the process then."""
         with self._lock:
-            if self._pending:
-                self.logs.append_events(self._pending)
-                self._pending = []
-                self._pending_bytes = 0
+            while self._pending:
+                self.logs.append_events(self._pending[:FLUSH_EVENTS])
+                del self._pending[:FLUSH_EVENTS]
+            self._pending_bytes = 0
 
     def sync(self) -> None:
         """Makes everything survive a power loss."""
@@ -128,32 +132,19 @@ class Recording:
             self.flush()
             return self.logs.seq_at(at_us)
 
-    def view_before_segment(self, segment: int) -> View:
-        """The view before the first event of segment `segment`."""
-        with self._lock:
-            return self._derivation.timeline.view_after(segment - 1)
-
     def view_at(self, seq: int) -> View:
         """The view after event `seq`; 0 is before the first."""
         with self._lock:
-            is_last = seq == self.last_seq
-            encoded = self.encoded_view() if is_last else b""
-        if is_last:
-            last: View = msgspec.json.decode(encoded)
-            return last
-        segment = seq // SEGMENT_EVENTS
-        view = self.view_before_segment(segment)
+            start, view = self._derivation.timeline.keyframes.before(seq)
         fold = Fold(view)
-        for envelope in self.events(segment * SEGMENT_EVENTS + 1, seq):
-            fold.fold(envelope)
+        for first in range(start + 1, seq + 1, SEGMENT_EVENTS):
+            fold.fold_all(self.events(first, min(seq, first + SEGMENT_EVENTS - 1)))
         return fold.view
 
     def last_topics(self) -> list[str]:
         """The topics at the end of the recording."""
-        with self._lock:
-            return sorted(self._derivation.view["topics"])
+        return sorted(self.view_at(self.last_seq)["topics"])
 
     def encoded_view(self) -> bytes:
         """The view after the last event, as JSON."""
-        with self._lock:
-            return msgspec.json.encode(self._derivation.view)
+        return msgspec.json.encode(self.view_at(self.last_seq))

@@ -24,25 +24,26 @@ class Summary(msgspec.Struct):
     plays: bool = False
 
 
-def summarise(recording: Recording, plays: bool) -> Summary:
-    """The facts as they are now."""
+def summarise(recording: Recording, plays: bool, topics: list[str] | None = None) -> Summary:
+    """The facts as they are now. `topics`: those that exist, where the caller knows them."""
     segments = recording.segments()
     counts = density(segments)["counts"]
     happened: dict[str, int] = {}
     for facts in segments:
         for mark in facts.marks:
             happened[mark.kind] = happened.get(mark.kind, 0) + 1
-    topics = recording.last_topics()
+    if topics is None:
+        topics = recording.last_topics()
     return Summary(
         recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened, plays
     )
 
 
-def write_summary(recording: Recording, plays: bool = False) -> None:
+def write_summary(recording: Recording, plays: bool = False, topics: list[str] | None = None) -> None:
     """Puts the facts beside the recording."""
     path = recording.folder.recording / SUMMARY
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(msgspec.json.encode(summarise(recording, plays)))
+    temporary.write_bytes(msgspec.json.encode(summarise(recording, plays, topics)))
     temporary.replace(path)
 
 

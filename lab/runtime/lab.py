@@ -59,11 +59,12 @@ class Lab:
         core_changed: Callable[[], None],
         *,
         listens: bool = False,
-        follows_wall: bool = False,
+        has_page: bool = True,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
         `core_changed` is called when the engine was started or stopped. `listens`: clients may connect over TCP while
-        the engine runs, to ports that the branch keeps. `follows_wall`: simulated time never loses wall time.
+        the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time never
+        loses wall time, and events are not encoded for pages.
         """
         self.recording = recording
         self.boot = secrets.token_hex(4)
@@ -71,8 +72,9 @@ class Lab:
         self.watchers: set[Watcher] = set()
         self.observers: dict[int, Observer] = {}
         """By the id of the user whom they serve."""
-        self.pacer = Pacer(follows_wall=follows_wall)
-        self._wall_report = WallReport() if follows_wall else None
+        self._has_page = has_page
+        self.pacer = Pacer(follows_wall=not has_page)
+        self._wall_report = None if has_page else WallReport()
         self._unwatched_since_s = self.pacer.now_s()
         self.rests = read_summary(recording.folder).plays
         """Paused because no page was connected, and neither played nor paused by a user since."""
@@ -256,7 +258,12 @@ class Lab:
         now_s = self.pacer.now_s()
         if now_s - self._summarised_s >= SUMMARY_S and self.recording.last_seq != self._summarised_seq:
             self._summarised_s, self._summarised_seq = now_s, self.recording.last_seq
-            await self._in_thread(lambda: write_summary(self.recording, self.pacer.running or self.rests))
+            await self._in_thread(self._summarise)
+
+    def _summarise(self) -> None:
+        """In the thread."""
+        topics = sorted(self._live.run.view["topics"]) if self._live else None
+        write_summary(self.recording, self.pacer.running or self.rests, topics)
 
     async def sleep(self) -> None:
         """Ends the engine; the recording stays, and the next who acts wakes it again."""
@@ -368,7 +375,7 @@ class Lab:
         """In the thread: hands what was made to the event loop, in order."""
         live = self._live
         if live is not None:
-            batch = live.collect()
+            batch = live.collect(for_pages=self._has_page)
             for user_id, observer in list(self.observers.items()):
                 try:
                     observer.happened(live, batch)

@@ -105,9 +105,9 @@ class LiveRun:
         for change in self._store.poll_foreign():
             self.run.submit_foreign(change)
 
-    def collect(self) -> PublishedUpdate:
+    def collect(self, *, for_pages: bool = True) -> PublishedUpdate:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anything is
-        published.
+        published. `for_pages`: events are encoded as pages receive them, too.
         """
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
@@ -115,13 +115,10 @@ class LiveRun:
         recording.append_inputs(encoded)
         self._inputs += len(inputs)
         self._new_bytes += sum(len(head) + len(rest) for _, head, rest in encoded)
-        envelopes: list[Envelope] = []
-        events: list[bytes] = []
         made, self._unrecorded = self._unrecorded + run.take(), []
-        for envelope, patch, data in made:
-            recording.append_event(envelope, patch, data)
-            envelopes.append(envelope)
-            events.append(encode_with_patch(envelope[0], data, patch))
+        recording.append_events(made, lambda: run.view)
+        envelopes = [envelope for envelope, _, _ in made]
+        events = [encode_with_patch(envelope[0], data, patch) for envelope, patch, data in made] if for_pages else []
         self._flush_when_due()
         pacer = self.pacer
         return PublishedUpdate(

@@ -27,7 +27,7 @@ async def standalone(
         engine.begin_recording(folder, config),
         lambda recording, pacer: engine.wake(recording, pacer, ""),
         lambda: None,
-        follows_wall=True,
+        has_page=False,
     )
     try:
         await lab.act(engine.boot)

@@ -66,9 +66,9 @@ class Recorded:
             self.run.submit(line)
             self.run.advance(self.run.now_us + 100_000 + then_ms * 1_000)
         self.envelopes: list[Envelope] = []
-        for envelope, patch, data in self.run.take():
-            recording.append_event(envelope, patch, data)
-            self.envelopes.append(envelope)
+        made = self.run.take()
+        recording.append_events(made)
+        self.envelopes += [envelope for envelope, _, _ in made]
         recording.close()
         self.task = Task(str(folder.recording / "events-0"), self.envelopes[-1][0], self.envelopes[-1][1])
 
@@ -479,12 +479,10 @@ def test_live_recording_is_analysed_as_far_as_it_is_flushed(session: SparkSessio
     run = rehearsal_run(2)
     recording: Recording = begin_recording(branch_folder("live", "main", runs=tmp_path), run.config)
     made = run.take()
-    for envelope, patch, data in made[:-3]:
-        recording.append_event(envelope, patch, data)
+    recording.append_events(made[:-3])
     recording.flush()
     last_seq = recording.last_seq
-    for envelope, patch, data in made[-3:]:
-        recording.append_event(envelope, patch, data)
+    recording.append_events(made[-3:])
     recording.flush()
     table = bronze.events(session, recording.folder.recording / "events-0", last_seq)
     assert table.count() == last_seq

@@ -3,6 +3,7 @@
 import itertools
 import random
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import pytest
 
 from broker_core.events import codec
 from broker_core.log.unified_log import UnifiedLog
-from broker_core.view.fold import Fold
+from broker_core.view.fold import Fold, empty_view
 from lab.protocol.marks import Mark
-from lab.recordings import history, timeline
+from lab.recordings import history, keyframes, timeline
+from lab.recordings.keyframes import KEYFRAMES
 from lab.recordings.logs import Header
 from lab.recordings.recording import Recording
-from lab.recordings.timeline import KEYFRAMES, SEGMENT_EVENTS, TIMELINE
+from lab.recordings.timeline import SEGMENT_EVENTS, TIMELINE
 from lab.texts.refusal import Refusal
 from tests.support.recorded_runs import (
     TOPIC,
@@ -244,6 +246,33 @@ def test_stale_time_line_is_rebuilt(root: Path, monkeypatch: pytest.MonkeyPatch)
     recording.close()
     first_line = (folder_of(root).recording / TIMELINE).read_bytes().split(b"\n")[0]
     assert b"another fold" in first_line
+
+
+def test_distance_of_keyframes_follows_the_size_of_the_view(tmp_path: Path) -> None:
+    frames = keyframes.Keyframes(tmp_path / KEYFRAMES)
+    assert frames.is_due(keyframes.MIN_DISTANCE) and not frames.is_due(keyframes.MIN_DISTANCE - 1)
+    view = empty_view()
+    frames.append(4_000, view)
+    assert frames.is_due(4_000 + keyframes.MIN_DISTANCE)
+    view["topics"] = {f"topic-{number}": {"partitions": 1} for number in range(100_000)}
+    frames.append(8_000, view)
+    distance = len(msgspec.json.encode(view)) // keyframes.VIEW_BYTES_PER_EVENT
+    assert distance > keyframes.MIN_DISTANCE
+    assert frames.is_due(8_000 + distance) and not frames.is_due(8_000 + distance - 1)
+    assert [frames.before(seq)[0] for seq in (3_999, 4_000, 7_999, 8_000, 9_000)] == [0, 4_000, 4_000, 8_000, 8_000]
+    assert frames.before(8_000)[1] == view and frames.before(7_999)[1] == empty_view()
+
+
+def test_keyframes_of_before_are_rebuilt(root: Path) -> None:
+    folder = folder_of(root).recording
+    lines = (folder / TIMELINE).read_bytes().split(b"\n")
+    first = {name: value for name, value in msgspec.json.decode(lines[0]).items() if name != "keyframes"}
+    (folder / TIMELINE).write_bytes(b"\n".join([msgspec.json.encode(first), *lines[1:]]))
+    (folder / KEYFRAMES).write_bytes(zlib.compress(msgspec.json.encode(empty_view())))
+    recording = Recording(folder_of(root))
+    assert len(recording.segments()) == recording.last_seq // SEGMENT_EVENTS + 1
+    assert recording.view_at(5_000)["nodes"]
+    recording.close()
 
 
 @pytest.mark.parametrize("name", [TIMELINE, KEYFRAMES])
