@@ -174,9 +174,12 @@ class ConsumerPositionReset(Event):
 
 @kind("client")
 class AcknowledgedRecordsLost(Event):
-    """A new leader does not hold records that an earlier one had acknowledged by itself. No invariant is broken.
+    """The partition's leader does not hold records that were acknowledged.
 
-    `leader` is the new one, by node; `acknowledged_by` the one that answered first, with the event `acknowledged_seq`.
+    `why`: "election" (a new leader lacks them), "restart" (the leader that acknowledged them leads again without them),
+    or "deposed leader" (acknowledged by an earlier leader after `leader` had taken over). `leader`, by node, leads in
+    `leader_epoch`; `acknowledged_by` sent the first of these responses, with the event `acknowledged_seq`. `acks` of
+    the strongest of them; -1 = all. `committed`: how many of the records were committed, which violates I-COMMIT too.
     """
 
     partition: str
@@ -186,3 +189,6 @@ class AcknowledgedRecordsLost(Event):
     leader_epoch: int
     acknowledged_by: str
     acknowledged_seq: int
+    acks: int = 1
+    why: str = "election"
+    committed: int = 0

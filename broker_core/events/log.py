@@ -8,8 +8,8 @@ Cut = tuple[str, int, int, str]
 #: (base offset, bytes of the .log, entries of the .index, entries of the .timeindex)
 SegmentRow = tuple[int, int, int, int]
 
-#: A batch: (base offset, last offset, leader epoch, segment, position, size)
-TailRow = tuple[int, int, int, int, int, int]
+#: A batch: (base offset, last offset, leader epoch, segment, position, size, CRC). Journals of before lack the CRC.
+TailRow = tuple[int, ...]
 
 TAIL_BATCHES = 40
 """So many of the last batches of a log are in a `tail`."""
@@ -21,7 +21,7 @@ class LogOpened(Event):
 
     `recovery_point`: offsets below it are known to be on disk. `epochs`: (leader epoch, start offset). `segments`: what
     each contains; `synced`: how much of it a power loss would leave. `tail`: the last batches: (base offset, last
-    offset, leader epoch, segment, position, size).
+    offset, leader epoch, segment, position, size, CRC of its header).
     """
 
     replica: str

@@ -181,9 +181,11 @@ class UnifiedLog(AppendableLog):
         disk, directory = self._local.disk, self._local.directory
         return [(name, disk.size_of(f"{directory}/{name}")) for name in disk.list(directory)]
 
-    def tail_batches(self, count: int) -> tuple[tuple[int, int, int, int, int, int], ...]:
-        """The last `count` batches: (base offset, last offset, leader epoch, segment, position, size), oldest first."""
-        found: list[tuple[int, int, int, int, int, int]] = []
+    def tail_batches(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """The last `count` batches, oldest first: (base offset, last offset, leader epoch, segment, position, size,
+        CRC).
+        """
+        found: list[tuple[int, ...]] = []
         end_offset = self._local.log_end_offset
         for segment in reversed(self._local.segments):
             found[:0] = [
@@ -194,6 +196,7 @@ class UnifiedLog(AppendableLog):
                     segment.base_offset,
                     at,
                     header.size,
+                    header.crc,
                 )
                 for at, header in segment.last_headers(count - len(found), end_offset)
             ]

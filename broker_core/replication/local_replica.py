@@ -8,6 +8,7 @@ from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events.log import (
     TAIL_BATCHES,
     SegmentRow,
+    TailRow,
 )
 from broker_core.events.replica import (
     HighWatermarkAdvanced,
@@ -114,7 +115,7 @@ class LocalReplica:
             return self.min_insync_replicas
         return min(self.min_insync_replicas, len(self.replicas)) if self.replicas else self.min_insync_replicas
 
-    def facts(self) -> tuple[tuple[tuple[int, int, int, int], ...], tuple[tuple[int, int, int, int, int, int], ...]]:
+    def facts(self) -> tuple[tuple[SegmentRow, ...], tuple[TailRow, ...]]:
         """`(segments, tail)` of the log as LogOpened and LogTruncated carry them."""
         segments = tuple(
             (segment.base_offset, segment.size, segment.offset_index.entries, segment.time_index.entries)

@@ -200,6 +200,9 @@ def _records_lost(view: View, event: client.AcknowledgedRecordsLost, at_us: int,
         "leader_epoch": event.leader_epoch,
         "acknowledged_by": event.acknowledged_by,
         "acknowledged_seq": event.acknowledged_seq,
+        "acks": event.acks,
+        "why": event.why,
+        "committed": event.committed,
         "at_us": at_us,
     }
     return LOSSES.put(view, str(seq), loss)

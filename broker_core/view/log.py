@@ -103,7 +103,8 @@ def _segments(rows: tuple[SegmentRow, ...]) -> dict[str, list[int]]:
 
 
 def _tail(rows: tuple[TailRow, ...]) -> dict[str, list[int]]:
-    return {str(row[0]): list(row[1:]) for row in rows}
+    """The batches by base offset. The CRC is 0 in journals that do not have it."""
+    return {str(row[0]): [*row[1:7], *(() if len(row) == 7 else (0,))] for row in rows}
 
 
 def _markers_below(replica: Replica, end_offset: int) -> list[Entry]:
@@ -158,7 +159,8 @@ def _appended(view: View, event: log.BatchAppended, at_us: int, seq: int) -> Pat
     segments[key] = segment = [event.position + event.size, old[1], old[2]]
     tail = replica["tail"]
     base = str(event.base_offset)
-    tail[base] = batch = [event.last_offset, event.leader_epoch, event.segment, event.position, event.size]
+    last_offset, segment_base = event.last_offset, event.segment
+    tail[base] = batch = [last_offset, event.leader_epoch, segment_base, event.position, event.size, event.crc]
     pointer = REPLICAS.pointers[name]
     patch: Patch = [
         [f"{pointer}/log_end_offset", log_end_offset],

@@ -187,7 +187,7 @@ class Replica(TypedDict, total=False):
     remotes: dict[str, RemoteReplica]
     #: leader epoch, start offset
     epochs: list[Numbers]
-    #: base offset of one of the last batches -> last offset, leader epoch, segment, position, size
+    #: base offset of one of the last batches -> last offset, leader epoch, segment, position, size, CRC
     tail: dict[str, Numbers]
     #: base offset -> bytes of the .log, entries of the .index and of the .timeindex
     segments: dict[str, Numbers]
@@ -331,7 +331,7 @@ class Alarm(TypedDict, total=False):
 
 
 class Loss(TypedDict, total=False):
-    """Records lost without a broken invariant, as in the event."""
+    """Acknowledged records that the leader does not hold, as in the event."""
 
     partition: str
     first_offset: int
@@ -340,6 +340,9 @@ class Loss(TypedDict, total=False):
     leader_epoch: int
     acknowledged_by: str
     acknowledged_seq: int
+    acks: int
+    why: str
+    committed: int
     at_us: int
 
 

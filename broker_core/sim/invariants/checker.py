@@ -35,7 +35,7 @@ class Checker:
         kinds: the kinds of event that it needs; callers may skip others.
         replicas, partitions: the shadows, by `orders-0@b1` and by `orders-0`.
         topics: the configuration of each topic in ZooKeeper; `settings`: each broker's view of it and its own.
-        produce_acks: acks of the Produce requests in flight, by correlation.
+        produce_acks: acks and number of records (0: unknown) of the Produce requests in flight, by correlation.
         coordinators: (leader epoch, broker) of each partition of `__consumer_offsets` with a coordinator.
         groups: each group as its newest coordinator has it; `members`: a client's membership, by its name.
         producer_logs: the producer state of each replica's log, by `orders-0@b1`.
@@ -53,7 +53,7 @@ class Checker:
         self.partitions: dict[str, ShadowPartition] = {}
         self.topics: dict[str, dict[str, str]] = {}
         self.settings: dict[str, dict[str, dict[str, str]]] = {}
-        self.produce_acks: dict[int, int] = {}
+        self.produce_acks: dict[int, tuple[int, int]] = {}
         self.coordinators: dict[str, tuple[int, str]] = {}
         self.groups: dict[str, ShadowGroup] = {}
         self.members: dict[str, ShadowClient] = {}

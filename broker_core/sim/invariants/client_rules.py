@@ -7,6 +7,7 @@ from broker_core.events import client, control, log, rpc, world
 from broker_core.partitions import ReplicaId, broker_id_of, topic_of
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import Answer, ShadowReplica
+from broker_core.sim.invariants.watermark_rules import lost_by_deposed
 
 _MIN_ISR = "min.insync.replicas"
 
@@ -29,9 +30,10 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
         if fields and fields[0][0] == "acks":
             acks = fields[0][1]
             if acks != 0 and isinstance(acks, int):
-                checker.produce_acks[event.correlation] = acks
+                records = fields[2][1] if len(fields) > 2 and fields[2][0] == "records" else 0
+                checker.produce_acks[event.correlation] = acks, int(records)
         return
-    acks = checker.produce_acks.pop(event.correlation, 0)
+    acks, records = checker.produce_acks.pop(event.correlation, (0, 0))
     if not acks:
         return
     for name, base in event.fields:
@@ -48,7 +50,15 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
         if index == len(shadow_log.bases):
             continue
         last = shadow_log.lasts[index]
-        answer = Answer(base, last, shadow_log.batches[index].chain, acks, event.source, event.destination, checker.seq)
+        if len(event.fields) == 1 and last - base + 1 < records:
+            # Uncompressed messages of magic 0 and 1 are batches of their own.
+            last = base + records - 1
+        identity = shadow_log.batches[index].identity
+        answer = Answer(base, last, identity, acks, event.source, event.destination, checker.seq)
+        if partition.leaders.get(partition.newest_epoch) != event.source and lost_by_deposed(
+            checker, partition, shadow, answer
+        ):
+            continue
         partition.answered.append(answer)
         if acks == -1:
             if shadow.high_watermark <= last or len(shadow.isr) < shadow.replica_count:

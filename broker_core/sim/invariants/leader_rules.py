@@ -14,7 +14,7 @@ from broker_core.sim.invariants.catalogue import (
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import record_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
-from broker_core.sim.invariants.watermark_rules import check_committed, check_cut, check_weak, count_lost
+from broker_core.sim.invariants.watermark_rules import check_cut, check_led, check_weak
 
 _TWO_LEADERS = "violation.leader_two_leaders"
 _EPOCH_BACK = "violation.leader_epoch_back"
@@ -71,8 +71,7 @@ def became_leader(checker: Checker, event: replica.ReplicaBecameLeader) -> None:
     check_weak(checker, shadow, shadow.isr)
     if event.leader_epoch >= partition.newest_epoch:
         partition.newest_epoch = event.leader_epoch
-        count_lost(checker, partition, shadow)
-        check_committed(checker, partition, shadow)
+        check_led(checker, partition, shadow)
 
 
 def _record_missed_epoch(

@@ -170,6 +170,13 @@ class ShadowLog:
             return self.lasts[index], self.batches[index]
         return None
 
+    def lacks(self, base: int, last: int, identity: int) -> bool:
+        """Whether it certainly does not hold this batch."""
+        if self.end <= last:
+            return True
+        found = self.batch_at(base)
+        return base >= self.known_from and (found is None or found[1].identity != identity)
+
     def epoch_at(self, offset: int) -> int | None:
         """The leader epoch of the record at `offset`; None if it is not known."""
         index = bisect_left(self.lasts, offset)
@@ -249,11 +256,11 @@ class ShadowReplica(msgspec.Struct):
 
 
 class Answer(NamedTuple):
-    """A successful response to a producer."""
+    """A successful response to a producer. `identity` is that of the batch."""
 
     base: int
     last: int
-    chain: int | None
+    identity: int
     acks: int
     leader: str
     client: str
@@ -273,7 +280,8 @@ class ShadowPartition(msgspec.Struct):
         compared_from: batches below it are not compared, because a replica was compacted up to there.
         producers_forgotten_below: a replica had deleted its records below it when it was opened: it may not know
         producers that have not written since, and accepts any sequence number of them as leader. answered: the latest
-        responses to producers; `unsafe`: those with acks=1 whose records are not committed yet. deleted_epoch: the last
+        responses to producers, except for lost records; `unsafe`: those with acks=1 whose records are not committed
+        yet. deleted_epoch: the last
         leader epoch of the deleted topic of this name, whose requests may still be in flight. held: by node, the
         greatest log end offset that it lost, by a truncation or with the whole log. excuses: explanations of
         violations, by kind.

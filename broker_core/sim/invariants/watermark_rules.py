@@ -1,5 +1,7 @@
 """I-HWLEAD, I-HWFOLL, I-WEAKISR, I-STRONGISR, I-COMMIT, I-COMPLETE: the guarantees of high watermarks."""
 
+from collections.abc import Iterable, Sequence
+
 from broker_core.events import control, replica
 from broker_core.events.client import AcknowledgedRecordsLost
 from broker_core.partitions import broker_node
@@ -143,8 +145,12 @@ def _lost_offset(partition: ShadowPartition, shadow: ShadowReplica) -> int | Non
     return lost if lost < highest else None
 
 
-def check_committed(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
-    """I-COMMIT: the leader in ZooKeeper must hold all committed records."""
+def check_committed(
+    checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, lost_answers: Sequence[Answer] = ()
+) -> None:
+    """I-COMMIT: the leader in ZooKeeper must hold all committed records. `lost_answers`: what was taken out of the
+    partition's, because it lacks them.
+    """
     lost = _lost_offset(partition, shadow)
     if lost is None:
         if shadow.log.end < partition.highest:
@@ -157,7 +163,7 @@ def check_committed(checker: Checker, partition: ShadowPartition, shadow: Shadow
         _LOST,
         cause=shadow.cut_seq,
         taken_by_cut=shadow.log.lowest_cut <= lost,
-        promise=_promise(partition, lost),
+        promise=_promise((*partition.answered, *lost_answers), lost),
         lost=lost,
         highest=partition.highest,
         node=shadow.node,
@@ -168,33 +174,65 @@ def check_committed(checker: Checker, partition: ShadowPartition, shadow: Shadow
     partition.committed = shadow.log
 
 
-def _promise(partition: ShadowPartition, offset: int) -> Answer | None:
+def _promise(answered: Iterable[Answer], offset: int) -> Answer | None:
     """The response that acknowledged an offset, the strongest acks first."""
-    answers = [answer for answer in partition.answered if answer.base <= offset <= answer.last]
+    answers = [answer for answer in answered if answer.base <= offset <= answer.last]
     return min(answers, key=lambda answer: answer.acks, default=None)
 
 
-def count_lost(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
-    """Counts the records acknowledged with acks=1 that a new leader lacks, which violates no invariant."""
-    lost = [
-        answer
-        for answer in partition.unsafe
-        if shadow.log.end <= answer.last
-        or (answer.chain is not None and shadow.log.chain_below(answer.last + 1) not in (answer.chain, None))
-    ]
-    partition.unsafe.clear()
+def check_led(checker: Checker, partition: ShadowPartition, shadow: ShadowReplica) -> None:
+    """Checks that a new leader holds all committed records, and counts the acknowledged ones that it lacks."""
+    highest = partition.highest
+    lost = _take_lost(partition, shadow)
+    check_committed(checker, partition, shadow, lost)
     if lost:
-        checker.state(
-            AcknowledgedRecordsLost(
-                partition=shadow.partition,
-                first_offset=lost[0].base,
-                count=sum(answer.last - answer.base + 1 for answer in lost),
-                leader=shadow.node,
-                leader_epoch=shadow.leader_epoch,
-                acknowledged_by=lost[0].leader,
-                acknowledged_seq=lost[0].seq,
-            )
+        why = "restart" if lost[0].leader == shadow.node else "election"
+        _count_lost(checker, shadow, lost, highest, why)
+
+
+def _take_lost(partition: ShadowPartition, shadow: ShadowReplica) -> list[Answer]:
+    """Takes out the acknowledged batches that a new leader lacks, ascending; the latest response to each."""
+    deleted_below = shadow.log.deleted_below
+    if partition.committed is not None:
+        deleted_below = max(deleted_below, partition.committed.deleted_below)
+    lost = {
+        answer.base: answer
+        for answer in (*partition.answered, *partition.unsafe)
+        if answer.last >= deleted_below and shadow.log.lacks(answer.base, answer.last, answer.identity)
+    }
+    if lost:
+        for answers in (partition.answered, partition.unsafe):
+            kept = [answer for answer in answers if answer.base not in lost]
+            answers.clear()
+            answers.extend(kept)
+    return [lost[base] for base in sorted(lost)]
+
+
+def lost_by_deposed(checker: Checker, partition: ShadowPartition, deposed: ShadowReplica, answer: Answer) -> bool:
+    """Counts records that a broker acknowledges after another one has become the leader, which lacks them."""
+    leader = partition.replicas.get(partition.leaders.get(partition.newest_epoch, ""))
+    if leader is None or not leader.log.lacks(answer.base, answer.last, answer.identity):
+        return False
+    _count_lost(checker, leader, [answer], deposed.high_watermark, "deposed leader")
+    return True
+
+
+def _count_lost(checker: Checker, leader: ShadowReplica, lost: list[Answer], committed_end: int, why: str) -> None:
+    """`committed_end`: records below it were committed."""
+    checker.state(
+        AcknowledgedRecordsLost(
+            partition=leader.partition,
+            first_offset=lost[0].base,
+            count=sum(answer.last - answer.base + 1 for answer in lost),
+            leader=leader.node,
+            leader_epoch=leader.leader_epoch,
+            acknowledged_by=lost[0].leader,
+            acknowledged_seq=lost[0].seq,
+            acks=min(answer.acks for answer in lost),
+            why=why,
+            committed=sum(answer.last - answer.base + 1 for answer in lost if answer.last < committed_end),
         )
+    )
 
 
 @watches(control.LeaderElected)
@@ -217,7 +255,7 @@ def elected(checker: Checker, event: control.LeaderElected) -> None:
             _INCOMPLETE,
             cause=shadow.cut_seq,
             taken_by_cut=shadow.log.lowest_cut <= lost,
-            promise=_promise(partition, lost),
+            promise=_promise(partition.answered, lost),
             node=shadow.node,
             epoch=event.leader_epoch,
             lost=lost,

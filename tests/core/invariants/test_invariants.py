@@ -14,6 +14,7 @@ from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.sim.invariants import INVARIANTS, REPLICATION, Checker
 from broker_core.texts import LANGUAGES, render
+from broker_core.view.tree import Loss
 from broker_core.zk.memory_store import MemoryStore
 from tests.support.histories import (
     BROKEN,
@@ -166,6 +167,71 @@ def test_records_acknowledged_by_the_leader_alone_are_counted_when_they_are_lost
     lost = found[0]
     assert isinstance(lost, AcknowledgedRecordsLost)
     assert (lost.first_offset, lost.count, lost.acknowledged_by, lost.leader) == (1, 1, "b1", "b2")
+
+
+def losses(*lines: tuple[str, int]) -> list[Loss]:
+    run = Run(RunConfig(seed=3), disk=SimulatedDisk(), zk=MemoryStore())
+    run.advance(3_000_000)
+    for line, pause_ms in lines:
+        run.submit(line, "script")
+        run.advance(run.now_us + pause_ms * 1_000)
+    return list(run.view["losses"].values())
+
+
+def test_records_acknowledged_by_a_deposed_leader_are_counted_when_it_acknowledges_them() -> None:
+    (loss,) = losses(
+        ("kafka-topics.sh --create --topic t --replica-assignment 1:2:3", 1_000),
+        ("producer open p1 --acks 1", 10),
+        ("producer open pa --acks all --timeout 60000", 10),
+        ("producer send p1 t-0 a:1", 500),
+        ("link cut 1 zk", 0),
+        ("link cut 1 2", 0),
+        ("link cut 1 3", 20_000),
+        ("producer send p1 t-0 lost:1", 100),
+        ("producer send pa t-0 safe:1", 3_000),
+    )
+    assert (loss["acknowledged_by"], loss["leader"], loss["why"]) == ("b1", "b2", "deposed leader")
+    assert (loss["first_offset"], loss["count"], loss["acks"], loss["committed"]) == (1, 1, 1, 0)
+
+
+@pytest.mark.parametrize(("acks", "strongest"), [("1", 1), ("all", -1)])
+def test_records_that_a_leader_loses_with_its_power_are_counted_when_it_leads_again(acks: str, strongest: int) -> None:
+    (loss,) = losses(
+        ("kafka-topics.sh --create --topic t --replica-assignment 2", 1_000),
+        (f"producer open p --acks {acks}", 10),
+        ("producer send p t-0 a:1 b:2 c:3", 1_000),
+        ("broker powerloss 2", 1_000),
+        ("broker start 2", 30_000),
+    )
+    assert (loss["acknowledged_by"], loss["leader"], loss["why"]) == ("b2", "b2", "restart")
+    assert (loss["first_offset"], loss["count"], loss["acks"], loss["committed"]) == (0, 3, strongest, 3)
+
+
+def test_records_that_were_deleted_are_not_lost() -> None:
+    assert not losses(
+        ("kafka-topics.sh --create --topic t --replica-assignment 1:2", 1_000),
+        ("producer open p --acks 1", 10),
+        ("producer send p t-0 a:1 b:2 c:3", 1_000),
+        ('file f <<< \'{"version":1,"partitions":[{"topic":"t","partition":0,"offset":3}]}\'', 0),
+        ("kafka-delete-records.sh --bootstrap-server localhost:9092 --offset-json-file f", 2_000),
+        ("broker powerloss 1", 20_000),
+        ("broker start 1", 5_000),
+        ("broker kill 2", 20_000),
+    )
+
+
+def test_each_message_of_an_old_format_counts() -> None:
+    events = (
+        produce("request", ("acks", 1), ("partition", "t-0"), ("records", 2)),
+        append(1, 1),
+        append(1, 2),
+        produce("response", ("t-0", 1)),
+        state(2, 1, [2], 1),
+        leader(2, 1, (2,)),
+    )
+    (lost,) = findings((*HEALTHY, *events), "0.10")
+    assert isinstance(lost, AcknowledgedRecordsLost)
+    assert (lost.first_offset, lost.count, lost.why) == (1, 2, "election")
 
 
 # wrong cores

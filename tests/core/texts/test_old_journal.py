@@ -31,6 +31,13 @@ def test_old_journal_reencodes_to_the_same_bytes() -> None:
     assert [codec.encode(envelope) for envelope in journal()] == JOURNAL.read_bytes().splitlines()
 
 
+def test_batches_that_were_recorded_without_a_crc_have_0() -> None:
+    line = b'[1,"b1",0,["LogOpened","t-0@b1","id",0,7,0,0,[],[[0,140,0,0]],[[0,3,1,0,0,70],[4,6,1,0,70,70,99]]]]'
+    fold = Fold()
+    fold.fold(codec.decode(1, line))
+    assert fold.view["replicas"]["t-0@b1"]["tail"] == {"0": [3, 1, 0, 0, 70, 0], "4": [6, 1, 0, 70, 70, 99]}
+
+
 def test_alarms_of_an_old_journal_have_both_languages() -> None:
     alarms = folded()["alarms"].values()
     assert [alarm["invariant"] for alarm in alarms] == ["I-COMPLETE", "I-COMMIT"]

@@ -111,6 +111,9 @@ export interface AcknowledgedRecordsLost {
   leader_epoch: number;
   acknowledged_by: string;
   acknowledged_seq: number;
+  acks: number;
+  why: string;
+  committed: number;
 }
 
 // console
@@ -358,7 +361,7 @@ export interface LogOpened {
   recovery_point: number;
   epochs: [number, number][];
   segments: [number, number, number, number][];
-  tail: [number, number, number, number, number, number][];
+  tail: number[][];
   synced: [number, number, number, number][];
 }
 export interface BatchAppended {
@@ -404,7 +407,7 @@ export interface LogTruncated {
   why: string;
   cuts: [string, number, number, string][];
   segments: [number, number, number, number][];
-  tail: [number, number, number, number, number, number][];
+  tail: number[][];
   synced: [number, number, number, number][];
 }
 export interface LogStartOffsetIncremented {
@@ -451,7 +454,7 @@ export interface LogCleaned {
   delete_horizon_ms: number;
   cuts: [string, number, number, string][];
   segments: [number, number, number, number][];
-  tail: [number, number, number, number, number, number][];
+  tail: number[][];
   synced: [number, number, number, number][];
 }
 export interface LogUncleanable {

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "c8a1370eb7b6";
+export const SCHEMA = "5fcd52593c02";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -21,7 +21,7 @@ export const KINDS = {
   ProducerStreamChanged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["rate", "int"], ["is_topic", "bool"]] },
   RecordsConsumed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["position", "int"], ["high_watermark", "int"], ["records", ["list", ["tuple", "int", "int", ["maybe", "str"], ["maybe", "str"]]]]] },
   ConsumerPositionReset: { family: "client", fields: [["client", "str"], ["partition", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]] },
-  AcknowledgedRecordsLost: { family: "client", fields: [["partition", "str"], ["first_offset", "int"], ["count", "int"], ["leader", "str"], ["leader_epoch", "int"], ["acknowledged_by", "str"], ["acknowledged_seq", "int"]] },
+  AcknowledgedRecordsLost: { family: "client", fields: [["partition", "str"], ["first_offset", "int"], ["count", "int"], ["leader", "str"], ["leader_epoch", "int"], ["acknowledged_by", "str"], ["acknowledged_seq", "int"], ["acks", "int"], ["why", "str"], ["committed", "int"]] },
   CommandReceived: { family: "console", fields: [["command", "int"], ["line", "str"], ["source", "str"]] },
   CommandPrinted: { family: "console", fields: [["command", "int"], ["lines", ["list", "str"]]] },
   CommandCompleted: { family: "console", fields: [["command", "int"], ["exit_code", "int"]] },
@@ -58,19 +58,19 @@ export const KINDS = {
   TransactionalOffsetsDecided: { family: "group", fields: [["broker", "str"], ["group", "str"], ["producer_id", "int"], ["result", "str"]] },
   AssignorDefined: { family: "group", fields: [["assignor", "str"], ["rules", "str"]] },
   AssignmentPlanned: { family: "group", fields: [["client", "str"], ["group", "str"], ["assignor", "str"], ["generation_id", "int"], ["twice", ["list", "str"]], ["nobody", ["list", "str"]], ["strangers", ["list", "str"]]] },
-  LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
+  LogOpened: { family: "log", fields: [["replica", "str"], ["topic_id", "str"], ["log_start_offset", "int"], ["log_end_offset", "int"], ["high_watermark", "int"], ["recovery_point", "int"], ["epochs", ["list", ["tuple", "int", "int"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["list", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
   BatchAppended: { family: "log", fields: [["replica", "str"], ["base_offset", "int"], ["last_offset", "int"], ["leader_epoch", "int"], ["segment", "int"], ["position", "int"], ["size", "int"], ["max_timestamp", "int"], ["crc", "int"]] },
   RefusedAppendWritten: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["size", "int"], ["index_entries", "int"], ["time_index_entries", "int"]] },
   SegmentRolled: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["previous_segment", "int"], ["previous_size", "int"]] },
   OffsetIndexEntryAdded: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["offset", "int"], ["position", "int"]] },
   TimeIndexEntryAdded: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["timestamp", "int"], ["offset", "int"]] },
-  LogTruncated: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
+  LogTruncated: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["list", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
   LogStartOffsetIncremented: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]] },
   SegmentsDeleted: { family: "log", fields: [["replica", "str"], ["segments", ["list", "int"]], ["why", "str"]] },
   RetentionFailed: { family: "log", fields: [["replica", "str"], ["why", "str"]] },
   FilesMarkedDeleted: { family: "log", fields: [["replica", "str"], ["count", "int"], ["files", ["list", ["tuple", "str", "int"]]], ["due_us", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]] },
   FilesUnlinked: { family: "log", fields: [["broker", "str"], ["folder", "str"], ["count", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]]] },
-  LogCleaned: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["groups", ["list", ["tuple", "int", ["list", ["tuple", "int", "int"]]]]], ["bytes_before", "int"], ["bytes_after", "int"], ["records_before", "int"], ["records_after", "int"], ["counts", ["list", ["tuple", "str", "int"]]], ["fates", ["list", ["tuple", "int", "str", "int"]]], ["keys", "int"], ["empty_batches", "int"], ["delete_horizon_ms", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["tuple", "int", "int", "int", "int", "int", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
+  LogCleaned: { family: "log", fields: [["replica", "str"], ["from_offset", "int"], ["to_offset", "int"], ["groups", ["list", ["tuple", "int", ["list", ["tuple", "int", "int"]]]]], ["bytes_before", "int"], ["bytes_after", "int"], ["records_before", "int"], ["records_after", "int"], ["counts", ["list", ["tuple", "str", "int"]]], ["fates", ["list", ["tuple", "int", "str", "int"]]], ["keys", "int"], ["empty_batches", "int"], ["delete_horizon_ms", "int"], ["cuts", ["list", ["tuple", "str", "int", "int", "str"]]], ["segments", ["list", ["tuple", "int", "int", "int", "int"]]], ["tail", ["list", ["list", "int"]]], ["synced", ["list", ["tuple", "int", "int", "int", "int"]]]] },
   LogUncleanable: { family: "log", fields: [["replica", "str"], ["why", "str"]] },
   SegmentChecked: { family: "log", fields: [["replica", "str"], ["segment", "int"], ["size", "int"]] },
   LogRepaired: { family: "log", fields: [["replica", "str"], ["file", "str"], ["repair", "str"], ["position", "int"], ["length", "int"], ["rule", "str"], ["digest", "str"]] },

@@ -33,11 +33,11 @@ export function sortedAlarms(view) {
 }
 
 /**
- * Records that were acknowledged with acks=1 and lost.
+ * Records that were acknowledged and lost.
  * @param {Pick<View, "losses">} view
  * @returns {{ losses: NumberedLoss[], records: number }}
  */
-export function lostByOneAck(view) {
+export function lostRecords(view) {
   const losses = Object.entries(view.losses).map(([seq, loss]) => ({ seq: Number(seq), loss })).sort((a, b) => a.seq - b.seq);
   return { losses, records: losses.reduce((sum, { loss }) => sum + loss.count, 0) };
 }

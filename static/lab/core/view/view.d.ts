@@ -76,7 +76,7 @@ export interface Cleaned {
   delete_horizon_ms: number;
 }
 /** last_offset, leader_epoch, segment, position, size */
-export type TailBatch = [number, number, number, number, number];
+export type TailBatch = [number, number, number, number, number, number];
 export interface Replica {
   partition: string; node: string; broker_id: number; role: "leader" | "follower" | "offline"; leader: number;
   leader_epoch: number; leader_epoch_start_offset: number; log_start_offset: number; log_end_offset: number;
@@ -120,10 +120,11 @@ export interface Alarm {
   invariant: string; subject: string; detail: string; detail_zh: string; explained_by: string; explained_by_zh: string;
   cause: number; promise: string; promise_zh: string; setting: string; at_us: number;
 }
-/** Records that were acknowledged with acks=1 and are gone: no guarantee is broken. */
+/** Acknowledged records that the leader lacks. `acks` -1: all; `committed`: how many of them were committed, which an alarm reports too. */
 export interface Loss {
   partition: string; first_offset: number; count: number; leader: string; leader_epoch: number;
-  acknowledged_by: string; acknowledged_seq: number; at_us: number;
+  acknowledged_by: string; acknowledged_seq: number; acks: number; why: "election" | "restart" | "deposed leader";
+  committed: number; at_us: number;
 }
 export interface ConsoleEntry {
   line: string; source: string; state: "running" | "done"; exit_code: number; output: string[]; at_us: number;

@@ -1,5 +1,5 @@
 // The small parts around the picture: rail, branches, sharing, the bar above the picture, and what to say when it is empty.
-import { INVARIANTS, lostByOneAck, sortedAlarms } from "../../core/view/alarms.js";
+import { INVARIANTS, lostRecords, sortedAlarms } from "../../core/view/alarms.js";
 import { clientsFromOutside, partitionNames, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { copy, here, overlay } from "../store/api.js";
@@ -131,7 +131,7 @@ class HwStageBar extends HwElement {
   /** Tags that show the state of the cluster at a glance. Healthy: one green tag. @param {View} view */
   health(view) {
     const { unexplained, explained } = sortedAlarms(view);
-    const { records } = lostByOneAck(view);
+    const { records } = lostRecords(view);
     const { mode, isPast } = moment.value;
     const waiting = mode === "pause" && !isPast && clientsFromOutside(view).length > 0;
     /** @param {unknown[]} list @param {"bad" | "warn"} tone @param {string} text */

@@ -1,5 +1,5 @@
 // Alarms: what was violated and where, what explains it, which component guaranteed it and what gave up the guarantee.
-import { giverOf, lostByOneAck, seqBefore, settingsOf, sortedAlarms } from "../../../core/view/alarms.js";
+import { giverOf, lostRecords, seqBefore, settingsOf, sortedAlarms } from "../../../core/view/alarms.js";
 import { durationText } from "../../../core/player/timemap.js";
 import { eventAt } from "../../store/changes.js";
 import { HwElement, html } from "../../kit/element.js";
@@ -33,12 +33,18 @@ function targetOf(view, subject) {
 const verdict = ({ explained_by }) => html`<span class="tag ${explained_by ? "warn" : "bad"}">${explained_by
   ? "▲" : "✕"} ${t(explained_by ? "alarm.is_explained" : "alarm.is_unexplained")}</span>`;
 
+/** @param {Loss} loss */
+const acksOf = ({ acks }) => `acks=${acks === -1 ? "all" : acks}`;
+
+/** Why records could be lost, by how that happened. @type {Record<Loss["why"], string>} */
+const GIVEN_AWAY = { election: "loss.given_away", restart: "loss.restarted", "deposed leader": "loss.deposed" };
+
 /** The list in the inspector: short, each with its two ways to go. */
 class HwAlarms extends HwElement {
   render() {
     const { view } = moment.value;
     const { unexplained, explained } = sortedAlarms(view);
-    const { records } = lostByOneAck(view);
+    const { records } = lostRecords(view);
     /** @param {NumberedAlarm} numbered */
     const one = ({ seq, alarm }) => html`<li class="message ${alarm.explained_by ? "warn" : "bad"}">
       <b>${alarm.invariant} · ${alarm.subject}</b><span>${inMyLanguage(alarm, "detail")}</span>
@@ -70,7 +76,7 @@ effect(() => {
 /** Everything that has a card, the most severe first. */
 const entries = computed(() => {
   const { unexplained, explained } = sortedAlarms(known.value);
-  return /** @type {Entry[]} */ ([...unexplained, ...explained, ...lostByOneAck(known.value).losses]);
+  return /** @type {Entry[]} */ ([...unexplained, ...explained, ...lostRecords(known.value).losses]);
 });
 
 class HwAlarmScreen extends HwElement {
@@ -121,7 +127,7 @@ class HwAlarmScreen extends HwElement {
   /** @param {Entry} entry */
   line({ alarm, loss }) {
     if (alarm) return this.words(alarm.invariant, alarm.subject, alarm.at_us, inMyLanguage(alarm, "detail"));
-    return loss ? this.words("acks=1", loss.partition, loss.at_us, t("loss.line", { n: loss.count, first: loss.first_offset })) : "";
+    return loss ? this.words(acksOf(loss), loss.partition, loss.at_us, t("loss.line", { n: loss.count, first: loss.first_offset })) : "";
   }
 
   /** @param {string} rule @param {string} subject @param {number} at_us @param {string} line */
@@ -211,18 +217,22 @@ class HwAlarmScreen extends HwElement {
 
   /** @param {View} view @param {number} seq @param {Loss} loss */
   loss(view, seq, loss) {
-    const { partition, first_offset, count, leader, leader_epoch, acknowledged_by, acknowledged_seq, at_us } = loss;
+    const { partition, first_offset, count, leader, leader_epoch, acknowledged_by, acknowledged_seq, acks, why, committed, at_us } = loss;
+    const names = { who: nodeName(acknowledged_by), leader: nodeName(leader), epoch: leader_epoch };
+    const lostWith = why === "restart" ? "log.flush.interval.messages" : acksOf(loss);
     const cells = Array.from({ length: Math.min(count, 24) }, (_, n) => first_offset + n);
     return html`<article class="alarm-card loss">
-      <header><b class="mono">acks=1</b> ${this.subject(view, partition)} <span class="tag">○ ${t("loss.no_guarantee")}</span><span
+      <header><b class="mono">${acksOf(loss)}</b> ${this.subject(view, partition)} ${committed
+        ? html`<span class="tag warn">▲ ${t("loss.committed", { n: committed })}</span>`
+        : html`<span class="tag">○ ${t("loss.no_guarantee")}</span>`}<span
         class="mono dim">${instant(at_us)}</span></header>
       <p class="broke">${t("loss.said", { n: count, first: first_offset, leader: nodeName(leader), epoch: leader_epoch })}</p>
       <div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}${count > cells.length
         ? html`<span class="dim">+${count - cells.length}</span>` : ""}</div>
       <ol class="story">
-        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(t("loss.guarantee"))}</p>`)}
-        ${this.step("2", t("alarm.given_by"), html`<p>${t("loss.given_by", { who: nodeName(acknowledged_by) })}</p>`)}
-        ${this.step("3", t("alarm.given_away"), html`<p>${t("loss.given_away")}</p><p class="settings"><code>acks=1</code></p>`)}
+        ${this.step("1", t("alarm.guarantee"), html`<p>${inline(t(acks === -1 ? "loss.guarantee_all" : "loss.guarantee"))}</p>`)}
+        ${this.step("2", t("alarm.given_by"), html`<p>${t(acks === -1 ? "loss.given_by_all" : "loss.given_by", names)}</p>`)}
+        ${this.step("3", t("alarm.given_away"), html`<p>${t(GIVEN_AWAY[why], names)}</p><p class="settings"><code>${lostWith}</code></p>`)}
         ${this.step("4", t("loss.acknowledged"), this.cause())}
       </ol>
       <footer>${this.go(view, seqBefore(seq, acknowledged_seq), t("alarm.before"), partition, "pri")}${this.go(view, seq, t("alarm.at"),
@@ -245,7 +255,7 @@ class HwAlarmScreen extends HwElement {
     return html`<div class="alarm-list" role="listbox" aria-label=${t("stage.alarms")} @keydown=${onKey((event) => this.#key(event))}>
         ${this.group(t("alarm.group.unexplained"), "unexplained", of(({ alarm }) => alarm && !alarm.explained_by), current)}
         ${this.group(t("alarm.group.explained"), "explained", of(({ alarm }) => alarm?.explained_by), current)}
-        ${this.group(t("alarm.losses", { n: lostByOneAck(known.value).records }), "loss", of(({ loss }) => loss), current)}</div>
+        ${this.group(t("alarm.losses", { n: lostRecords(known.value).records }), "loss", of(({ loss }) => loss), current)}</div>
       <div class="alarm-detail">${this.card(view, current)}</div>`;
   }
 }
