@@ -166,9 +166,13 @@ class Lab:
 
     # What can be done
 
-    async def open_ports(self, ports: Mapping[int, int]) -> Gateway:
-        """Clients may come by TCP from now on, to a port a broker; 0 = a free one. Raises Refusal for one in use."""
-        gateway = self._gateway = Gateway(self, ports)
+    async def open_ports(
+        self, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
+    ) -> Gateway:
+        """Clients may come by TCP from now on, to a port a broker; 0 = a free one. `advertised` as for Gateway. Raises
+        Refusal for a port in use.
+        """
+        gateway = self._gateway = Gateway(self, ports, advertised)
         await self.act(lambda live: live.run.advertise(gateway.endpoints))
         return gateway
 

@@ -16,10 +16,13 @@ ALARM_OBSERVER = -1
 
 @contextlib.asynccontextmanager
 async def standalone(
-    folder: BranchFolder, config: engine.RunConfig, ports: Mapping[int, int]
+    folder: BranchFolder,
+    config: engine.RunConfig,
+    ports: Mapping[int, int],
+    advertised: Mapping[int, tuple[str, int]] | None = None,
 ) -> AsyncIterator[tuple[Lab, Gateway]]:
     """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
-    one.
+    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port.
 
     Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
     """
@@ -33,7 +36,7 @@ async def standalone(
         await lab.act(engine.boot)
         await lab.act(lambda live: live.pacer.follow_from((wall_ms() - config.start_wall_ms) * 1_000))
         await lab.observe(ALARM_OBSERVER, lambda live: AlarmReport(lab.pacer.now_s))
-        gateway = await lab.open_ports(ports)
+        gateway = await lab.open_ports(ports, advertised)
         await gateway.ready()
         yield lab, gateway
     finally:

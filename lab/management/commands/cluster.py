@@ -39,6 +39,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--port", type=int, default=29092, help="port of the first broker; the others use the ports after it"
         )
+        parser.add_argument(
+            "--advertise",
+            metavar="HOST:PORT",
+            help="the first broker's address in responses to clients, when these reach it through a proxy or by another "
+            "name; the others have the ports after it (default: the address that it listens on)",
+        )
         parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
 
@@ -49,6 +55,7 @@ class Command(BaseCommand):
                 f"Invalid brokers: {count}, the first id {first}. Expected 1 to {MAX_BROKERS} brokers and an id of at "
                 "least 0. Correct --brokers or --first-id."
             )
+        advertised = _advertised(options["advertise"], first, count)
         config = engine.RunConfig(
             name="cluster",
             seed=secrets.randbelow(2**32),
@@ -63,11 +70,11 @@ class Command(BaseCommand):
         tune_process_memory()
         use_all_descriptors()
         try:
-            asyncio.run(self._run(config, options["port"]))
+            asyncio.run(self._run(config, options["port"], advertised))
         except (Refusal, ClusterError, ConfigException) as error:
             raise CommandError(str(error)) from error
 
-    async def _run(self, config: engine.RunConfig, port: int) -> None:
+    async def _run(self, config: engine.RunConfig, port: int, advertised: dict[int, tuple[str, int]]) -> None:
         ended = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -78,7 +85,7 @@ class Command(BaseCommand):
         ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
         with noted(run, note):
             try:
-                async with standalone(folder, config, ports) as (_, gateway):
+                async with standalone(folder, config, ports, advertised) as (_, gateway):
                     serves = True
                     self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
                     self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
@@ -90,6 +97,20 @@ class Command(BaseCommand):
             finally:
                 if not serves:
                     remove_run_folder(run)
+
+
+def _advertised(text: str | None, first: int, count: int) -> dict[int, tuple[str, int]]:
+    """The advertised address of each broker, empty where none is set. Raises CommandError."""
+    if text is None:
+        return {}
+    host, _, digits = text.rpartition(":")
+    port = int(digits) if digits.isascii() and digits.isdigit() else 0
+    if not host or not 1 <= port <= 65_536 - count:
+        raise CommandError(
+            f"Invalid --advertise {text!r}. Expected HOST:PORT with a port of at most {65_536 - count}, such as "
+            "localhost:9092."
+        )
+    return {first + number: (host, port + number) for number in range(count)}
 
 
 def _parse(text: str) -> tuple[str, str]:

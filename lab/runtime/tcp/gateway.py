@@ -143,9 +143,14 @@ class Client(asyncio.Protocol):
 class Gateway:
     """All ports of one lab. Use it from the event loop."""
 
-    def __init__(self, engine: Engine, ports: Mapping[int, int]) -> None:
-        """`ports` by broker id, 0 = a free one. Raises Refusal for one that is taken."""
+    def __init__(
+        self, engine: Engine, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
+    ) -> None:
+        """`ports` by broker id, 0 = a free one. `advertised`: the addresses that clients receive, where these are not
+        the brokers' own. Raises Refusal for a port that is taken.
+        """
         self._engine = engine
+        self._advertised = dict(advertised or {})
         self._bound = hold(ports)
         self.ports = {broker_id: port_of(bound) for broker_id, bound in self._bound.items()}
         self._listening: dict[int, tuple[Listener, asyncio.Server]] = {}
@@ -167,8 +172,8 @@ class Gateway:
 
     @property
     def endpoints(self) -> dict[int, tuple[str, int]]:
-        """Where each broker is reached."""
-        return {broker_id: (HOST, port) for broker_id, port in self.ports.items()}
+        """The address of each broker in the responses to clients (advertised.listeners)."""
+        return {broker_id: (HOST, port) for broker_id, port in self.ports.items()} | self._advertised
 
     @property
     def bootstrap(self) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 from django.conf import settings
 
 from tests.support.lab_server import PATIENCE_S, Visitor
@@ -74,6 +75,8 @@ def test_recording_is_listed_once_the_cluster_has_ended(visitor: Visitor, end: s
         (("--port", "70000"), "Port 70000"),
         (("--config", "num.partitions=abc"), "Invalid value abc"),
         (("--brokers", "8"), "1 to 7 brokers"),
+        (("--advertise", "localhost"), "Expected HOST:PORT"),
+        (("--advertise", "localhost:65534"), "Expected HOST:PORT"),
     ],
 )
 def test_cluster_that_fails_to_start_leaves_nothing_behind(
@@ -84,3 +87,10 @@ def test_cluster_that_fails_to_start_leaves_nothing_behind(
         assert running.returncode == 1
         assert says in said[1] and "Traceback" not in said[1]
     assert list(tmp_path.glob("runs/*")) == []
+
+
+def test_clients_receive_the_advertised_addresses(tmp_path: Path) -> None:
+    with cluster(tmp_path, "--port", "0", "--brokers", "2", "--advertise", "localhost:9092") as running:
+        metadata = AdminClient({"bootstrap.servers": first_line(running)}).list_topics(timeout=PATIENCE_S)
+        addresses = {broker.id: (broker.host, broker.port) for broker in metadata.brokers.values()}
+    assert addresses == {1: ("localhost", 9092), 2: ("localhost", 9093)}
