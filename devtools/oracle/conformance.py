@@ -1,8 +1,9 @@
 """`make conformance KIT=FOLDER`: third-party clients on clusters of ours.
 
-Five parts, each on a fresh cluster: conversations recorded with a real Kafka (FOLDER holds the package `conformance`,
-which is run as it is), Kafka's Java client, its console tools, franz-go's own tests, and the programs of the card
-"Connect a client" that need more than Python.
+Each part runs on a fresh cluster: conversations recorded with a real Kafka (FOLDER holds the package `conformance`,
+which is run as it is), Kafka's Java client, its console tools, the tests of franz-go, kafka-go and sarama, Kafka
+Streams, Kafka Connect, Spark, and the programs of the card "Connect a client" that need more than Python. `--real` runs
+the parts on a real Kafka instead, to see what is to be expected.
 """
 
 import argparse
@@ -12,46 +13,69 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.oracle.clients import console_tools, franz_go, java_client, programs
-from devtools.oracle.clients.outcome import Outcome, ToolMissing
-from devtools.oracle.real_kafka import RealKafkaError
-
-ROOT = Path(__file__).parents[2]
-SETTINGS = (
-    "offsets.topic.replication.factor=3",
-    "transaction.state.log.replication.factor=3",
-    "transaction.state.log.min.isr=2",
-    "group.initial.rebalance.delay.ms=0",
-    "auto.leader.rebalance.enable=false",
+from devtools.oracle.clients import (
+    connect,
+    console_tools,
+    franz_go,
+    java_client,
+    kafka_go,
+    programs,
+    sarama,
+    spark,
+    streams,
 )
-"""What the kit expects of a cluster, besides brokers 0, 1 and 2."""
-PARTS = ("kit", "java", "tools", "franz-go", "programs")
-NEEDS: dict[str, Callable[[], None]] = {
-    "java": java_client.need,
-    "tools": console_tools.need,
-    "franz-go": franz_go.need,
-    "programs": programs.need,
-}
-ENDING_S = 60
+from devtools.oracle.clients.outcome import Outcome, ToolMissing
+from devtools.oracle.clusters import Layout, our_cluster, real_cluster
+from devtools.oracle.real_kafka import RealKafkaError, fetch_jars
+
+LAYOUT = Layout(
+    settings=(
+        "offsets.topic.replication.factor=3",
+        "transaction.state.log.replication.factor=3",
+        "transaction.state.log.min.isr=2",
+        "group.initial.rebalance.delay.ms=0",
+        "auto.leader.rebalance.enable=false",
+    )
+)
+"""What most parts expect of a cluster: brokers 0, 1 and 2."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A part about to run: the addresses of the brokers, a folder of its own, and the options."""
+
+    addresses: list[str]
+    work: Path
+    jars: Path
+    options: argparse.Namespace
+
+    @property
+    def first(self) -> str:
+        """The address of the first broker."""
+        return self.addresses[0]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What `--parts` names. `need` raises ToolMissing for a program that is not on this machine."""
+
+    play: Callable[[Trial], Outcome]
+    need: Callable[[], None] = lambda: None
+    layout: Layout = LAYOUT
 
 
 @contextmanager
-def cluster() -> Iterator[str]:
-    """The address of a fresh cluster. Raises ChildProcessError when it does not start; it has said why."""
-    settings = [part for setting in SETTINGS for part in ("--config", setting)]
-    command = [sys.executable, "manage.py", "cluster", "--brokers", "3", "--first-id", "0", "--port", "0", *settings]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().strip()
-            if not address:
-                raise ChildProcessError("the cluster did not start")
-            yield address
-        finally:
-            process.terminate()
-            process.wait(ENDING_S)
+def cluster(layout: Layout, work: Path, options: argparse.Namespace) -> Iterator[list[str]]:
+    """The addresses of a fresh cluster. Raises ChildProcessError or RealKafkaError when it does not start."""
+    if options.real:
+        with real_cluster(layout, fetch_jars(options.jars), work / "cluster") as addresses:
+            yield addresses
+    else:
+        with our_cluster(layout, work / "cluster") as ours:
+            yield ours.addresses
 
 
 def play_kit(folder: Path, more: list[str], address: str, work: Path) -> Outcome:
@@ -68,22 +92,27 @@ def play_kit(folder: Path, more: list[str], address: str, work: Path) -> Outcome
     return outcome
 
 
-def play(part: str, chosen: argparse.Namespace) -> Outcome:
+PARTS = {
+    "kit": Part(lambda trial: play_kit(trial.options.kit, trial.options.more, trial.first, trial.work)),
+    "java": Part(lambda trial: java_client.play(trial.first, trial.jars, trial.work), java_client.need),
+    "tools": Part(lambda trial: console_tools.play(trial.first, trial.jars, trial.work), console_tools.need),
+    "franz-go": Part(lambda trial: franz_go.play(trial.first, trial.work), franz_go.need),
+    "kafka-go": Part(lambda trial: kafka_go.play(trial.work), kafka_go.need, kafka_go.LAYOUT),
+    "sarama": Part(lambda trial: sarama.play(trial.addresses, trial.work), sarama.need, sarama.LAYOUT),
+    "streams": Part(lambda trial: streams.play(trial.first, trial.jars, trial.work), streams.need),
+    "connect": Part(lambda trial: connect.play(trial.first, trial.jars, trial.work), connect.need),
+    "spark": Part(lambda trial: spark.play(trial.first, trial.jars, trial.work), spark.need),
+    "programs": Part(lambda trial: programs.play(trial.first, trial.jars, trial.work), programs.need),
+}
+
+
+def play(part: Part, options: argparse.Namespace) -> Outcome:
     """One part on a cluster of its own."""
-    jars: Path = chosen.jars
-    with tempfile.TemporaryDirectory(prefix="highwater-conformance-") as folder, cluster() as address:
-        work = Path(folder)
-        match part:
-            case "kit":
-                return play_kit(chosen.kit, chosen.more, address, work)
-            case "java":
-                return java_client.play(address, jars, work)
-            case "tools":
-                return console_tools.play(address, jars, work)
-            case "franz-go":
-                return franz_go.play(address, work)
-            case _:
-                return programs.play(address, jars, work)
+    with tempfile.TemporaryDirectory(prefix="highwater-conformance-") as folder:
+        work = Path(folder) / "work"
+        work.mkdir()
+        with cluster(part.layout, Path(folder), options) as addresses:
+            return part.play(Trial(addresses, work, options.jars, options))
 
 
 def main() -> int:
@@ -92,6 +121,7 @@ def main() -> int:
     parser.add_argument("--kit", type=Path, help="the folder that holds the package `conformance`")
     parser.add_argument("--parts", default=",".join(PARTS), help="some of them, commas between (default: %(default)s)")
     parser.add_argument("--jars", type=Path, default=Path(".oracle"), help="where Kafka's jars are kept")
+    parser.add_argument("--real", action="store_true", help="run them on a real Kafka, which Maven fetches")
     parser.add_argument("more", nargs="*", help="further arguments of the kit, such as --only produce.")
     chosen = parser.parse_args()
     parts = [part for part in PARTS if part in chosen.parts.split(",")]
@@ -100,7 +130,7 @@ def main() -> int:
         outcomes = {}
         for part in parts:
             print(f"--- {part}", flush=True)
-            outcomes[part] = play(part, chosen)
+            outcomes[part] = play(PARTS[part], chosen)
             for fault in outcomes[part].faults:
                 print(f"FAILED {fault}", flush=True)
     except (ToolMissing, RealKafkaError, ChildProcessError) as error:
@@ -128,8 +158,7 @@ def _check(chosen: argparse.Namespace, parts: list[str]) -> None:
             "Name it, make conformance KIT=FOLDER, or leave the kit out: make conformance ARGS='--parts java,tools'"
         )
     for part in parts:
-        if part in NEEDS:
-            NEEDS[part]()
+        PARTS[part].need()
 
 
 if __name__ == "__main__":

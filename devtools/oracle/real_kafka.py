@@ -6,7 +6,7 @@ Needs Maven and a Java of version 17 or newer. Highwater itself needs none of th
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lab.runtime.java import JavaError, find_java
@@ -39,19 +39,29 @@ def fetch_jars(folder: Path) -> Path:
     """The folder of Kafka's jars: `folder` itself if it holds them, else one in it that Maven fills at the first call.
     Raises RealKafkaError.
     """
+    if (folder / f"kafka_2.13-{VERSION}.jar").exists():
+        return folder.resolve()
+    return fetch_artifacts(folder, f"kafka-{VERSION}", ARTIFACTS)
+
+
+def fetch_artifacts(folder: Path, name: str, artifacts: Sequence[tuple[str, str, str]]) -> Path:
+    """The folder `name` in `folder`, with artifacts (group, name, version) and what they depend on; Maven fills it
+    unless the first one is there. Raises RealKafkaError.
+    """
     folder = folder.resolve()  # Maven resolves relative paths from the folder of the pom
-    jars = folder / f"kafka-{VERSION}"
-    for filled in (folder, jars):
-        if (filled / f"kafka_2.13-{VERSION}.jar").exists():
-            return filled
+    jars = folder / name
+    _, first, its_version = artifacts[0]
+    if (jars / f"{first}-{its_version}.jar").exists():
+        return jars
     maven = shutil.which("mvn")
     if maven is None:
         raise RealKafkaError("There is no mvn on the PATH. Maven was expected, which fetches Kafka: install it.")
     folder.mkdir(parents=True, exist_ok=True)
-    pom = folder / "pom.xml"
+    pom = folder / f"{name}.pom.xml"
     wanted = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
-        for group, name, version in ARTIFACTS
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+        f"<version>{version}</version></dependency>"
+        for group, artifact, version in artifacts
     )
     pom.write_text(
         "<project><modelVersion>4.0.0</modelVersion><groupId>highwater</groupId><artifactId>oracle</artifactId>"
@@ -61,7 +71,7 @@ def fetch_jars(folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         shutil.rmtree(jars, ignore_errors=True)
-        raise RealKafkaError(f"Maven could not fetch Kafka {VERSION}:\n{(done.stdout or done.stderr).strip()}")
+        raise RealKafkaError(f"Maven could not fetch {name}:\n{(done.stdout or done.stderr).strip()}")
     return jars
 
 
@@ -101,9 +111,11 @@ class RealKafka:
         names = ",".join(str(file) for file in files)
         return self.tool("kafka.tools.DumpLogSegments", *options, "--files", names)
 
-    def start_broker(self, broker_id: int, data: Path, zookeeper: str, configs: Mapping[str, str]) -> "RealBroker":
-        """A broker on a folder of logs; returns when it serves. Raises RealKafkaError."""
-        port = free_port()
+    def start_broker(
+        self, broker_id: int, data: Path, zookeeper: str, configs: Mapping[str, str], port: int = 0
+    ) -> "RealBroker":
+        """A broker on a folder of logs, on a port, 0 = a free one. Raises RealKafkaError."""
+        port = port or free_port()
         lines = {
             "broker.id": str(broker_id),
             "listeners": f"PLAINTEXT://127.0.0.1:{port}",

@@ -5,8 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
+from devtools.oracle.clients import franz_go
 from devtools.oracle.clients.console_tools import MAINS
-from devtools.oracle.clients.franz_go import prepare_module
+from devtools.oracle.clients.go_tests import prepare_module
 from devtools.oracle.clients.outcome import Outcome, tool
 from devtools.oracle.real_kafka import RealKafka, fetch_jars
 
@@ -27,7 +28,7 @@ def need() -> None:
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
     """Runs them one after the other. Raises RealKafkaError and CalledProcessError when something cannot be fetched."""
     jars = fetch_jars(downloads)
-    prepare_module(work / "go", "orders")
+    prepare_module(work / "go", "orders", f"{franz_go.PACKAGE}@{franz_go.VERSION}")
     node = work / "node"
     node.mkdir()
     subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "kafkajs"], cwd=node, check=True)

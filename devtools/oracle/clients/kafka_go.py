@@ -1,0 +1,57 @@
+"""kafka-go's own tests, those of its root package: nearly all of them speak to a cluster."""
+
+from pathlib import Path
+
+from devtools.oracle.clients import go_tests
+from devtools.oracle.clients.outcome import Outcome, tool
+from devtools.oracle.clusters import Layout
+
+PORT = 9092
+"""The tests have the address localhost:9092 and the broker id 1 written in them."""
+LAYOUT = Layout(
+    brokers=1,
+    first_id=1,
+    port=PORT,
+    advertise=("localhost", PORT),
+    settings=(
+        "offsets.topic.replication.factor=1",
+        "transaction.state.log.replication.factor=1",
+        "transaction.state.log.min.isr=1",
+        "group.initial.rebalance.delay.ms=0",
+        "message.max.bytes=200000000",
+        "delete.topic.enable=true",
+        "auto.create.topics.enable=true",
+    ),
+)
+SUITE = go_tests.Suite(
+    package="github.com/segmentio/kafka-go",
+    version="v0.4.51",
+    wanted="^Test",
+    least=100,
+    # They need an authorizer, or a listener with SASL; the subtest calls a function that it has not set.
+    left_out=(
+        "TestReaderConsumerGroup/consumer_group_commits_on_close",
+        "TestClientCreateACLs",
+        "TestClientDeleteACLs",
+        "TestClientDescribeACLs",
+        "TestUnsupportedSASLMechanism",
+    ),
+    skipped=(
+        "TestClientAddOffsetsToTxn",
+        "TestClientAddPartitionsToTxn",
+        "TestClientInitProducerId",
+        "TestReadTruncatedMessages",
+    ),
+    # KAFKA_SKIP_NETTEST as in the project's own runs: these tests of Go's net package are not reliable there either.
+    settings={"KAFKA_VERSION": "3.9.1", "KAFKA_SKIP_NETTEST": "1"},
+)
+
+
+def need() -> None:
+    """Raises ToolMissing."""
+    tool("go", "kafka-go's tests")
+
+
+def play(work: Path) -> Outcome:
+    """Runs the tests on the cluster of LAYOUT. Raises CalledProcessError when they cannot be fetched."""
+    return go_tests.play(SUITE, work, {})
