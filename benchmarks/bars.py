@@ -37,11 +37,13 @@ class Row(NamedTuple):
     verdict: str
 
 
-def _against(side: str, name: str, figure: Path, sense: Literal["at least", "at most"], limit: float) -> Bar:
-    """Ours of the TCP bench by another side's."""
+def _against(
+    side: str, name: str, figure: Path, sense: Literal["at least", "at most"], limit: float, bench: str = "tcp"
+) -> Bar:
+    """Ours by another side's."""
     of = ((*figure, "ours"), (*figure, side))
     whom = {"real": "a real Kafka", "mock": "librdkafka's mock"}[side]
-    return Bar("tcp", f"{name}, by {whom}", (*figure, f"by_{side}"), "", sense, limit, of, side == "real")
+    return Bar(bench, f"{name}, by {whom}", (*figure, f"by_{side}"), "", sense, limit, of, side == "real")
 
 
 BARS = (
@@ -180,6 +182,23 @@ BARS = (
     _against("real", "produce 1 KiB, factor 3, acks=all", ("produce_all", "1024"), "at least", 1.0),
     Bar("tcp", "one small produce, factor 3, median", ("small_produce_ms", "ours"), "ms"),
     _against("real", "one small produce, factor 3", ("small_produce_ms",), "at most", 0.5),
+    *(
+        bar
+        for workload, name in (
+            ("many_topics", "30 topics created, written, read, deleted"),
+            ("many_partitions", "a topic of 200 partitions created"),
+            ("large_messages", "100 records of 900 kB read"),
+            ("commits", "200 commits of offsets"),
+            ("rebalances", "a group grows to 4 members and shrinks"),
+            ("pauses", "100 records read, paused after each"),
+            ("pattern", "a topic found by its pattern"),
+            ("transactions", "50 transactions committed"),
+        )
+        for bar in (
+            Bar("clients", name, (workload, "ours"), "ms"),
+            _against("real", name, (workload,), "at most", 1.5, "clients"),
+        )
+    ),
     Bar("page", "event to painted pixel, p99", ("latency_p99_ms",), "ms", "at most", 60),
     Bar("page", "event to painted pixel, median", ("latency_p50_ms",), "ms"),
     Bar("page", "records acknowledged meanwhile", ("records_per_s",), "records/s", "at least", 190),

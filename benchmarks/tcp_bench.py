@@ -1,8 +1,8 @@
 """The TCP port: what a librdkafka client can produce and consume, and how long a small produce takes. Prints JSON.
 
 `manage.py cluster` against librdkafka's mock cluster, which runs in the client's own process and stores next to
-nothing, and against a real Apache Kafka where its jars are, or Maven to fetch them. Each figure is the best of some
-rounds in which the sides take turns: whatever else the machine does makes figures worse, and never better.
+nothing, and against a real Apache Kafka where its jars are, or Maven to fetch them. Each figure is the median
+of some rounds in which the sides take turns.
 
 What each side does: ours writes files, the input log and the journal, and checks each batch as Kafka does; all clusters
 have three brokers. Wall time; MB are 10^6 bytes of values.
@@ -11,15 +11,10 @@ have three brokers. Wall time; MB are 10^6 bytes of values.
 import argparse
 import json
 import os
-import shutil
-import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,12 +22,11 @@ from typing import Any
 import confluent_kafka
 
 from benchmarks.librdkafka import Producer, consume_s, create_topic
-from devtools.oracle.real_kafka import VERSION, RealKafka, RealKafkaError, fetch_jars
-from lab.runtime.zookeeper.server import EmbeddedZookeeper
+from benchmarks.sides import JARS, both, find_jars
+from devtools.oracle.clusters import Layout
 
-ROOT = Path(__file__).resolve().parent.parent
-BROKERS = (1, 2, 3)
-MOCK = {"test.mock.num.brokers": str(len(BROKERS))}
+LAYOUT = Layout(first_id=1)
+MOCK = {"test.mock.num.brokers": str(LAYOUT.brokers)}
 SIZES = (100, 1024)
 WARM_UP_MESSAGES = 20_000
 SMALL_PRODUCES = 300
@@ -40,43 +34,6 @@ THREEFOLD_SHARE = 0.4
 """Of what is produced with factor 1, so much with factor 3."""
 #: a side of a comparison: its bootstrap servers, None for the mock
 Sides = dict[str, str | None]
-
-
-@contextmanager
-def our_cluster(data: Path) -> Iterator[tuple[str, int]]:
-    """(bootstrap servers, pid) of a cluster of ours."""
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "cluster", "--brokers", str(len(BROKERS)), "--port", "0"],
-        cwd=ROOT,
-        env={**os.environ, "HIGHWATER_DATA": str(data)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        bootstrap = process.stdout.readline().strip()
-        if not bootstrap:
-            raise SystemExit("the cluster did not start")
-        yield bootstrap, process.pid
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-
-
-@contextmanager
-def real_cluster(jars: Path, work: Path) -> Iterator[str]:
-    """Bootstrap servers of a real Kafka in ZooKeeper mode, with its defaults."""
-    kafka = RealKafka(jars, work / "kafka")
-    with ExitStack() as stack:
-        zookeeper = stack.enter_context(EmbeddedZookeeper(work / "zookeeper"))
-        brokers = []
-        for broker_id in BROKERS:
-            broker = kafka.start_broker(broker_id, work / f"logs-{broker_id}", zookeeper.address, {})
-            stack.callback(broker.stop)
-            brokers.append(broker)
-        for broker in brokers:
-            broker.wait_until_it_serves()
-        yield ",".join(broker.address for broker in brokers)
 
 
 def settings_of(bootstrap: str | None, acks: str) -> dict[str, str]:
@@ -109,13 +66,13 @@ def small_produce_ms(bootstrap: str | None, topic: str) -> float:
     return statistics.median(taken)
 
 
-def by_turns(sides: Sides, rounds: int, measure: Callable[[str | None], float], best: Callable[..., float]) -> Any:
-    """The best that each side reached."""
+def by_turns(sides: Sides, rounds: int, measure: Callable[[str | None], float]) -> Any:
+    """The median of each side's rounds."""
     found: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, bootstrap in sides.items():
             found[name].append(measure(bootstrap))
-    return {name: round(best(values), 2) for name, values in found.items()}
+    return {name: round(statistics.median(values), 2) for name, values in found.items()}
 
 
 def measure_all(clusters: dict[str, str], rounds: int, megabytes: float) -> dict[str, Any]:
@@ -126,7 +83,7 @@ def measure_all(clusters: dict[str, str], rounds: int, megabytes: float) -> dict
         produce(bootstrap, "three", 100, WARM_UP_MESSAGES * 100 / 1e6, "all")
     sides: Sides = {**clusters}
     measured: dict[str, Any] = {
-        "small_produce_ms": by_turns(sides, rounds, partial(small_produce_ms, topic="small"), min),
+        "small_produce_ms": by_turns(sides, rounds, partial(small_produce_ms, topic="small")),
         "produce": {},
         "produce_all": {},
         "consume": {},
@@ -137,9 +94,9 @@ def measure_all(clusters: dict[str, str], rounds: int, megabytes: float) -> dict
         one = partial(produce, topic=f"one-{size}", size=size, megabytes=amount, acks="1")
         three = partial(produce, topic="three", size=size, megabytes=THREEFOLD_SHARE * amount, acks="all")
         taken = partial(consume, topic=f"one-{size}", size=size, megabytes=amount)
-        measured["produce"][str(size)] = by_turns({**sides, "mock": None}, rounds, one, max)
-        measured["produce_all"][str(size)] = by_turns(sides, rounds, three, max)
-        measured["consume"][str(size)] = by_turns(sides, rounds, taken, max)
+        measured["produce"][str(size)] = by_turns({**sides, "mock": None}, rounds, one)
+        measured["produce_all"][str(size)] = by_turns(sides, rounds, three)
+        measured["consume"][str(size)] = by_turns(sides, rounds, taken)
     return measured
 
 
@@ -167,32 +124,17 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def find_jars(folder: Path) -> Path | None:
-    """Kafka's jars, if they are there or can be fetched."""
-    if not (folder / f"kafka-{VERSION}").is_dir() and shutil.which("mvn") is None:
-        return None
-    try:
-        return fetch_jars(folder)
-    except RealKafkaError as error:
-        print(error, file=sys.stderr)
-        return None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="how often the sides take turns")
+    parser.add_argument("--rounds", type=int, default=5, help="how often the sides take turns")
     parser.add_argument("--megabytes", type=float, default=100, help="of messages of 100 bytes in a round")
-    parser.add_argument("--jars", type=Path, default=ROOT / ".oracle", help="where a real Kafka's jars are kept")
+    parser.add_argument("--jars", type=Path, default=JARS, help="where a real Kafka's jars are kept")
     parser.add_argument("--without-real", action="store_true", help="leave the real Kafka out")
     arguments = parser.parse_args()
     jars = None if arguments.without_real else find_jars(arguments.jars)
-    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, ExitStack() as stack:
-        bootstrap, pid = stack.enter_context(our_cluster(Path(folder) / "ours"))
-        clusters = {"ours": bootstrap}
-        if jars is not None:
-            clusters["real"] = stack.enter_context(real_cluster(jars, Path(folder) / "real"))
-        measured = ratios(measure_all(clusters, arguments.rounds, arguments.megabytes))
-        measured["our_cpu_s"] = round(cpu_s(pid), 1)
+    with tempfile.TemporaryDirectory(prefix="highwater-bench-") as folder, both(LAYOUT, jars, Path(folder)) as sides:
+        measured = ratios(measure_all(sides.bootstrap, arguments.rounds, arguments.megabytes))
+        measured["our_cpu_s"] = round(cpu_s(sides.our_pid), 1)
     print(json.dumps(measured, indent=1))
 
 
