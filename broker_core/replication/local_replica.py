@@ -1,10 +1,9 @@
 """The state of a replica, a leader's view of its followers, and the only code that changes either."""
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Protocol
 
-from broker_core.eras import DEFAULT_ERA, ERAS, Era
+from broker_core.eras import Era
 from broker_core.events.log import (
     TAIL_BATCHES,
     SegmentRow,
@@ -30,6 +29,7 @@ from broker_core.partitions import broker_id_of, broker_node, replica_name
 from broker_core.replication.isr import (
     CommittedIsr,
     IsrState,
+    Lag,
     PendingExpand,
     PendingShrink,
     RemoteReplica,
@@ -50,6 +50,21 @@ class Role(StrEnum):
     FOLLOWER = "follower"
 
 
+class PartitionHost(Protocol):
+    """What a replica needs of its broker."""
+
+    kernel: Kernel
+    name: str
+    broker_id: int
+    era: Era
+
+    def is_alive(self, broker_id: int) -> bool:
+        """Whether the metadata list a broker."""
+
+    def log_truncated(self, replica: "LocalReplica") -> None:
+        """A replica's log was truncated."""
+
+
 class LocalReplica:
     """One replica of one partition on one broker. `key` is `orders-0@b1`. Offsets are next offsets; times are simulated
     microseconds. All of its state except the log changes only in the `apply` functions below.
@@ -57,32 +72,24 @@ class LocalReplica:
 
     def __init__(
         self,
-        kernel: Kernel,
-        node: str,
-        broker_id: int,
+        host: PartitionHost,
         name: str,
         log: UnifiedLog,
         *,
         high_watermark: int,
         min_insync_replicas: int,
-        replica_lag_time_max_us: int,
-        is_alive: Callable[[int], bool],
-        replica_lag_max_messages: int = 4_000,
-        era: Era = ERAS[DEFAULT_ERA],
-        on_truncated: Callable[[Any], None] | None = None,
+        lag: Lag,
     ) -> None:
-        self.kernel = kernel
-        self.node = node
-        self.broker_id = broker_id
+        self.host = host
+        self.kernel = host.kernel
+        self.node = host.name
+        self.broker_id = host.broker_id
+        self.era = host.era
         self.name = name
-        self.key = replica_name(name, node)
+        self.key = replica_name(name, host.name)
         self.log = log
         self.min_insync_replicas = min_insync_replicas
-        self.replica_lag_time_max_us = replica_lag_time_max_us
-        self.replica_lag_max_messages = replica_lag_max_messages
-        self.era = era
-        self.is_alive = is_alive
-        self.on_truncated = on_truncated
+        self.lag = lag
         self.become(Role.OFFLINE, -1)
         self.leader_epoch = -1
         self.leader_epoch_start_offset = -1

@@ -22,7 +22,6 @@ from broker_core.records.record_batch import parse_header
 from broker_core.replication.high_watermark import candidate
 from broker_core.replication.isr import (
     CommittedIsr,
-    Lag,
     PendingExpand,
     PendingShrink,
     out_of_sync,
@@ -158,8 +157,8 @@ class Partition(ReplicaLog):
             self.remotes,
             isr_state.maximal_isr,
             self.kernel.scheduler.now_us,
-            self.replica_lag_time_max_us,
-            self.is_alive if era.replication.caught_up_replicas_hold_high_watermark else _never_alive,
+            self.lag.time_max_us,
+            self.host.is_alive if era.replication.caught_up_replicas_hold_high_watermark else _never_alive,
         )
         if reached <= self.high_watermark:
             return False
@@ -226,7 +225,7 @@ class Partition(ReplicaLog):
             remote is not None
             and remote.log_end_offset >= self.high_watermark
             and (remote.log_end_offset >= self.leader_epoch_start_offset or not self.era.isr.joins_from_epoch_start)
-            and self.is_alive(broker_id)
+            and self.host.is_alive(broker_id)
         )
 
     def replicas_to_remove(self) -> tuple[int, ...]:
@@ -234,8 +233,7 @@ class Partition(ReplicaLog):
         if not self.is_leader or not isinstance(self.isr_state, CommittedIsr):
             return ()
         now_us, end_offset = self.kernel.now_us, self.log.log_end_offset
-        lag = Lag(self.era.isr.lag, self.replica_lag_time_max_us, self.replica_lag_max_messages)
-        return out_of_sync(self.isr_state.isr, self.broker_id, self.remotes, end_offset, now_us, lag)
+        return out_of_sync(self.isr_state.isr, self.broker_id, self.remotes, end_offset, now_us, self.lag)
 
     def propose_isr(self, isr_state: PendingExpand | PendingShrink) -> None:
         """Proposes another ISR; until the response each of both is used where it is safer."""

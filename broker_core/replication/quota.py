@@ -4,8 +4,9 @@ Only replicas that a topic's configuration lists are throttled, and only while t
 each count the bytes and stop if the rate of the last seconds is above the bound.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from broker_core.config_defs import Value
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.partitions import TopicPartition
 from broker_core.wire.messages import FetchPartitionResponse
@@ -17,6 +18,8 @@ RESPONSE_BYTES = 16
 PARTITION_BYTES = 55
 """The size of a fetch response of version 17 without partitions, and the overhead of each partition."""
 ALL_PARTITIONS = -1
+LEADER_REPLICAS = "leader.replication.throttled.replicas"
+FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 
 
 class ReplicationQuota:
@@ -100,3 +103,10 @@ class ReplicationQuotas:
     def __init__(self) -> None:
         self.leader = ReplicationQuota()
         self.follower = ReplicationQuota()
+
+    def throttle(self, topic: str, configs: Mapping[str, Value], broker_id: int) -> None:
+        """Sets a topic's throttled replicas at a broker, from the topic's configurations."""
+        for quota, name in ((self.leader, LEADER_REPLICAS), (self.follower, FOLLOWER_REPLICAS)):
+            replicas = configs[name]
+            assert isinstance(replicas, tuple)
+            quota.throttle(topic, replicas, broker_id)

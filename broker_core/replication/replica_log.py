@@ -300,8 +300,7 @@ class ReplicaLog(LocalReplica):
 
     def _emit_truncated(self) -> None:
         self.emit_deleted_files()
-        if self.on_truncated is not None:
-            self.on_truncated(self)
+        self.host.log_truncated(self)
 
     def flush(self, up_to: int | None = None, *, always_emit: bool = False) -> None:
         """Fsyncs everything below `up_to`, or all, and advances the recovery point.
@@ -327,7 +326,9 @@ class ReplicaLog(LocalReplica):
     @property
     def low_watermark(self) -> int:
         """The leader's low watermark: the lowest log start offset of the live replicas (`lowWatermarkIfLeader`)."""
-        starts = [remote.log_start_offset for broker_id, remote in self.remotes.items() if self.is_alive(broker_id)]
+        starts = [
+            remote.log_start_offset for broker_id, remote in self.remotes.items() if self.host.is_alive(broker_id)
+        ]
         return min([self.log.log_start_offset, *starts])
 
     def delete_records(self, offset: int) -> int:

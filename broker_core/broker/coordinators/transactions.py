@@ -49,8 +49,6 @@ class TransactionPartsHost(VerifierHost, Protocol):
 
     def known_controller(self) -> int: ...
 
-    def partition_count(self, topic: str, otherwise: int) -> int: ...
-
     def append_for_coordinator(self, partition: str, data: bytes, waiting: object, timeout_ms: int) -> Errors:
         """Appends a batch as leader; `waiting` waits until it is committed."""
 
@@ -114,9 +112,8 @@ class TransactionParts:
     @property
     def transaction_partition_count(self) -> int:
         """How many partitions `__transaction_state` has, or would have."""
-        return self._host.partition_count(
-            TRANSACTION_TOPIC, self.transaction_settings.transaction_state_log_num_partitions
-        )
+        count = self._host.metadata.partition_count(TRANSACTION_TOPIC)
+        return count or self.transaction_settings.transaction_state_log_num_partitions
 
     def emit(self, event: Event) -> int:
         """States a fact as the broker."""

@@ -4,8 +4,9 @@
 
 from typing import Protocol
 
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.errors import Errors
-from broker_core.groups.host import GroupSettings
 from broker_core.groups.offset_commits import is_too_long
 from broker_core.groups.zookeeper_offsets import NO_OFFSET, read_offset, write_offset
 from broker_core.sim.zookeeper import ZkClient
@@ -21,13 +22,11 @@ from broker_core.zk.store import ZkError
 class OffsetsHost(Protocol):
     """The broker that is asked."""
 
+    config: BrokerConfig
+    metadata: MetadataCache
+
     @property
     def zk(self) -> ZkClient: ...
-
-    @property
-    def group_settings(self) -> GroupSettings: ...
-
-    def has_partition(self, partition: str) -> bool: ...
 
 
 class ZookeeperOffsets:
@@ -38,8 +37,8 @@ class ZookeeperOffsets:
 
     def commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
         """Writes each offset down. What does not exist is answered first."""
-        known = [row for row in request.partitions if self.host.has_partition(row[0])]
-        missing = [name for name, *_ in request.partitions if not self.host.has_partition(name)]
+        known = [row for row in request.partitions if row[0] in self.host.metadata.partitions]
+        missing = [name for name, *_ in request.partitions if name not in self.host.metadata.partitions]
         return OffsetCommitResponse(
             (
                 *((name, Errors.UNKNOWN_TOPIC_OR_PARTITION) for name in missing),
@@ -48,7 +47,7 @@ class ZookeeperOffsets:
         )
 
     def _commit(self, group: str, partition: str, offset: int, metadata: str) -> Errors:
-        if is_too_long(metadata, self.host.group_settings):
+        if is_too_long(metadata, self.host.config.groups):
             return Errors.OFFSET_METADATA_TOO_LARGE
         try:
             write_offset(self.host.zk, group, partition, offset)
@@ -61,7 +60,7 @@ class ZookeeperOffsets:
         offsets, errors = [], []
         for name in request.partitions or ():
             error, found = Errors.UNKNOWN_TOPIC_OR_PARTITION, None
-            if self.host.has_partition(name):
+            if name in self.host.metadata.partitions:
                 try:
                     found = read_offset(self.host.zk, request.group_id, name)
                 except ZkError:

@@ -12,6 +12,7 @@ from broker_core.events.log import LogUncleanable
 from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
 from broker_core.log.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.replication.compaction import clean_replica, measure
+from broker_core.replication.local_replica import LocalReplica
 from broker_core.replication.partition import Partition
 from broker_core.texts import code_of
 
@@ -63,11 +64,11 @@ class LogCleaning:
         except Uncleanable as error:
             raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{name} cannot be cleaned: {error}") from error
 
-    def log_truncated(self, partition: Partition) -> None:
+    def log_truncated(self, replica: LocalReplica) -> None:
         """What comes behind the truncation is dirty again (`maybeTruncateCheckpoint`)."""
-        offset = partition.log.active_segment.base_offset
-        if partition.log.config.is_compacted and self._offsets().get(partition.name, 0) > offset:
-            self._write({**self._offsets(), partition.name: offset})
+        offset = replica.log.active_segment.base_offset
+        if replica.log.config.is_compacted and self._offsets().get(replica.name, 0) > offset:
+            self._write({**self._offsets(), replica.name: offset})
 
     def log_deleted(self, name: str) -> None:
         """A replica was removed (`updateCheckpoints` without it)."""

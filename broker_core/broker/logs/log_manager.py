@@ -13,6 +13,7 @@ from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
 from broker_core.log.config import LONG_MAX
 from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.files.directory_files import deleted_folder_name
+from broker_core.replication.local_replica import LocalReplica
 from broker_core.replication.partition import UNLINK_TIMER, Partition, cut_rows
 from broker_core.sim.disk import CutFact
 from broker_core.sim.handlers import TimerHandler, Unpacked
@@ -90,10 +91,10 @@ class LogManager:
             state_unlinked(host, folder, host.directory.disk.delete_tree(folder))
         self.cleaner.log_deleted(partition.name)
 
-    def log_truncated(self, partition: Partition) -> None:
+    def log_truncated(self, replica: LocalReplica) -> None:
         """A replica's log was truncated, and its recovery point with it (`LogManager.truncateTo`)."""
         write_recovery_points(self.host)
-        self.cleaner.log_truncated(partition)
+        self.cleaner.log_truncated(replica)
 
     def checkpoint(self) -> None:
         """Writes the checkpoints of all logs: one of them was removed."""

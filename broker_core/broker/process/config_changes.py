@@ -4,7 +4,6 @@ A write of a configuration below /config is followed by a child of /config/chang
 for these, reads the configuration and applies it.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -12,13 +11,14 @@ from broker_core.broker.admin.scram_admin import SCRAM_MECHANISMS
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
 from broker_core.broker.config.entity_configs import CLIENT_ENTITIES, read_entity
+from broker_core.broker.replicas.partition_factory import min_insync_replicas
+from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.config_defs import LONG_MAX, Value
 from broker_core.config_defs.java_text import parse_integer
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
 from broker_core.events.control import ConfigurationApplied
 from broker_core.events.envelope import Event
-from broker_core.log import LogConfig
 from broker_core.partitions import topic_of
 from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
@@ -37,6 +37,7 @@ class ConfigHost(Protocol):
     name: str
     config: BrokerConfig
     controller: Controller
+    replicas: ReplicaManager
     era: Era
 
     @property
@@ -50,14 +51,6 @@ class ConfigHost(Protocol):
 
     @property
     def quotas(self) -> ReplicationQuotas: ...
-
-    def topic_values(self, topic: str) -> dict[str, Value]:
-        """All configurations of a topic as they count at this broker."""
-        ...
-
-    def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
-        """What shapes a log of a topic with these configurations."""
-        ...
 
     def emit(self, event: Event) -> int: ...
 
@@ -140,7 +133,7 @@ class ConfigChanges:
         """`TopicConfigHandler.processConfigChanges`."""
         overrides = read_entity(self.host.zk, "topics", topic)
         self._applied(f"topics/{topic}", overrides)
-        self.throttle(topic, self._configure_logs(topic))
+        self.host.quotas.throttle(topic, self._configure_logs(topic), self.host.broker_id)
         if overrides.get(UNCLEAN, "").strip().lower() == "true":
             self.host.controller.unclean_election_enabled(topic)
 
@@ -183,25 +176,14 @@ class ConfigChanges:
         """Applies the new configuration to a topic's open logs: a segment that exceeds it rolls at the next append.
         Returns the configuration.
         """
-        configs = self.host.topic_values(topic)
-        config = self.host.log_config(configs)
-        min_insync_replicas = configs["min.insync.replicas"]
-        assert isinstance(min_insync_replicas, int)
+        factory = self.host.replicas.factory
+        configs = factory.topic_values(topic)
+        config = factory.log_config(configs)
         for name, partition in self.host.partitions.items():
             if topic_of(name) == topic:
                 partition.log.config = config
-                partition.min_insync_replicas = min_insync_replicas
+                partition.min_insync_replicas = min_insync_replicas(configs)
         return configs
-
-    def throttle(self, topic: str, configs: Mapping[str, Value]) -> None:
-        """Which replicas of a topic are throttled at this broker."""
-        for quota, name in (
-            (self.host.quotas.leader, "leader.replication.throttled.replicas"),
-            (self.host.quotas.follower, "follower.replication.throttled.replicas"),
-        ):
-            listed = configs[name]
-            assert isinstance(listed, tuple)
-            quota.throttle(topic, listed, self.host.broker_id)
 
     def _applied(self, entity: str, overrides: dict[str, str]) -> None:
         self.host.emit(

@@ -23,7 +23,6 @@ from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.partitions import broker_node
-from broker_core.replication.partition import Partition
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.rng import Stream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
@@ -60,10 +59,6 @@ class LivingBroker(LogHost, Protocol):
     def stream(self) -> Stream: ...
 
     def known_controller(self) -> int: ...
-
-    def open(self, name: str, topic_id: str | None) -> Partition: ...
-
-    def check_isrs_later(self) -> None: ...
 
     def emit(self, event: Event) -> int: ...
 
@@ -118,7 +113,7 @@ class Life:
         try:
             broker.directory.load(has_cleaner=broker.config.log_cleaner_enable)
             for name in broker.directory.partition_names():
-                broker.partitions[name] = broker.open(name, None)
+                broker.partitions[name] = broker.replicas.factory.open(name, None)
         except StorageFault as fault:
             self._close_what_was_opened(is_orderly=not fault.is_io_error)
             self._fail(fault)
@@ -133,7 +128,7 @@ class Life:
             return
         broker.config_changes.listen()
         broker.state = "up"
-        broker.check_isrs_later()
+        broker.replicas.tasks.start()
         broker.replicas.isr_changes.start()
         broker.logs.start()
 

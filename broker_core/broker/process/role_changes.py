@@ -66,6 +66,7 @@ class RoleChanges:
 
     def handle(self, message: Message) -> None:
         """Handles a request, or its first slice."""
+        self._broker.replicas.tasks.start_checkpoints()
         self._handle_slice(Progress(message, []))
 
     def _on_slice(self, rpc: str) -> None:

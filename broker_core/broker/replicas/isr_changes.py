@@ -1,4 +1,5 @@
-"""How a leader that writes the ISR itself notifies the controller (`ReplicaManager.maybePropagateIsrChanges`).
+"""How a leader writes the ISR itself, before KIP-497, and notifies the controller
+(`ReplicationUtils.updateLeaderAndIsr`, `ReplicaManager.maybePropagateIsrChanges`).
 
 Changes are collected into one child of /isr_change_notification, so that a burst of changes does not become a burst of
 requests. Before 0.9 there was no notification.
@@ -7,8 +8,13 @@ requests. Before 0.9 there was no notification.
 from typing import Protocol
 
 from broker_core.eras import Era
+from broker_core.partitions import TopicPartition
+from broker_core.replication.partition import Partition
 from broker_core.sim.handlers import TimerHandler
 from broker_core.sim.kernel import Kernel
+from broker_core.sim.zookeeper import ZkClient
+from broker_core.zk.store import BadVersion, NoNode
+from broker_core.zk.znodes import IsrChangeNotificationZnode, PartitionEntry, PartitionStateZnode
 
 PERIOD_US = 2_500_000
 PROPAGATION_BLACKOUT_US = 5_000_000
@@ -17,14 +23,18 @@ TIMER = "isr_propagation"
 
 
 class IsrChangesHost(Protocol):
-    """What the notifier needs of its broker."""
+    """What is needed of the broker."""
 
     kernel: Kernel
     name: str
+    broker_id: int
     era: Era
 
-    def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool:
-        """Writes a notification; says whether that was possible."""
+    @property
+    def zk(self) -> ZkClient: ...
+
+    @property
+    def reaches_zookeeper(self) -> bool: ...
 
 
 class IsrChanges:
@@ -47,8 +57,28 @@ class IsrChanges:
         """The broker is up."""
         self._started_us = self._last_reported_us = self.host.kernel.now_us
 
-    def note(self, partition: str) -> None:
-        """The ISR of a partition was changed."""
+    def write(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
+        """Writes the state znode of a partition; returns its version. None: ZooKeeper cannot be reached, or another
+        writer was faster.
+        """
+        host = self.host
+        if not host.reaches_zookeeper:
+            return None
+        topic, index = TopicPartition.parse(partition.name)
+        znode = PartitionStateZnode(
+            leader=host.broker_id,
+            leader_epoch=partition.leader_epoch,
+            controller_epoch=partition.controller_epoch,
+            isr=isr,
+        )
+        try:
+            stat = host.zk.set(PartitionStateZnode.path(topic, index), znode.encode(), partition.partition_epoch)
+        except (BadVersion, NoNode):
+            return None
+        self._note(partition.name)
+        return stat.version
+
+    def _note(self, partition: str) -> None:
         if self.host.era.isr.notifies_controller:
             self.partitions[partition] = None
             self._last_change_us = self.host.kernel.now_us
@@ -69,7 +99,10 @@ class IsrChanges:
             now_us - self._last_change_us > PROPAGATION_BLACKOUT_US
             or now_us - self._last_reported_us > PROPAGATION_INTERVAL_US
         )
-        if is_due and self.host.notify_isr_changes(tuple(self.partitions)):
+        if is_due and self.host.reaches_zookeeper:
+            entries = tuple(PartitionEntry(*TopicPartition.parse(name)) for name in self.partitions)
+            znode = IsrChangeNotificationZnode(partitions=entries)
+            self.host.zk.create(IsrChangeNotificationZnode.SEQUENCE_PATH, znode.encode(), sequential=True)
             self.partitions.clear()
             self._last_reported_us = now_us
         if self.partitions:

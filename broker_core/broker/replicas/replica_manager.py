@@ -5,13 +5,15 @@ from typing import Protocol
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
-from broker_core.broker.logs.log_manager import LogManager
+from broker_core.broker.logs.log_directory import LogDirectory
 from broker_core.broker.replicas.alter_partition_manager import AlterPartitionManager
 from broker_core.broker.replicas.appends import Produces
 from broker_core.broker.replicas.fetches import Fetches
-from broker_core.broker.replicas.isr_changes import IsrChanges
+from broker_core.broker.replicas.isr_changes import IsrChanges, IsrChangesHost
 from broker_core.broker.replicas.offset_lookups import OffsetLookups
+from broker_core.broker.replicas.partition_factory import PartitionFactory, PartitionFactoryHost
 from broker_core.broker.replicas.record_deletion import RecordDeletion
+from broker_core.broker.replicas.replica_tasks import ReplicaTasks
 from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.partitions import broker_node
@@ -21,7 +23,6 @@ from broker_core.replication.partition import Partition, Role
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.replica_fetcher import FetcherSettings, ReplicaFetcher
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
-from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import (
     AlterPartitionItem,
     AlterPartitionResult,
@@ -35,35 +36,16 @@ ANY_EPOCH = -1
 """The request carries no current leader epoch, so it is not fenced."""
 
 
-class ReplicaHost(Protocol):
+class ReplicaHost(PartitionFactoryHost, IsrChangesHost, Protocol):
     """What the replica manager needs of its broker's process."""
 
-    kernel: Kernel
-    name: str
-    broker_id: int
     broker_epoch: int
-    config: BrokerConfig
-    era: Era
-    metadata: MetadataCache
-    logs: LogManager
-
-    @property
-    def wall_ms(self) -> int: ...
 
     @property
     def is_stopping(self) -> bool:
         """Whether the broker shuts down: then it starts no new fetchers."""
 
     def known_controller(self) -> int: ...
-
-    def open_log(self, state: LeaderAndIsrPartition) -> Partition: ...
-
-    def write_isr_to_zookeeper(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
-        """Writes the state znode where the era's leaders do: returns the new version, None if another writer was
-        faster.
-        """
-
-    def notify_isr_changes(self, partitions: tuple[str, ...]) -> bool: ...
 
     def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None: ...
 
@@ -80,6 +62,8 @@ class ReplicaManager:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.record_deletion = RecordDeletion(self)
         self.quotas = ReplicationQuotas()
+        self.factory = PartitionFactory(host, self.quotas)
+        self.tasks = ReplicaTasks(self)
         self.alter_partition = AlterPartitionManager(self)
         self.isr_changes = IsrChanges(host)
         self.controller_epoch = 0
@@ -106,6 +90,7 @@ class ReplicaManager:
             **self.record_deletion.timers,
             **self.alter_partition.timers,
             **self.isr_changes.timers,
+            **self.tasks.timers,
             replica_fetcher.WAKE_TIMER: self._wake_fetcher,
         }
 
@@ -143,7 +128,7 @@ class ReplicaManager:
     def _on_no_offsets(self, question: tuple[int, str, int, int]) -> None:
         self._on_offsets(question, None)
 
-    # for the fetchers and the AlterPartition manager
+    # for its parts
 
     @property
     def era(self) -> Era:
@@ -159,6 +144,16 @@ class ReplicaManager:
     def wall_ms(self) -> int:
         """Calendar time in ms."""
         return self.host.wall_ms
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configuration."""
+        return self.host.config
+
+    @property
+    def directory(self) -> LogDirectory:
+        """The files of the broker."""
+        return self.host.directory
 
     @property
     def metadata(self) -> MetadataCache:
@@ -179,7 +174,7 @@ class ReplicaManager:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         partition = self.partitions.get(state.partition)
         if partition is None:
-            partition = self.partitions[state.partition] = self.host.open_log(state)
+            partition = self.partitions[state.partition] = self.factory.open(state.partition, state.topic_id)
         elif partition.log.topic_id and state.topic_id and partition.log.topic_id != state.topic_id:
             return Errors.INCONSISTENT_TOPIC_ID
         elif state.topic_id and not partition.log.topic_id:
@@ -289,11 +284,9 @@ class ReplicaManager:
     def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
         """A leader wants another ISR: it writes it to ZooKeeper, or asks the controller to, as the era has it."""
         if self.host.era.isr.change == "zookeeper":
-            version = self.host.write_isr_to_zookeeper(partition, change.proposed_isr)
-            if version is not None:
-                self.isr_changes.note(partition.name)
-                if partition.commit_isr(change.proposed_isr, version):
-                    self.high_watermark_moved(partition)
+            version = self.isr_changes.write(partition, change.proposed_isr)
+            if version is not None and partition.commit_isr(change.proposed_isr, version):
+                self.high_watermark_moved(partition)
             return
         partition.propose_isr(change)
         self.alter_partition.submit(

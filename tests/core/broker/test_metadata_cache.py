@@ -1,5 +1,6 @@
 """What a broker reads off the metadata that the controller last sent."""
 
+from broker_core.broker.coordinators.groups import GroupHost
 from broker_core.broker.process.broker import Broker
 from broker_core.run import Run, RunConfig
 from broker_core.sim.simulated_disk import SimulatedDisk
@@ -26,7 +27,7 @@ def update(broker: Broker, leaders: dict[str, int]) -> None:
 def test_partition_count_follows_topics_replaced_in_one_update() -> None:
     broker = started()
     update(broker, {"orders-0": 1})
-    assert broker.offsets_partition_count == 50, "without the topic: offsets.topic.num.partitions"
+    assert GroupHost(broker).offsets_partition_count == 50, "without the topic: offsets.topic.num.partitions"
     update(broker, {"orders-0": DELETED, f"{OFFSETS_TOPIC}-0": 1})
     assert broker.groups.partition_of("some-group") == f"{OFFSETS_TOPIC}-0"
 
@@ -36,10 +37,10 @@ def test_partition_count_follows_added_partitions() -> None:
     names = [f"{OFFSETS_TOPIC}-{index}" for index in range(3)]
     update(broker, dict.fromkeys(names, 1))
     update(broker, dict.fromkeys(names, 1))
-    assert broker.offsets_partition_count == 3
+    assert GroupHost(broker).offsets_partition_count == 3
     update(broker, {"never-seen-0": DELETED, names[2]: DELETED})
-    assert broker.offsets_partition_count == 2
+    assert GroupHost(broker).offsets_partition_count == 2
     assert OFFSETS_TOPIC in broker.metadata.topic_ids
     update(broker, dict.fromkeys(names, DELETED))
-    assert broker.offsets_partition_count == 50
+    assert GroupHost(broker).offsets_partition_count == 50
     assert OFFSETS_TOPIC not in broker.metadata.topic_ids

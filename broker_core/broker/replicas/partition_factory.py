@@ -1,0 +1,104 @@
+"""Opens replicas: a log with its configuration and files, and its partition (`Partition.createLogIfNotExists`)."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import structs
+
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.broker_config import BrokerConfig
+from broker_core.broker.logs.log_directory import LogDirectory
+from broker_core.broker.logs.log_manager import LogManager
+from broker_core.config_defs import ConfigException, Value, topic_values
+from broker_core.controller.controller import Controller
+from broker_core.eras import Era
+from broker_core.log import LogConfig
+from broker_core.partitions import topic_of
+from broker_core.replication.isr import Lag
+from broker_core.replication.local_replica import LocalReplica
+from broker_core.replication.partition import Partition
+from broker_core.replication.quota import ReplicationQuotas
+from broker_core.sim.kernel import Kernel
+
+
+class PartitionFactoryHost(Protocol):
+    """What the factory needs of its broker's process."""
+
+    kernel: Kernel
+    name: str
+    broker_id: int
+    config: BrokerConfig
+    era: Era
+    metadata: MetadataCache
+    directory: LogDirectory
+    logs: LogManager
+    controller: Controller
+
+    @property
+    def wall_ms(self) -> int: ...
+
+
+class PartitionFactory:
+    """See the module. It also is the host of the partitions that it opens."""
+
+    def __init__(self, host: PartitionFactoryHost, quotas: ReplicationQuotas) -> None:
+        self._host = host
+        self._quotas = quotas
+        self.kernel = host.kernel
+        self.name = host.name
+        self.broker_id = host.broker_id
+        self.era = host.era
+
+    def open(self, name: str, topic_id: str | None) -> Partition:
+        """Opens or creates a log; `topic_id` None: as its own file says."""
+        host = self._host
+        topic = topic_of(name)
+        configs = self.topic_values(topic)
+        self._quotas.throttle(topic, configs, self.broker_id)
+        log = host.directory.open(name, self.log_config(configs), topic_id or None, host.wall_ms)
+        config = host.config
+        partition = Partition(
+            self,
+            name,
+            log,
+            high_watermark=host.directory.high_watermarks.get(name, log.log_start_offset),
+            min_insync_replicas=min_insync_replicas(configs),
+            lag=Lag(self.era.isr.lag, config.replica_lag_time_max_ms * 1_000, config.replica_lag_max_messages),
+        )
+        self.kernel.subjects[partition.key] = partition
+        partition.emit_log_opened()
+        return partition
+
+    def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
+        """The configuration of a log of a topic with these configurations at this broker."""
+        return structs.replace(
+            LogConfig.of(configs),
+            behaviour=self.era.log,
+            producer_id_expiration_ms=self._host.config.producer_id_expiration_ms,
+        )
+
+    def topic_values(self, topic: str) -> dict[str, Value]:
+        """All configurations of a topic as they apply at this broker."""
+        settings = self._host.config.settings
+        try:
+            return topic_values(settings, self._host.controller.zk.topic_configs(topic))
+        except ConfigException:
+            # an external write in ZooKeeper that Kafka's tools refuse: the topic is treated as without overrides
+            return topic_values(settings, {})
+
+    # what a partition needs of its broker
+
+    def is_alive(self, broker_id: int) -> bool:
+        """Whether the metadata list the broker."""
+        return self._host.metadata.is_alive(broker_id)
+
+    def log_truncated(self, replica: LocalReplica) -> None:
+        """A log was truncated: its checkpoints follow."""
+        self._host.logs.log_truncated(replica)
+
+
+def min_insync_replicas(configs: Mapping[str, Value]) -> int:
+    """`min.insync.replicas` of a topic's configurations."""
+    value = configs["min.insync.replicas"]
+    assert isinstance(value, int)
+    return value
