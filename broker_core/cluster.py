@@ -397,7 +397,7 @@ class Cluster:
                 rpc
                 for broker in self.brokers.values()
                 if broker.name in self.kernel.up
-                for rpc in broker.replicas.parked()
+                for rpc in (*broker.replicas.parked(), *broker.groups.parked())
             ),
             "zk": {
                 path: (data.decode("utf-8", "backslashreplace"), stat.version)

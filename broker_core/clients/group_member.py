@@ -7,6 +7,7 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings, W
 from broker_core.clients.group_fetcher import GroupFetcher
 from broker_core.clients.metadata import ClientMetadata
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
+from broker_core.events.rpc import Fields
 from broker_core.records.record_batch import Record
 from broker_core.sim.kernel import Kernel, PassiveNode, Subjects, applies
 
@@ -109,7 +110,15 @@ class GroupMember(PassiveNode, ABC):
     # what it asks
 
     def ask(
-        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+        self,
+        node: str,
+        api: str,
+        body: Any,
+        what: str,
+        label: str,
+        timeout_ms: int | None = None,
+        data: Any = None,
+        fields: Fields = (),
     ) -> None:
         """Sends a request; the answer comes back as `what` with `data`."""
         self.kernel.request(
@@ -118,6 +127,7 @@ class GroupMember(PassiveNode, ABC):
             api,
             body,
             label=label,
+            fields=fields,
             context=(what, node, data),
             timeout_us=(self.settings.request_timeout_ms if timeout_ms is None else timeout_ms) * 1_000,
         )

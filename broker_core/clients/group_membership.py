@@ -10,6 +10,7 @@ from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
 from broker_core.errors import Errors
 from broker_core.events.group import ConsumerAssigned
+from broker_core.groups.answers import describe_sync
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE
 from broker_core.partitions import broker_node, sorted_partitions
 from broker_core.sim.kernel import Kernel
@@ -240,8 +241,8 @@ class GroupMembership(GroupMember):
             self._join("reason.coordinator_lost")
             return
         timeout_ms = self._patience_ms
-        label = f"SyncGroup {self.settings.group_id}"
-        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch)
+        label, fields = describe_sync(request)
+        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch, fields)
 
     def _synced(self, response: SyncGroupResponse, epoch: int) -> None:
         if self.state != "syncing" or epoch != self._epoch:

@@ -5,7 +5,9 @@ from broker_core.events.envelope import Event, kind
 
 @kind("waiting")
 class RequestParked(Event):
-    """`request` is the rpc id of the request; `partitions` are what it waits on."""
+    """`request` is the rpc id of the request; `partitions` are what it waits on: for JoinGroup and SyncGroup the
+    group's partition of `__consumer_offsets`. A request that waits already has another deadline from now on.
+    """
 
     broker: str
     request: str
@@ -18,7 +20,9 @@ class RequestParked(Event):
 
 @kind("waiting")
 class RequestCompleted(Event):
-    """`why`: satisfied, expired, or the name of an error."""
+    """`why`: satisfied, expired, superseded (by another request of its member, and without a response), or the name of
+    an error.
+    """
 
     broker: str
     request: str

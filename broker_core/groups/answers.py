@@ -1,10 +1,13 @@
 """Responses to delayed requests, and the mapping of log errors to client errors."""
 
 from broker_core.errors import Errors
+from broker_core.events.rpc import Fields
 from broker_core.groups.classic_group import ClassicGroupMember
 from broker_core.groups.consumer_protocol import ProtocolError, decode_assignment
+from broker_core.groups.waiting import WaitingRequests
 from broker_core.sim.kernel import Kernel, Message
-from broker_core.wire.messages import JoinGroupResponse, OffsetCommitResponse, SyncGroupResponse
+from broker_core.texts import escape
+from broker_core.wire.messages import JoinGroupResponse, OffsetCommitResponse, SyncGroupRequest, SyncGroupResponse
 
 OFFSET_ERRORS = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -36,16 +39,30 @@ def partitions_of(assignment: bytes) -> tuple[str, ...]:
         return ()
 
 
-def respond_join(kernel: Kernel, message: Message, response: JoinGroupResponse) -> None:
-    """Answers a JoinGroup."""
-    good = response.error is Errors.NONE
-    label = f"label.generation?generation={response.generation_id}" if good else response.error.name
-    fields = (("member_id", response.member_id), ("leader", response.leader)) if good else ()
+def describe_sync(request: SyncGroupRequest) -> tuple[str, Fields]:
+    """`(label, fields)` of a SyncGroup request: that of the leader carries the assignments."""
+    count = len(request.assignments)
+    kind = f"label.sync_assigns?group={escape(request.group_id)}&n={count}"
+    label = kind if count else f"label.sync_empty?group={escape(request.group_id)}"
+    return label, (("generation_id", request.generation_id), ("assignments", count))
+
+
+def respond_join(kernel: Kernel, waiting: WaitingRequests, message: Message, response: JoinGroupResponse) -> None:
+    """Answers a JoinGroup: that of the leader lists the members."""
+    waiting.completed(message, response.error)
+    if response.error is not Errors.NONE:
+        kernel.respond(message, response, label=response.error.name)
+        return
+    count, generation = len(response.members), response.generation_id
+    listed = f"label.generation_members?generation={generation}&n={count}"
+    label = listed if count else f"label.generation_no_members?generation={generation}"
+    fields = (("member_id", response.member_id), ("leader", response.leader), ("members", count))
     kernel.respond(message, response, label=label, fields=fields)
 
 
-def respond_sync(kernel: Kernel, message: Message, response: SyncGroupResponse) -> None:
+def respond_sync(kernel: Kernel, waiting: WaitingRequests, message: Message, response: SyncGroupResponse) -> None:
     """Answers a SyncGroup."""
+    waiting.completed(message, response.error)
     good = response.error is Errors.NONE
     partitions = ", ".join(partitions_of(response.assignment)) if good else ""
     label = "label.assignment" if good else response.error.name
@@ -59,15 +76,19 @@ def respond_commit(kernel: Kernel, message: Message, results: tuple[tuple[str, E
     kernel.respond(message, OffsetCommitResponse(results), label=label)
 
 
-def answer_join(kernel: Kernel, member: ClassicGroupMember, response: JoinGroupResponse) -> None:
+def answer_join(
+    kernel: Kernel, waiting: WaitingRequests, member: ClassicGroupMember, response: JoinGroupResponse
+) -> None:
     """Answers the join of a member, if one is pending."""
     message, member.joining = member.joining, None
     if message is not None:
-        respond_join(kernel, message, response)
+        respond_join(kernel, waiting, message, response)
 
 
-def answer_sync(kernel: Kernel, member: ClassicGroupMember, response: SyncGroupResponse) -> None:
+def answer_sync(
+    kernel: Kernel, waiting: WaitingRequests, member: ClassicGroupMember, response: SyncGroupResponse
+) -> None:
     """Answers the sync of a member, if one is pending."""
     message, member.syncing = member.syncing, None
     if message is not None:
-        respond_sync(kernel, message, response)
+        respond_sync(kernel, waiting, message, response)

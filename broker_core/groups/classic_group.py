@@ -89,6 +89,9 @@ class ClassicGroup:
         self._last_commit_number = 0
         self.current_state_timestamp: int | None = None
         self.new_member_added = False
+        #: when the pending rebalance, and the sync of its generation, end at the latest
+        self.join_due_us = 0
+        self.sync_due_us = 0
         #: the number of the pending rebalance: timers of earlier ones are ignored
         self.rebalance = 0
         self.is_initial_rebalance = False

@@ -85,13 +85,19 @@ class GroupCoordinator:
         """Stops coordinating a partition: drops its groups, and answers all pending requests."""
         if partition not in self.registry.owned and partition not in self.registry.loading:
             return
-        kernel = self._host.kernel
+        kernel, waiting = self._host.kernel, self.registry.waiting
         gone = [group for group in self.groups.values() if group.partition == partition]
         for group in gone:
             for member in group.members.values():
-                answer_join(kernel, member, JoinGroupResponse(Errors.NOT_COORDINATOR, member_id=member.member_id))
-                answer_sync(kernel, member, SyncGroupResponse(Errors.NOT_COORDINATOR))
+                answer_join(
+                    kernel, waiting, member, JoinGroupResponse(Errors.NOT_COORDINATOR, member_id=member.member_id)
+                )
+                answer_sync(kernel, waiting, member, SyncGroupResponse(Errors.NOT_COORDINATOR))
         self.registry.unloaded(partition, gone)
+
+    def parked(self) -> list[str]:
+        """The rpc ids of the JoinGroup and SyncGroup requests that wait."""
+        return self.registry.waiting.requests()
 
     def partition_of(self, group_id: str) -> str:
         """The partition of a group, whether it exists or not."""
@@ -211,7 +217,7 @@ class GroupCoordinator:
         elif isinstance(store, StaticRejoin):
             if group is None:
                 response = JoinGroupResponse(Errors.NOT_COORDINATOR, member_id=store.member_id)
-                respond_join(self._host.kernel, store.message, response)
+                respond_join(self._host.kernel, self.registry.waiting, store.message, response)
             else:
                 self._joining.static_rejoined(group, store, error)
         elif isinstance(store, Assignment) and group is not None:

@@ -26,14 +26,15 @@ from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, S
 from broker_core.groups.host import CoordinatorHost
 from broker_core.groups.offsets import CommittedOffset, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
+from broker_core.groups.waiting import WaitingRequests
 from broker_core.partitions import partition_name
 from broker_core.topics import OFFSETS_TOPIC
 
 
 class Groups:
     """`known`: the groups by name. `owned`: the partitions of `__consumer_offsets` that the broker coordinates, with
-    the leader epochs in which it read them; `loading`: those that it is still reading. Among the kernel's subjects it
-    is "groups@b1".
+    the leader epochs in which it read them; `loading`: those that it is still reading. `waiting`: requests without a
+    response. Among the kernel's subjects it is "groups@b1".
     """
 
     def __init__(self, host: CoordinatorHost) -> None:
@@ -41,6 +42,7 @@ class Groups:
         self.known: dict[str, ClassicGroup] = {}
         self.owned: dict[str, int] = {}
         self.loading: dict[str, int] = {}
+        self.waiting = WaitingRequests(host)
 
     def partition_of(self, group_id: str) -> str:
         """The partition that keeps a group, whether it exists or not."""

@@ -52,6 +52,8 @@ class Joining:
         self._rebalances.try_complete_join(group)
         if group.is_stuck and not was_stuck:
             self._fail(group, message)
+        elif any(member.joining is message for member in group.members.values()):
+            self._groups.waiting.park_join(group, message)
 
     def _fail(self, group: ClassicGroup, message: Message) -> None:
         """This join would have been the last, but the members cannot vote on an assignor."""
@@ -71,7 +73,7 @@ class Joining:
         return error
 
     def _refuse(self, message: Message, error: Errors, member_id: str) -> None:
-        respond_join(self._host.kernel, message, JoinGroupResponse(error, member_id=member_id))
+        respond_join(self._host.kernel, self._groups.waiting, message, JoinGroupResponse(error, member_id=member_id))
 
     def _has_capacity(self, group: ClassicGroup, member_id: str) -> bool:
         limit = self._host.group_settings.group_max_size
@@ -151,13 +153,14 @@ class Joining:
             self._rejoin(group, member, message, request, f"reason.leader_rejoined?member={escape(member_id)}")
         else:
             members = group.member_metadata() if is_leader else ()
-            respond_join(self._host.kernel, message, joined(group, member_id, members))
+            respond_join(self._host.kernel, self._groups.waiting, message, joined(group, member_id, members))
 
     def _rejoin(
         self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
         self._groups.update(group, member, said_by(request))
-        # a pending join of the removed member gets no response, as its record is gone
+        # as in Kafka the member's pending join, if there is one, gets no response
+        self._groups.waiting.superseded(member.joining)
         member.joining = message
         self._rebalances.maybe_rebalance(group, why)
 
@@ -180,8 +183,9 @@ class Joining:
             request.version >= SKIP_ASSIGNMENT_VERSION,
             message,
         )
-        answer_join(self._host.kernel, old, JoinGroupResponse(Errors.FENCED_INSTANCE_ID, member_id=old_id))
-        answer_sync(self._host.kernel, old, SyncGroupResponse(Errors.FENCED_INSTANCE_ID))
+        kernel, waiting = self._host.kernel, self._groups.waiting
+        answer_join(kernel, waiting, old, JoinGroupResponse(Errors.FENCED_INSTANCE_ID, member_id=old_id))
+        answer_sync(kernel, waiting, old, SyncGroupResponse(Errors.FENCED_INSTANCE_ID))
         member = self._groups.replace(group, instance, old_id, new_id, old.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
@@ -209,7 +213,7 @@ class Joining:
             response = joined(group, rejoin.member_id, members, skip_assignment=is_leader)
         else:
             response = msgspec.structs.replace(joined(group, rejoin.member_id, ()), leader=rejoin.old_leader)
-        respond_join(self._host.kernel, rejoin.message, response)
+        respond_join(self._host.kernel, self._groups.waiting, rejoin.message, response)
 
     def _revert(self, group: ClassicGroup, rejoin: StaticRejoin) -> None:
         member = group.members.get(rejoin.member_id)

@@ -32,22 +32,28 @@ class Membership:
         if error is Errors.NONE:
             error = Errors.UNKNOWN_MEMBER_ID if group is None else self._sync_error(group, request)
         if group is None or error is not Errors.NONE:
-            respond_sync(self._host.kernel, message, SyncGroupResponse(error))
+            respond_sync(self._host.kernel, self._groups.waiting, message, SyncGroupResponse(error))
             return
         member = group.members[request.member_id]
         group.pending_syncs.pop(request.member_id, None)
         if group.state is GroupState.STABLE:
-            respond_sync(self._host.kernel, message, synced(group, member))
+            respond_sync(self._host.kernel, self._groups.waiting, message, synced(group, member))
             self._rebalances.touch(group, member)
             return
+        waiting = self._groups.waiting
+        waiting.superseded(member.syncing)
         member.syncing = message
+        needs = "label.needs_assignment"
         if group.is_leader(request.member_id):
+            needs = "label.needs_stored"
             given = dict(request.assignments)
             assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
             store = Assignment(group.group_id, group.generation_id, assignments)
             error = self._log.write(group, assignments, store)
             if error is not Errors.NONE:
                 self.assignment_stored(group, store, error)
+        if member.syncing is message:
+            waiting.park(message, group, needs, group.sync_due_us)
 
     def _sync_error(self, group: ClassicGroup, request: SyncGroupRequest) -> Errors:
         error = group.member_error(request.member_id, request.group_instance_id)

@@ -80,7 +80,7 @@ class Rebalances:
         delay_ms = self._host.group_settings.group_initial_rebalance_delay_ms
         wait_ms = delay_ms if group.is_initial_rebalance else max_ms
         self._groups.transition(group, GroupState.PREPARING_REBALANCE, why, wait_ms)
-        self._timer(wait_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
+        self._await_joins(group, wait_ms)
         if group.is_initial_rebalance:
             group.initial_delay_left_ms = max(max_ms - delay_ms, 0)
             group.new_member_added = False
@@ -106,7 +106,10 @@ class Rebalances:
             group.new_member_added = False
             delay_ms = min(self._host.group_settings.group_initial_rebalance_delay_ms, group.initial_delay_left_ms)
             group.initial_delay_left_ms -= delay_ms
-            self._timer(delay_ms, JOIN_DUE_TIMER, (group_id, rebalance))
+            self._await_joins(group, delay_ms)
+            for member in group.members.values():
+                if member.joining is not None:
+                    self._groups.waiting.park_join(group, member.joining)
             return
         self._complete_join(group)
 
@@ -118,7 +121,7 @@ class Rebalances:
         group.is_initial_rebalance = False
         leader = group.joined_leader()
         if group.members and leader is None:
-            self._timer(group.rebalance_timeout_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
+            self._await_joins(group, group.rebalance_timeout_ms)
             return
         group.pending_syncs.clear()
         if leader is None:
@@ -138,9 +141,10 @@ class Rebalances:
             leader=leader,
             wait_ms=group.rebalance_timeout_ms,
         )
+        group.sync_due_us = self._host.kernel.now_us + group.rebalance_timeout_ms * 1_000
         for member in list(group.members.values()):
             members = group.member_metadata() if group.is_leader(member.member_id) else ()
-            answer_join(self._host.kernel, member, joined(group, member.member_id, members))
+            answer_join(self._host.kernel, self._groups.waiting, member, joined(group, member.member_id, members))
             self.touch(group, member)
             member.is_new = False
             group.pending_syncs[member.member_id] = None
@@ -164,7 +168,7 @@ class Rebalances:
         for member in list(group.members.values()):
             waiting = member.syncing is not None
             response = synced(group, member) if error is Errors.NONE else SyncGroupResponse(error)
-            answer_sync(self._host.kernel, member, response)
+            answer_sync(self._host.kernel, self._groups.waiting, member, response)
             if waiting:
                 self.touch(group, member)
 
@@ -179,9 +183,9 @@ class Rebalances:
             self.try_complete_join(group)
 
     def _remove_member(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
-        kernel = self._host.kernel
-        answer_join(kernel, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
-        answer_sync(kernel, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        kernel, waiting = self._host.kernel, self._groups.waiting
+        answer_join(kernel, waiting, member, JoinGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+        answer_sync(kernel, waiting, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         self._groups.remove(group, member, why)
 
     # sessions
@@ -226,6 +230,10 @@ class Rebalances:
             return
         del group.pending_members[member_id]
         self.try_complete_join(group)
+
+    def _await_joins(self, group: ClassicGroup, wait_ms: int) -> None:
+        group.join_due_us = self._host.kernel.now_us + wait_ms * 1_000
+        self._timer(wait_ms, JOIN_DUE_TIMER, (group.group_id, group.rebalance))
 
     def _timer(self, delay_ms: int, name: str, data: object) -> None:
         self._host.timer(delay_ms * 1_000, name, data)

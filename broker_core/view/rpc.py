@@ -49,16 +49,17 @@ def _rescheduled(view: View, event: rpc.RpcRescheduled, at_us: int, seq: int) ->
 
 @folds
 def _parked(view: View, event: waiting.RequestParked, at_us: int, seq: int) -> Patch:
+    name = event.request
+    waiting_already = view["parked"].get(name)
     request: ParkedRequest = {
         "broker": event.broker,
         "api": event.api,
         "client": event.client,
         "partitions": event.partitions,
         "needs": event.needs,
-        "since_us": at_us,
+        "since_us": at_us if waiting_already is None else waiting_already["since_us"],
         "deadline_us": event.deadline_us,
     }
-    name = event.request
     view["parked"][name] = request
     return [[f"/parked/{escape(name) if '/' in name or '~' in name else name}", request]]
 

@@ -12,10 +12,12 @@ from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
 from broker_core.events.world import ClientIdentified
+from broker_core.groups.answers import describe_sync
 from broker_core.sim.kernel import Kernel, PassiveNode
 from broker_core.texts import text
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import API_VERSIONS, decode_request, encode_response
+from broker_core.wire.messages import SyncGroupRequest
 from broker_core.wire.schemas import offered
 
 NO_ANSWER = b""
@@ -146,7 +148,10 @@ class Connection(PassiveNode):
             ("client_id", header.client_id or ""),
             ("bytes", len(request.frame)),
         )
-        is_one_way = False
+        label, is_one_way = api.name, False
+        if isinstance(body, SyncGroupRequest):
+            label, of_group = describe_sync(body)
+            fields = (*of_group, *fields)
         if api.name == "Produce":
             # the invariant that checks acknowledged records looks for this event first
             fields = (("acks", request.body.acks), *fields)
@@ -156,7 +161,7 @@ class Connection(PassiveNode):
             self.broker.name,
             api.name,
             body,
-            label=api.name,
+            label=label,
             fields=fields,
             one_way=is_one_way or is_unanswered,
         )

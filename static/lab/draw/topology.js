@@ -376,6 +376,7 @@ export class Topology {
     const outside = outOfIsr(view, node.broker_id);
     const parked = parkedAt(view, id);
     const produce = parked.filter((one) => one.parked.api === "Produce").length;
+    const group = parked.filter((one) => familyOf(one.parked.api, "request") === "group").length;
     const dirty = unflushed(view, id);
     const since = durationText(at_us - node.since_us);
     /** @type {[string, string][]} */
@@ -384,7 +385,8 @@ export class Topology {
       if (view.controller.broker === node.broker_id)
         lines.push([t("draw.broker.controller", { epoch: view.controller.controller_epoch }), "control"]);
       if (outside.length) lines.push([t("draw.broker.outside", { partitions: shorten(outside, this.topic) }), "outisr"]);
-      const words = t("draw.broker.purgatory", { produce, fetch: parked.length - produce });
+      const counts = { produce, fetch: parked.length - produce - group, group };
+      const words = t(group ? "draw.broker.purgatory_group" : "draw.broker.purgatory", counts);
       lines.push([uiWidth(words, 10.5) < width - 16 ? words : t("draw.broker.parked", { n: parked.length }), ""]);
       if (dirty) lines.push([t("draw.broker.dirty", { n: dirty }), "dim"]);
     } else {
@@ -425,7 +427,8 @@ export class Topology {
       const fetch = waiting.filter(({ parked }) => parked.api !== "Produce").sort((a, b) => byName(a.parked.client, b.parked.client));
       let x = box.x + 8;
       for (const { id, parked } of [...produce, ...fetch]) {
-        const words = parked.api === "Produce" ? `${parked.client} ${this.#texts.render(shortNeeds(parked))}` : parked.client;
+        const words = parked.api === "Produce" ? `${parked.client} ${this.#texts.render(shortNeeds(parked))}`
+          : familyOf(parked.api, "request") === "group" ? `${parked.client} ${parked.api}` : parked.client;
         const w = monoWidth(words, 9) + 14;
         if (x + w > box.x + box.w - 4 && x > box.x + 8) break;
         let berth = `${broker} ${parked.client} ${parked.api}`;

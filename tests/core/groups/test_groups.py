@@ -14,6 +14,7 @@ from broker_core.events.group import (
     GroupTransitioned,
 )
 from broker_core.events.rpc import RpcSent
+from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.groups.assignors import ASSIGNORS, GroupMemberInfo
 from broker_core.groups.consumer_protocol import Subscription, decode_subscription, encode_subscription
 from broker_core.groups.offsets import (
@@ -148,6 +149,53 @@ def test_view_shows_the_coordinators_group() -> None:
     assert sorted(member["instance"] for member in group["members"].values()) == ["", "bob"]
     assert shell.at("consumer stop c1") == []
     assert shell.at('wait "group g == Stable 1" 30s') == []
+    assert differences(shell.run) == []
+
+
+def test_joins_and_syncs_wait_at_the_coordinator() -> None:
+    """KIP-134: the first rebalance waits for more members, and longer when some have joined."""
+    shell = ShellRun(group_initial_rebalance_delay_ms="3000")
+    shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1")
+    shell.at("consumer start c1 --group g --topic orders")
+    shell.after(2)
+    (first,) = [one for one in shell.run.view["parked"].values() if one["api"] == "JoinGroup"]
+    assert (first["client"], first["needs"]) == ("c1", "label.needs_initial_delay")
+    assert first["deadline_us"] - first["since_us"] == 3_000_000
+    assert first["partitions"][0].startswith("__consumer_offsets-")
+    shell.at("consumer start c2 --group g --topic orders")
+    shell.after(2)
+    joins = {one["client"]: one for one in shell.run.view["parked"].values() if one["api"] == "JoinGroup"}
+    assert list(joins) == ["c1", "c2"]
+    assert joins["c1"]["since_us"] == first["since_us"]
+    assert joins["c1"]["deadline_us"] == joins["c2"]["deadline_us"] == first["deadline_us"] + 3_000_000
+    assert differences(shell.run) == []
+    shell.events()
+    assert shell.at('wait "group g == Stable 2" 30s') == []
+    assert [one for one in shell.run.view["parked"].values() if one["api"] in ("JoinGroup", "SyncGroup")] == []
+    events = shell.events(RpcSent, RequestParked, RequestCompleted)
+    said = [(e.api, e.kind, dict(e.fields)) for e in events if isinstance(e, RpcSent)]
+    assert [fields["members"] for api, kind, fields in said if (api, kind) == ("JoinGroup", "response")] == [2, 0]
+    assigned = [fields["assignments"] for api, kind, fields in said if (api, kind) == ("SyncGroup", "request")]
+    assert sorted(assigned) == [0, 2]
+    syncs = {e.request: e.needs for e in events if isinstance(e, RequestParked) and e.api == "SyncGroup"}
+    assert sorted(syncs.values()) == ["label.needs_assignment", "label.needs_stored"]
+    ended = {e.request: e.why for e in events if isinstance(e, RequestCompleted)}
+    assert {ended[request] for request in syncs} == {"satisfied"}
+
+
+def test_join_leaves_the_purgatory_when_the_coordinator_moves() -> None:
+    shell = group_run()
+    shell.at("consumer freeze c1")
+    shell.at("consumer start c2 --group g --topic orders")
+    shell.after(1)
+    (waiting,) = [one for one in shell.run.view["parked"].values() if one["api"] == "JoinGroup"]
+    assert (waiting["client"], waiting["needs"]) == ("c2", "label.needs_members")
+    (group,) = shell.run.view["groups"].values()
+    shell.events()
+    shell.at(f"broker stop {group['coordinator'][1:]}")
+    shell.after(3)
+    ended = [event.why for event in shell.events(RequestCompleted) if event.broker == group["coordinator"]]
+    assert "NOT_COORDINATOR" in ended
     assert differences(shell.run) == []
 
 

@@ -225,6 +225,7 @@ function read(digest, [seq, at_us, node, , body]) {
     }
     case "RequestParked": {
       const [broker, id, api, client, partitions, needs] = f;
+      if (digest.parked.has(id)) return; // only its deadline has moved
       park(digest, { id, broker, api, family: familyOf(api, "request"), client, partitions, needs, since_us: at_us, end_us: Infinity });
       return;
     }
