@@ -357,6 +357,12 @@ class Run:
         made, self._made = self._made, []
         return made
 
+    def made_after(self, seq: int) -> list[Envelope]:
+        """The events after `seq` that were not taken yet."""
+        self._catch_up()
+        made = self._made
+        return [one[0] for one in made[max(len(made) - (self.seq - seq), 0) :]]
+
     def take_inputs(self) -> list[Input]:
         """The inputs since the last call. They must be on disk before any answer that depends on them leaves the
         process.

@@ -11,7 +11,8 @@ from django.views.decorators.http import require_GET
 from devtools.gallery.run import gallery_branch
 from devtools.gallery.scenes import SCENES
 from lab.api.state_charts import state_charts
-from lab.exercises.loader import exercises, page_content
+from lab.exercises.frames import page_content
+from lab.exercises.loader import exercises
 from lab.runtime.host import host
 
 

@@ -10,10 +10,9 @@ from django.db import transaction
 
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import proposed_seed, start_run
-from lab.exercises.loader import Exercise as Content
+from lab.exercises.lesson import Exercise as Content
 from lab.exercises.loader import exercises
-from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, run_exercise_setup
-from lab.exercises.predicate import Moment
+from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Done, Exercise
@@ -54,13 +53,12 @@ async def _observe(lab: Lab, user: User, branch: Branch, exercise: Content, stat
     loop = asyncio.get_running_loop()
 
     def make(live: LiveRun | None) -> ExerciseObserver:
-        recording = lab.recording
-        moment = (
-            Moment(recording.view_at(recording.last_seq), recording.last_at_us, True)
-            if live is None
-            else moment_of(live)
-        )
-        return ExerciseObserver(lab, user.pk, branch, ExerciseSession(exercise, moment, state), loop)
+        paused = live is None or not live.pacer.running
+        session = resumed_session(exercise, lab.recording, state, paused=paused)
+        observer = ExerciseObserver(lab, user.pk, branch, session, loop)
+        if live is not None:
+            observer.begin(live)
+        return observer
 
     await lab.observe(user.pk, make)
 
@@ -96,7 +94,9 @@ async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
     def job(live: LiveRun) -> ExerciseObserver:
         run_exercise_setup(live, exercise)
         live.pacer.set_rate(exercise.rate)
-        observer = ExerciseObserver(lab, user.pk, branch, ExerciseSession(exercise, moment_of(live)), loop)
+        session = ExerciseSession(exercise, moment_of(live), seq=live.run.seq)
+        observer = ExerciseObserver(lab, user.pk, branch, session, loop)
+        observer.begin(live)
         # In the same job: no event comes between the session's first look and the first call of the observer.
         lab.observers[user.pk] = observer
         return observer
@@ -115,7 +115,9 @@ def _store_start(user: User, branch: Branch, observer: ExerciseObserver) -> None
 
 
 async def _leave(lab: Lab, user: User, branch: Branch) -> None:
-    lab.observers.pop(user.pk, None)
+    observer = lab.observers.pop(user.pk, None)
+    if isinstance(observer, ExerciseObserver) and lab.core == "live":
+        await lab.act(observer.end)
     await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
     for watcher in lab.watchers:
         if watcher.user_id == user.pk:

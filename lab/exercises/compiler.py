@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from lab.exercises.glossary import Term
-from lab.exercises.loader import ContentError, Exercise
+from lab.exercises.lesson import Exercise
+from lab.exercises.loader import ContentError
 from lab.exercises.solution import Rehearsal, TimedEngine
 
 

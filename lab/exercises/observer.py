@@ -2,17 +2,25 @@
 
 import asyncio
 import logging
+import time
 from contextvars import Context
 from typing import Any, NamedTuple
 
+import msgspec
+
 from broker_core.texts import LANGUAGES
-from lab.exercises.loader import Exercise
-from lab.exercises.predicate import Goal, Moment, ask_all
+from lab.exercises.lesson import Exercise
+from lab.exercises.moment import Moment
+from lab.exercises.predicate import Goal, ask_all
+from lab.exercises.progress import stored_seq
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
+from lab.learning import log as learning
+from lab.learning.events import AnyEvent
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.protocol.frames import No
+from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.texts.refusal import Refusal
@@ -26,6 +34,9 @@ NOTHING: dict[str, Any] = {
     "hints_shown": 0,
     "masked": False,
     "finished": False,
+    "restarted": False,
+    "chain": 0,
+    "transfer": None,
 }
 """The frame of a learner without an exercise."""
 
@@ -60,25 +71,68 @@ class ExerciseObserver:
         self._session = session
         self._loop = loop
         self._saving: set[asyncio.Task[None]] = set()
+        self._active_since_s = time.monotonic()
         self.shown = Shown.of(session)
 
     def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
         """Events were made, or time was paused or resumed. Called in the lab's thread."""
-        if self._session.on_events(moment_of(live), batch.envelopes):
+        has_changed = self._session.on_events(moment_of(live), batch.envelopes)
+        self._follow(live)
+        if has_changed:
             self.shown = Shown.of(self._session)
             self._loop.call_soon_threadsafe(self.publish)
+
+    def begin(self, live: LiveRun) -> None:
+        """Called once in the lab's thread, before anything happens."""
+        self._follow(live)
+        self.shown = Shown.of(self._session)
+
+    def end(self, live: LiveRun) -> None:
+        """The learner leaves the lesson. Called in the lab's thread."""
+        live.stops.pop(self._stop_key, None)
+
+    def _follow(self, live: LiveRun) -> None:
+        """Writes what was learned, and has the run pause where the active step wants it."""
+        for event in self._session.take_learning_events():
+            learning.append(self._user_id, self._completed(event, live))
+            self._active_since_s = time.monotonic()
+        freeze = self._session.freeze
+        if freeze is None:
+            live.stops.pop(self._stop_key, None)
+        else:
+            live.stops[self._stop_key] = lambda view, envelope: freeze.happens(view, envelope[4])
+
+    @property
+    def _stop_key(self) -> str:
+        return f"lesson of {self._user_id}"
+
+    def _completed(self, event: AnyEvent, live: LiveRun) -> AnyEvent:
+        """With the run, the instant and the wall time since the event before."""
+        added: dict[str, Any] = {
+            "run": self._branch.run.slug,
+            "branch": self._branch.name,
+            "seq": live.run.seq,
+            "at_us": live.run.now_us,
+            "era": live.run.config.era,
+            "seed": live.run.config.seed,
+            "content_version": self._session.exercise.content_version,
+        }
+        if hasattr(event, "seconds"):
+            added["seconds"] = round(time.monotonic() - self._active_since_s, 3)
+        return msgspec.structs.replace(event, **added)
 
     def stopped(self) -> None:
         """The observer failed and follows the branch no more. Called in the lab's thread."""
         self._loop.call_soon_threadsafe(self._report_stop)
 
     async def handle(self, frame: ExerciseFrame) -> None:
-        """Predict, hint or reset. Raises Refusal for what cannot be done now."""
+        """Predict, answer, hint, reset. Raises Refusal for what cannot be done now."""
 
         def job(live: LiveRun) -> None:
             if frame.op == "reset":
                 run_exercise_setup(live, self._session.exercise)
             self._session.handle(frame, moment_of(live))
+            self._follow(live)
             self.shown = Shown.of(self._session)
 
         await self._lab.act(job)
@@ -131,6 +185,25 @@ def _ensure(needed: list[Goal], live: LiveRun) -> None:
     needs = ask_all(needed, moment_of(live))
     if not needs.met:
         raise Refusal("refusal.exercise_needs", 409, problem=needs.says)
+
+
+def resumed_session(
+    exercise: Exercise, recording: Recording, state: dict[str, Any], *, paused: bool
+) -> ExerciseSession:
+    """The session as it was stored, brought up to the recording's last event: what happened after the last store, for
+    example because the process was killed, is in the recording.
+    """
+    last = recording.last_seq
+    now = Moment(recording.view_at(last), recording.last_at_us, paused)
+    stored = stored_seq(state)
+    if not 0 < stored < last:
+        return ExerciseSession(exercise, now, state, seq=last)
+    at_us = recording.events(stored, stored)[0][1]
+    session = ExerciseSession(exercise, Moment(recording.view_at(stored), at_us, True), state, seq=stored)
+    if session.is_restarted:
+        return ExerciseSession(exercise, now, state, seq=last)
+    session.on_events(now, recording.events(stored + 1, last))
+    return session
 
 
 def moment_of(live: LiveRun) -> Moment:

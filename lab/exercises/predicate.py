@@ -24,18 +24,12 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, get_type_hints
 import msgspec
 
 from broker_core.texts import Text, Value, text
-from broker_core.view.tree import View
-from lab.exercises.places import Offset, Unresolved, check_offset, offset_of
+from lab.exercises.happenings import Happening
+from lab.exercises.moment import Moment
+from lab.exercises.places import Unresolved
+from lab.exercises.quantities import Quantity, check_quantity, number_of
 
 P = ParamSpec("P")
-
-
-class Moment(NamedTuple):
-    """What a learner sees: the newest view, its instant, and whether the simulation is paused."""
-
-    view: View
-    at_us: int
-    paused: bool
 
 
 class Answer(NamedTuple):
@@ -48,26 +42,26 @@ class Answer(NamedTuple):
 class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a number is compared with: exactly one of the three."""
 
-    equals: Offset | None = None
-    at_least: Offset | None = None
-    below: Offset | None = None
+    equals: Quantity | None = None
+    at_least: Quantity | None = None
+    below: Quantity | None = None
 
     def __post_init__(self) -> None:
         given = [bound for bound in (self.equals, self.at_least, self.below) if bound is not None]
         if len(given) != 1:
             raise ValueError("exactly one of equals, at_least, below is needed")
-        check_offset(given[0])
+        check_quantity(given[0])
 
-    def compare(self, view: View, value: int) -> tuple[bool, Text]:
+    def compare(self, moment: Moment, value: int) -> tuple[bool, Text]:
         """Whether a value complies, and what it should be. Raises Unresolved."""
         if self.equals is not None:
-            bound = offset_of(view, self.equals)
+            bound = number_of(moment, self.equals)
             return value == bound, text("goal.equals", bound=bound)
         if self.at_least is not None:
-            bound = offset_of(view, self.at_least)
+            bound = number_of(moment, self.at_least)
             return value >= bound, text("goal.at_least", bound=bound)
         assert self.below is not None
-        bound = offset_of(view, self.below)
+        bound = number_of(moment, self.below)
         return value < bound, text("goal.below", bound=bound)
 
 
@@ -94,6 +88,11 @@ class Goal:
     def answer(self, moment: Moment) -> Answer:
         """Whether it is met now, and why."""
         return PREDICATES[self.name].ask(moment, **self._arguments)
+
+    @property
+    def happenings(self) -> list[Happening]:
+        """The happenings among its arguments, which must be counted for it."""
+        return [value for value in self._arguments.values() if isinstance(value, Happening)]
 
 
 def predicate(ask: Callable[Concatenate[Moment, P], Answer]) -> Callable[Concatenate[Moment, P], Answer]:

@@ -1,4 +1,4 @@
-"""A learner's work on an exercise: completed steps, unmet conditions, predictions and their outcomes.
+"""A learner's work on a lesson: completed steps, unmet conditions, predictions and answers with their outcomes.
 
 The newest view decides, after each batch of events and each change of time. Only a prediction is settled event by
 event: its outcome is what was there when the thing in question had happened, whatever came after.
@@ -6,73 +6,56 @@ event: its outcome is what was there when the thing in question had happened, wh
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
-from broker_core.texts import Text, render, text
+from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
-from broker_core.view.tree import View
-from lab.exercises.event_conditions import RpcArrives
-from lab.exercises.loader import Exercise, Prediction, Step
-from lab.exercises.places import Unresolved, number_text, offset_of, offset_text
-from lab.exercises.predicate import Answer, Moment, ask_all
+from lab.exercises.frames import lesson_frame
+from lab.exercises.happenings import Happening, Passed, RpcArrives
+from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
+from lab.exercises.moment import Moment
+from lab.exercises.places import Unresolved
+from lab.exercises.predicate import Answer, ask_all
+from lab.exercises.progress import Checked, Frozen, Given, Progress, State
+from lab.exercises.quantities import quantity_text, shown, value_of
+from lab.exercises.questions import asked_by, choices_of, meanings_of, outcome_of
+from lab.exercises.records import Records
+from lab.learning.events import AnyEvent
+from lab.learning.scoring import is_stop
 from lab.protocol.frames import Exercise as ExerciseFrame
 from lab.texts.refusal import Refusal
 
-StepPhase = Literal["open", "active", "done"]
-
-
-class Checked(msgspec.Struct, frozen=True):
-    """When a step was reached, and what was found, as the code of a message."""
-
-    at_us: int
-    detail: str
-
-
-class Given(msgspec.Struct):
-    """A prediction: the choice, how sure the learner was, and the choice that came true (else the offset that did)."""
-
-    choice: str
-    confidence: float | None
-    outcome: str | None = None
-
-
-class Progress(msgspec.Struct):
-    """One step. `offsets`: the meaning of its prediction's choices, while it is asked and after."""
-
-    phase: StepPhase = "open"
-    checked: Checked | None = None
-    given: Given | None = None
-    offsets: dict[str, int] = {}
-
-
-class _State(msgspec.Struct):
-    """What is stored. `steps` by id."""
-
-    steps: dict[str, Progress]
-    hints_shown: int = 0
+MAX_ANSWER_LENGTH = 40
 
 
 class ExerciseSession:
-    """One learner, one branch, one exercise. Tell it of everything that happens, in order."""
+    """One learner, one branch, one lesson. It must be given everything that happens, in order."""
 
-    def __init__(self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None) -> None:
-        """Starts the exercise, or resumes it from `state`. A state of another version of the exercise, or one that
-        cannot be read, starts it over.
+    def __init__(
+        self, exercise: Exercise, moment: Moment, state: dict[str, Any] | None = None, *, seq: int = 0
+    ) -> None:
+        """Starts the lesson, or resumes it from `state`. A state of another version of the lesson, or one that cannot
+        be read, starts it over: `is_restarted`. `moment` is after event `seq`.
         """
         self.exercise = exercise
-        self._state = _State({})
+        self._records = Records(exercise)
+        self._state = State({})
         self._pending: Fold | None = None
+        self._wrong: Wrong | None = None
+        self._why_not = text("goal.done")
+        self._happenings = tuple(_happenings_of(exercise))
         if state is not None:
             with contextlib.suppress(msgspec.ValidationError):
-                self._state = msgspec.convert(state, _State)
-        if [step.id for step in exercise.steps] != list(self._state.steps):
-            self._begin()
-        self._look(moment)
-        self._wait_for_outcome(moment.view)
+                self._state = msgspec.convert(state, State)
+        self.is_restarted = state is not None and [step.id for step in exercise.steps] != list(self._state.steps)
+        if state is None or self.is_restarted:
+            self._begin(moment, seq)
+        self._look(self._counted(moment))
+        self._wait_for_outcome(moment)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -81,11 +64,16 @@ class ExerciseSession:
         return stored
 
     @property
-    def finished(self) -> bool:
+    def seq(self) -> int:
+        """The last event that was taken."""
+        return self._state.tally.seq
+
+    @property
+    def is_finished(self) -> bool:
         return all(progress.phase == "done" for progress in self._state.steps.values())
 
     @property
-    def masked(self) -> bool:
+    def is_masked(self) -> bool:
         """Whether the page hides outcomes: a prediction is asked and not given yet."""
         step = self._active()
         return step is not None and step.prediction is not None and self._state.steps[step.id].given is None
@@ -95,97 +83,161 @@ class ExerciseSession:
 
         `reset` forgets everything; run the set-up before it. `start` and `leave` are not the session's.
         """
+        moment = self._counted(moment)
         match frame.op:
             case "predict":
                 self._predict(frame, moment)
+            case "answer":
+                self._answer(frame, moment)
+            case "transfer":
+                self._transfer(frame)
             case "hint":
-                if self._state.hints_shown == len(self.exercise.hints):
-                    raise Refusal("refusal.no_more_hints", max=len(self.exercise.hints))
-                self._state.hints_shown += 1
+                self._hint()
             case "reset":
-                self._begin()
-                self._look(moment)
+                self._records.reset()
+                self._begin(moment, self._state.tally.seq)
+                self._look(self._counted(moment))
             case _:
                 raise ValueError(f"{frame.op} is not the session's")
 
     def on_events(self, moment: Moment, envelopes: Sequence[Envelope] = ()) -> bool:
         """Events have happened, or time was paused or played; `moment` is after that. Has the frame changed?"""
-        before = msgspec.json.encode(self._state)
-        why_before = self._why_not
-        if self._pending is not None:
-            self._settle(self._pending, moment, envelopes)
-        self._look(moment)
-        return msgspec.json.encode(self._state) != before or self._why_not != why_before
+        before, wrong, why_not = self._shown(), self._wrong, self._why_not
+        tally = self._state.tally
+        at_event: tuple[int, int] | None = None
+        for envelope in envelopes:
+            if at_event is not None and (isinstance(envelope[4], RpcDelivered) or envelope[1] > at_event[0]):
+                self._settle(at_event, moment)
+                at_event = None
+            at_event = self._take(envelope, moment) or at_event
+        self._settle(at_event, moment)
+        if self._pending is not None and (overdue_us := self._overdue_us(moment.at_us)) is not None:
+            self._settle((overdue_us, tally.seq), moment)
+        self._look(self._counted(moment))
+        return self._shown() != before or self._wrong is not wrong or self._why_not != why_not
 
     def frame(self, language: str) -> dict[str, Any]:
         """The `exercise` frame for the page."""
-        return {
-            "k": "exercise",
-            "slug": self.exercise.slug,
-            "steps": [self._step_frame(step, language) for step in self.exercise.steps],
-            "hints_shown": self._state.hints_shown,
-            "masked": self.masked,
-            "finished": self.finished,
-        }
+        return lesson_frame(
+            self.exercise,
+            self._state,
+            self._why_not,
+            self._wrong,
+            language,
+            is_masked=self.is_masked,
+            is_restarted=self.is_restarted,
+        )
 
-    def _step_frame(self, step: Step, language: str) -> dict[str, Any]:
-        progress = self._state.steps[step.id]
-        checked = progress.checked
-        return {
-            "id": step.id,
-            "state": progress.phase,
-            "checked": checked and {"at_us": checked.at_us, "detail": render(checked.detail, language)},
-            "why_not": render(self._why_not, language) if progress.phase == "active" else "",
-            "prediction": progress.given and msgspec.to_builtins(progress.given),
-            "said": _said(step.prediction, progress, language),
-        }
+    def take_learning_events(self) -> list[AnyEvent]:
+        """What was learned since the last call."""
+        return self._records.take()
+
+    def saw(self, fact: str, figures: dict[str, int], moment: Moment) -> None:
+        """The learner did something on the page that no event tells, such as a measurement."""
+        self._state.tally.facts[fact] = figures
+        self._look(self._counted(moment))
+
+    # Freezes
+
+    @property
+    def freeze(self) -> Happening | None:
+        """The happening at which the run is to be paused, if the active step has one that was not met yet."""
+        step = self._active()
+        if step is None or step.freeze is None or self._state.steps[step.id].frozen is not None or self.is_masked:
+            return None
+        return step.freeze.on
+
+    def frozen(self, at_us: int, seq: int) -> None:
+        """The run was paused there."""
+        step = self._active()
+        if step is not None and step.freeze is not None:
+            self._state.steps[step.id].frozen = Frozen(at_us, seq)
 
     # Steps
 
-    def _begin(self) -> None:
-        self._state = _State({step.id: Progress() for step in self.exercise.steps})
+    def _shown(self) -> bytes:
+        """All of the state that the frame shows."""
+        state = self._state
+        return msgspec.json.encode((state.steps, state.hints_shown, state.transfer, state.chain))
+
+    def _counted(self, moment: Moment) -> Moment:
+        return moment._replace(tally=self._state.tally)
+
+    def _begin(self, moment: Moment, seq: int) -> None:
+        seed = int(moment.view["run"].get("seed", 0))
+        self._state = State({step.id: Progress() for step in self.exercise.steps}, seed=seed)
+        tally = self._state.tally
+        tally.seq, tally.began_us = seq, moment.at_us
+        tally.step_began(moment.at_us)
         self._state.steps[self.exercise.steps[0].id].phase = "active"
         self._pending = None
+        self._records.started()
 
     def _active(self) -> Step | None:
         return next((step for step in self.exercise.steps if self._state.steps[step.id].phase == "active"), None)
 
     def _look(self, moment: Moment) -> None:
-        """Ticks off what holds, step by step, and remembers why the next one does not."""
+        """Completes steps whose goals are met, one by one, and remembers why the next one is not."""
         while (step := self._active()) is not None:
             answer = self._ask(step, moment)
             self._why_not = answer.says
             if not answer.met:
+                self._wrong = self._wrong_state(step, moment)
                 return
-            self._reached(step, Checked(moment.at_us, answer.says.code), moment)
-        self._why_not = text("goal.done")
+            self._records.checked(step, self._state, moment.at_us)
+            self._reached(step, Checked(moment.at_us, answer.says.code, moment.tally.seq), moment)
+        self._why_not, self._wrong = text("goal.done"), None
+
+    def _wrong_state(self, step: Step, moment: Moment) -> Wrong | None:
+        found = next((one for one in step.wrong if ask_all(one.goals, moment).met), None)
+        seen = self._state.steps[step.id].seen
+        if found is not None and found.id not in seen:
+            seen.append(found.id)
+            self._records.wrong_state(step, found.id)
+        return found
 
     def _ask(self, step: Step, moment: Moment) -> Answer:
+        if step.answer is not None:
+            return Answer(False, self._answer_asked(step))
         if step.prediction is None:
             return ask_all(step.goals, moment)
         if self._state.steps[step.id].given is not None:
             return Answer(False, _awaited(step.prediction))
-        before = self.exercise.steps[self.exercise.steps.index(step) - 1]
-        still = ask_all(before.goals, moment)
+        place = self.exercise.steps.index(step)
+        before = self.exercise.steps[place - 1]
+        still = ask_all(before.goals, moment) if before.goals else Answer(True, text("goal.done"))
         if still.met:
             return Answer(False, text("goal.predict_first"))
         # The instant that was asked about has passed: it has to be repeated.
-        self._state.steps[step.id] = Progress()
-        self._state.steps[before.id] = Progress("active")
+        self._state.steps[step.id] = Progress(attempts=self._state.steps[step.id].attempts)
+        self._state.steps[before.id].phase = "active"
+        self._state.steps[before.id].checked = None
         return still
+
+    def _answer_asked(self, step: Step) -> Text:
+        given = self._state.steps[step.id].given
+        return text("goal.answer") if given is None else text("goal.wrong_answer", answer=given.choice)
 
     def _reached(self, step: Step, checked: Checked, moment: Moment) -> None:
         steps = self._state.steps
         steps[step.id].phase = "done"
         steps[step.id].checked = checked
         following = next((other for other in self.exercise.steps if steps[other.id].phase == "open"), None)
+        self._state.tally.step_began(moment.at_us)
+        self._records.part_finished(step, self._state)
         if following is not None:
             steps[following.id].phase = "active"
-            if following.prediction is not None:
-                offsets = {one.value: offset_of(moment.view, one.offset) for one in following.prediction.choices}
-                steps[following.id].offsets = offsets
+            if following.kind != "goals":
+                with contextlib.suppress(Unresolved):
+                    steps[following.id].meanings = meanings_of(choices_of(following), moment)
 
-    # Predictions
+    def _hint(self) -> None:
+        if self._state.hints_shown == len(self.exercise.hints):
+            raise Refusal("refusal.no_more_hints", max=len(self.exercise.hints))
+        self._state.hints_shown += 1
+        self._records.hint(self._active(), self._state.hints_shown)
+
+    # Questions
 
     def _predict(self, frame: ExerciseFrame, moment: Moment) -> None:
         step = self._active()
@@ -194,61 +246,136 @@ class ExerciseSession:
         progress = self._state.steps[step.id]
         if progress.given is not None:
             raise Refusal("refusal.prediction_locked")
-        values = [choice.value for choice in step.prediction.choices]
-        if frame.choice not in values:
-            raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=", ".join(values))
-        if frame.confidence is not None and not 0 <= frame.confidence <= 1:
+        choice = _choice_of(step, frame.choice)
+        if frame.confidence is not None and not is_stop(frame.confidence, len(step.prediction.choices)):
             raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
-        progress.given = Given(frame.choice, frame.confidence)
+        progress.given = Given(choice, frame.confidence)
+        progress.attempts += 1
+        self._state.tally.locked_us = moment.at_us
+        self._records.predicted(step, self._state)
         self._why_not = _awaited(step.prediction)
-        self._wait_for_outcome(moment.view)
+        self._wait_for_outcome(moment)
 
-    def _wait_for_outcome(self, view: View) -> None:
+    def _answer(self, frame: ExerciseFrame, moment: Moment) -> None:
+        step = self._active()
+        if step is None or step.answer is None or frame.step != step.id:
+            raise Refusal("refusal.no_answer_asked")
+        given = _choice_of(step, frame.choice) if step.answer.choices else str(_number(frame.choice))
+        try:
+            found = value_of(moment, step.answer.asks)
+        except Unresolved as unresolved:
+            raise Refusal("refusal.answer_not_there", 409, why=unresolved.why) from None
+        progress = self._state.steps[step.id]
+        outcome = str(found)
+        if step.answer.choices:
+            outcome = outcome_of(step.answer.choices, progress.meanings, moment, found)
+        progress.attempts += 1
+        progress.given = Given(given, None, outcome if outcome == given else None)
+        self._records.answered(step, self._state, outcome)
+        if outcome == given:
+            self._reached(step, self._found(step, moment, found, moment.at_us, moment.tally.seq), moment)
+        self._look(moment)
+
+    def _transfer(self, frame: ExerciseFrame) -> None:
+        transfer = self.exercise.transfer
+        if transfer is None or not self.is_finished or self._state.transfer is not None:
+            raise Refusal("refusal.no_transfer_asked", 409)
+        place = _number(frame.choice)
+        if not 0 <= place < len(transfer.choices):
+            raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=f"0-{len(transfer.choices) - 1}")
+        self._state.transfer = place
+        self._records.transferred(place, frame.confidence)
+
+    def _wait_for_outcome(self, moment: Moment) -> None:
         """Follows a copy of the view from here on, if a prediction was given whose outcome is not there yet."""
         step = self._active()
-        if step is not None and self._state.steps[step.id].given is not None:
-            self._pending = Fold(msgspec.json.decode(msgspec.json.encode(view)))
+        if step is not None and step.prediction is not None and self._state.steps[step.id].given is not None:
+            self._pending = Fold(msgspec.json.decode(msgspec.json.encode(moment.view)))
 
-    def _settle(self, fold: Fold, moment: Moment, envelopes: Sequence[Envelope]) -> None:
+    def _take(self, envelope: Envelope, moment: Moment) -> tuple[int, int] | None:
+        """Counts an event, folds it if an outcome is awaited; returns its instant if it is the one that was awaited."""
+        step, tally, found = self._active(), self._state.tally, None
+        view = moment.view if self._pending is None else self._pending.view
+        if self._pending is not None and step is not None and step.prediction is not None:
+            overdue_us = self._overdue_us(envelope[1])
+            if overdue_us is not None and overdue_us < envelope[1]:
+                self._settle((overdue_us, tally.seq), moment)
+            elif step.prediction.after.happens(view, envelope[4]):
+                before = tally.happened(step.prediction.after, since_step=True)
+                if before + 1 >= step.prediction.times:
+                    found = envelope[1], envelope[0]
+        tally.take(view, envelope, self._happenings)
+        chain = self.exercise.chain
+        if chain is not None and chain.of.happens(view, envelope[4]):
+            self._state.chain = self._state.chain[0] or envelope[0], envelope[0]
+        if self._pending is not None:
+            self._pending.fold(envelope)
+        return found
+
+    def _overdue_us(self, now_us: int) -> int | None:
+        """The instant at which the outcome of the pending prediction is read at the latest, once it has passed."""
         step = self._active()
-        assert step is not None and step.prediction is not None
-        happened_us = -1
-        for envelope in envelopes:
-            at_us, event = envelope[1], envelope[4]
-            if happened_us >= 0 and (isinstance(event, RpcDelivered) or at_us > happened_us):
-                break
-            if step.prediction.after.happens(fold.view, event):
-                happened_us = at_us
-            fold.fold(envelope)
-        if happened_us >= 0:
-            self._outcome(step, step.prediction, fold.view, happened_us, moment)
+        if step is None or step.prediction is None:
+            return None
+        after, limit_ms = step.prediction.after, step.prediction.at_most_ms
+        ms = after.ms if isinstance(after, Passed) else limit_ms
+        due_us = None if ms is None else self._state.tally.locked_us + ms * 1000
+        return due_us if due_us is not None and now_us >= due_us else None
 
-    def _outcome(self, step: Step, prediction: Prediction, view: View, at_us: int, moment: Moment) -> None:
-        self._pending = None
-        progress = self._state.steps[step.id]
+    def _settle(self, at_event: tuple[int, int] | None, moment: Moment) -> None:
+        """Reads the outcome of the pending prediction from the followed view, at an instant and after an event."""
+        step = self._active()
+        if at_event is None or self._pending is None or step is None or step.prediction is None:
+            return
+        progress, view = self._state.steps[step.id], self._pending.view
         assert progress.given is not None
+        self._pending = None
+        then = Moment(view, at_event[0], moment.paused, self._state.tally)
         try:
-            offset, what = offset_of(view, prediction.asks), offset_text(view, prediction.asks)
+            found = value_of(then, step.prediction.asks)
+            checked = self._found(step, then, found, *at_event)
         except Unresolved:
             # It lost its leader in that instant: the question has no answer any more.
-            self._state.steps[step.id] = Progress("active")
+            self._state.steps[step.id] = Progress("active", attempts=progress.attempts)
             return
-        named = (value for value, meant in progress.offsets.items() if meant == offset)
-        progress.given.outcome = next(named, str(offset))
-        found = text("goal.outcome", offset=what, found=number_text(prediction.asks, offset))
-        self._reached(step, Checked(at_us, found.code), moment)
+        progress.given.outcome = outcome_of(step.prediction.choices, progress.meanings, then, found)
+        self._records.settled(step, self._state)
+        self._reached(step, checked, then)
+
+    def _found(self, step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:
+        asks = asked_by(step)
+        says = text(
+            "goal.outcome", offset=quantity_text(moment, asks), found=text("quantity.value", value=shown(asks, found))
+        )
+        return Checked(at_us, says.code, seq)
 
 
-def _said(prediction: Prediction | None, progress: Progress, language: str) -> dict[str, str]:
-    """How the page writes the choices of a prediction, and the outcome where that is none of them."""
-    if prediction is None:
-        return {}
-    numbers = dict(progress.offsets)
-    outcome = progress.given and progress.given.outcome
-    if outcome and outcome not in numbers:
-        numbers[outcome] = int(outcome)
-    return {value: render(number_text(prediction.asks, number), language) for value, number in numbers.items()}
+def _choice_of(step: Step, choice: str | None) -> str:
+    """Raises Refusal unless it names a choice of the step."""
+    values = [one.value for one in choices_of(step)]
+    if choice not in values:
+        raise Refusal("refusal.invalid_choice", choice=str(choice), choices=", ".join(values))
+    return choice
+
+
+def _number(value: str | None) -> int:
+    """The number that was typed. Raises Refusal."""
+    words = (value or "").strip()
+    if len(words) > MAX_ANSWER_LENGTH or not words.removeprefix("-").isdecimal():
+        raise Refusal("refusal.not_a_number", value=words[:MAX_ANSWER_LENGTH])
+    return int(words)
 
 
 def _awaited(prediction: Prediction) -> Text:
     return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
+
+
+def _happenings_of(exercise: Exercise) -> dict[Happening, None]:
+    """What the lesson counts, each once: what its predictions wait for, and what its goals name."""
+    found: dict[Happening, None] = {}
+    for step in exercise.steps:
+        if step.prediction is not None:
+            found[step.prediction.after] = None
+        for goal in [*step.goals, *(one for wrong in step.wrong for one in wrong.goals)]:
+            found |= dict.fromkeys(goal.happenings)
+    return found

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple, Protocol
 from broker_core.events import Envelope
 from broker_core.refusals import ShellError
 from broker_core.view.tree import View
-from lab.exercises.loader import ContentError, Exercise, lines_of
-from lab.exercises.predicate import Moment, ask_all
+from lab.exercises.lesson import Exercise
+from lab.exercises.loader import ContentError, lines_of
+from lab.exercises.moment import Moment
+from lab.exercises.predicate import ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
 from lab.protocol.frames import Exercise as ExerciseFrame
@@ -97,7 +99,7 @@ class Rehearsal:
             ahead = [step for step in steps[place + 1 :] if self._phase(step) == "done"]
             if ahead:
                 raise ContentError(f"{self.exercise.slug}/solution.lab: [{section.step}] does {ahead[0]!r} as well.")
-        if not self.session.finished:
+        if not self.session.is_finished:
             raise ContentError(f"{self.exercise.slug}: the solution has ended and the exercise has not.")
 
     def _do(self, step: str, line: str) -> None:

@@ -15,6 +15,7 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.pacer import Mode, Pacer
+from lab.runtime.stops import Stop, StoppingCore
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 
 FLUSH_S = 0.25
@@ -72,6 +73,8 @@ class LiveRun:
         """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written."""
         self.run = run
         self.pacer = pacer
+        #: events at which the run pauses by itself, by the one that waits for them
+        self.stops: dict[str, Stop] = {}
         self._store = store
         self._model = store.model if store else model
         self._recording = recording
@@ -92,9 +95,13 @@ class LiveRun:
         return f"{self._store.address}{self._store.chroot}" if self._store else ""
 
     def slice(self) -> None:
-        """Runs what has become due, and looks at what others did in ZooKeeper."""
-        self.pacer.run_slice(self.run)
+        """Runs what has become due, and looks at what others did in ZooKeeper. Pauses at an event of `stops`."""
+        core = StoppingCore(self.run, self.stops.values(), self._stop) if self.stops else self.run
+        self.pacer.run_slice(core)
         self.look_outside()
+
+    def _stop(self) -> None:
+        self.pacer.set_mode("pause")
 
     def look_outside(self) -> None:
         """Takes in what others have changed in the real ZooKeeper, as inputs of this instant."""

@@ -181,7 +181,7 @@ class Pacer:
                 return
 
     def _pace_events(self, core: Core, wall_s: float, deadline_s: float) -> None:
-        while wall_s > 0 and self._clock() < deadline_s:
+        while wall_s > 0 and self.mode == "event_paced" and self._clock() < deadline_s:
             due_us = core.next_due_us
             if due_us is None:
                 return

@@ -24,7 +24,8 @@ from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.api.state_charts import state_charts
-from lab.exercises.loader import exercises, page_content
+from lab.exercises.frames import page_content
+from lab.exercises.loader import exercises
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host

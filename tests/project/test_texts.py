@@ -10,6 +10,7 @@ import pytest
 from broker_core.events import KINDS
 from broker_core.texts import LANGUAGES, TextError, catalogue
 from broker_core.texts.catalogues import PLACE, read
+from lab.exercises.quantities import QUANTITIES
 from lab.texts import CATALOGUES
 from lab.texts.i18n import translate
 from tests.support.catalogues import Use, flaws, messages, misused, uses
@@ -52,6 +53,7 @@ def test_sources_name_messages_that_are_there_with_the_values_that_they_take() -
 
 def test_every_message_of_the_server_is_used() -> None:
     named = {id for use in used() for id in messages(use.id, MESSAGES)} | {f"event.{kind}" for kind in KINDS}
+    named |= {f"quantity.{name}" for name in QUANTITIES}
     unused = {id for id in MESSAGES if id.removesuffix(".one") not in named}
     assert {id for id in unused if not id.startswith("value.")} == set()
 
@@ -59,6 +61,12 @@ def test_every_message_of_the_server_is_used() -> None:
 def test_sentence_of_every_kind_of_event_names_its_fields() -> None:
     for name, kind in KINDS.items():
         assert set(PLACE.findall(MESSAGES[f"event.{name}"])) <= set(kind.__struct_fields__), name
+
+
+def test_name_of_every_quantity_takes_its_arguments() -> None:
+    for name, quantity in QUANTITIES.items():
+        places = {place for one in quantity.checks for place in (("partition", "node") if one == "replica" else (one,))}
+        assert set(PLACE.findall(MESSAGES[f"quantity.{name}"])) <= places, name
 
 
 def test_every_enumerated_value_is_a_value_that_the_core_has() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lab.exercises.loader import exercises
-from lab.exercises.predicate import Moment
+from lab.exercises.moment import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.protocol.frames import Exercise as Frame

@@ -42,6 +42,7 @@ def walk(tour: Tour) -> None:
         tour.pictures("exercise", lab.page, _open_panel)
         panel = _panel(lab)
         panel.get_by_role("radio").filter(has_text="unchanged").click()
+        panel.get_by_role("radio", name="70 %").click()
         panel.get_by_role("button", name="Lock in").click()
         _done(lab, 3)
         lab.sees(panel.get_by_text(f"As predicted: {end}"), "the prediction beside what happened")

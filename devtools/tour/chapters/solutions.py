@@ -6,7 +6,8 @@ from playwright.sync_api import Locator, Page
 
 from devtools.tour.lab_page import LabPage
 from devtools.tour.tour import Tour, until
-from lab.exercises.loader import Exercise, Step, exercises
+from lab.exercises.lesson import Exercise, Step
+from lab.exercises.loader import exercises
 from lab.exercises.solution import sections_of
 
 TITLE = "solutions"
@@ -65,8 +66,8 @@ def _do(lab: LabPage, panel: Locator, step: Step, place: int, line: str) -> None
             lab.steps_until(lambda _: _is_done(panel, place), f"step {place} with its tick")
         case ["predict", *words]:
             assert step.prediction is not None
-            values = [choice.value for choice in step.prediction.choices]
-            panel.get_by_role("radio").nth(values.index(" ".join(words))).click()
+            panel.locator(f'.opt[data-value="{" ".join(words)}"]').click()
+            panel.get_by_role("radio", name="70 %").click()
             panel.get_by_role("button", name=re.compile("^Lock in")).click()
             lab.sees(panel.locator(".verdict"), "that the answer is locked in")
         case _:

@@ -5,9 +5,19 @@ from typing import Any
 import msgspec
 
 from lab.exercises.predicate import PREDICATES, Bound, Goal
-from lab.exercises.predicates import brokers, groups, logs, messages, partitions
+from lab.exercises.predicates import brokers, events, groups, logs, messages, numbers, partitions, settings
 
-__all__ = ["brokers", "goal_of", "groups", "logs", "messages", "partitions"]
+__all__ = [
+    "brokers",
+    "events",
+    "goal_of",
+    "groups",
+    "logs",
+    "messages",
+    "numbers",
+    "partitions",
+    "settings",
+]
 
 
 def goal_of(table: Any) -> Goal:

@@ -3,8 +3,9 @@
 from typing import Annotated
 
 from broker_core.texts import text
+from lab.exercises.moment import Moment
 from lab.exercises.places import Node, node_text, nodes_of
-from lab.exercises.predicate import Answer, Moment, answer, one_of, predicate
+from lab.exercises.predicate import Answer, answer, one_of, predicate
 
 
 @predicate

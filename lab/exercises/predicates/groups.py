@@ -2,8 +2,10 @@
 
 from broker_core.texts import text
 from lab.exercises import places
-from lab.exercises.places import Client, Committed, group_of, read
-from lab.exercises.predicate import Answer, Bound, Moment, answer, predicate
+from lab.exercises.moment import Moment
+from lab.exercises.places import Client, Committed, group_of
+from lab.exercises.predicate import Answer, Bound, answer, predicate
+from lab.exercises.quantities import number_of
 
 
 @predicate
@@ -28,7 +30,7 @@ def committed(moment: Moment, *, of: Committed, bound: Bound) -> Answer:
     """The offset that a group has committed, as `desk@orders-0`."""
     group, partition = of.split("@")
     offset = places.committed(moment.view, group, partition)
-    complies, wanted = bound.compare(moment.view, offset)
+    complies, wanted = bound.compare(moment, offset)
     if offset < 0 and not complies:
         return Answer(False, text("goal.nothing_committed", group=group, partition=partition))
     return answer("goal.committed", complies, group=group, partition=partition, offset=offset, wanted=wanted)
@@ -37,5 +39,5 @@ def committed(moment: Moment, *, of: Committed, bound: Bound) -> Answer:
 @predicate
 def read_ahead(moment: Moment, *, client: Client, of: Committed) -> Answer:
     """The position of a consumer is above the offset that its group has committed."""
-    position, offset = read(moment.view, "position", client), places.committed(moment.view, *of.split("@"))
+    position, offset = number_of(moment, f"position({client})"), places.committed(moment.view, *of.split("@"))
     return answer("goal.read_ahead", position > offset, client=client, position=position, committed=offset)

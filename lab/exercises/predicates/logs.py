@@ -4,56 +4,48 @@ from typing import Annotated
 
 from broker_core.partitions import ReplicaId, replica_name
 from broker_core.texts import text
-from broker_core.view.tree import View
 from lab.exercises.dumps import dumps, file_name, floor_segment
-from lab.exercises.places import (
-    OFFSETS,
-    Node,
-    Partition,
-    Replica,
-    leader_of,
-    node_text,
-    nodes_of,
-    replicas_of,
-    value_of,
-)
-from lab.exercises.predicate import Answer, Bound, Moment, answer, listed, one_of, predicate
+from lab.exercises.moment import Moment
+from lab.exercises.places import Node, Partition, Replica, leader_of, node_text, nodes_of, replicas_of
+from lab.exercises.predicate import Answer, Bound, answer, listed, one_of, predicate
+from lab.exercises.quantities import number_of, quantity_text
 
 
 @predicate
 def log_end_offset(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
     """The log end offset of each of these replicas."""
-    return _each(moment.view, replica, "log_end_offset", bound)
+    return _each(moment, replica, "log_end_offset", bound)
 
 
 @predicate
 def high_watermark(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
     """The high watermark that each of these replicas has."""
-    return _each(moment.view, replica, "high_watermark", bound)
+    return _each(moment, replica, "high_watermark", bound)
 
 
 @predicate
 def flushed(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
     """The recovery point of each of these replicas: offsets below it were fsynced."""
-    return _each(moment.view, replica, "flushed", bound)
+    return _each(moment, replica, "flushed", bound)
 
 
 @predicate
 def stored(moment: Moment, *, replica: Replica, bound: Bound) -> Answer:
     """The offset at which the batches in the files of each replica end, whether its broker is up or not."""
-    return _each(moment.view, replica, "stored", bound)
+    return _each(moment, replica, "stored", bound)
 
 
-def _each(view: View, reference: str, what: str, bound: Bound) -> Answer:
+def _each(moment: Moment, reference: str, what: str, bound: Bound) -> Answer:
     found = []
-    for name in replicas_of(view, reference):
-        node, value = ReplicaId.parse(name).node, value_of(view, what, name)
-        complies, wanted = bound.compare(view, value)
+    for name in replicas_of(moment.view, reference):
+        quantity = f"{what}({name})"
+        value = number_of(moment, quantity)
+        complies, wanted = bound.compare(moment, value)
+        says = answer("goal.number_is", complies, quantity=quantity_text(moment, quantity), found=value, wanted=wanted)
         if not complies:
-            says = text("goal.offset.unmet", offset=OFFSETS[what], node=node_text(node), value=value, wanted=wanted)
-            return Answer(False, says)
-        found.append(f"{node} {value}")
-    return Answer(True, text("goal.offset.met", offset=OFFSETS[what], found=listed(found)))
+            return says
+        found.append(says.says)
+    return Answer(True, text("goal.all", found=listed(found)) if len(found) > 1 else found[0])
 
 
 @predicate
@@ -79,7 +71,7 @@ def believes(moment: Moment, *, partition: Partition, follower: Node, bound: Bou
         if name not in remotes:
             return Answer(False, text("goal.no_follower", leader=shown, partition=partition, follower=node))
         value = remotes[name]["log_end_offset"]
-        complies, wanted = bound.compare(view, value)
+        complies, wanted = bound.compare(moment, value)
         if not complies:
             return Answer(False, text("goal.believes.unmet", leader=shown, follower=node, value=value, wanted=wanted))
         found.append(f"{name} {value}")

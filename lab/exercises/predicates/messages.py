@@ -3,10 +3,11 @@
 from typing import Annotated
 
 from broker_core.texts import message_of, text
-from lab.exercises import places
-from lab.exercises.event_conditions import RpcArrives
-from lab.exercises.places import Client, Node, Partition, leader_of, node_text, nodes_of, read
-from lab.exercises.predicate import Answer, Bound, Moment, answer, listed, one_of, predicate
+from lab.exercises.happenings import RpcArrives
+from lab.exercises.moment import Moment
+from lab.exercises.places import Client, Node, Partition, leader_of, node_text, nodes_of
+from lab.exercises.predicate import Answer, Bound, answer, listed, one_of, predicate
+from lab.exercises.quantities import number_of
 
 
 @predicate
@@ -39,12 +40,15 @@ _KINDS = {"request": text("goal.request"), "response": text("goal.response")}
 
 
 @predicate
-def parked(moment: Moment, *, api: Annotated[str, one_of("Produce", "Fetch")], partition: Partition) -> Answer:
-    """A request waits in the purgatory of a partition's leader."""
+def parked(
+    moment: Moment, *, api: Annotated[str, one_of("Produce", "Fetch")], partition: Partition, client: str = ""
+) -> Answer:
+    """A request waits in the purgatory of a partition's leader; `client`: one of this client."""
     leader = leader_of(moment.view, partition)
     at = node_text(leader)
     for request in moment.view["parked"].values():
-        if (request["broker"], request["api"]) == (leader, api) and partition in request["partitions"]:
+        is_it = (request["broker"], request["api"]) == (leader, api) and client in ("", request["client"])
+        if is_it and partition in request["partitions"]:
             needs = message_of(request["needs"])
             return Answer(True, text("goal.parked.met", api=api, client=request["client"], leader=at, needs=needs))
     return Answer(False, text("goal.parked.unmet", api=api, partition=partition, leader=at))
@@ -53,8 +57,8 @@ def parked(moment: Moment, *, api: Annotated[str, one_of("Produce", "Fetch")], p
 @predicate
 def acknowledged(moment: Moment, *, client: Client, bound: Bound) -> Answer:
     """The last offset acknowledged to a producer."""
-    offset = places.acknowledged(moment.view, client)
-    complies, wanted = bound.compare(moment.view, offset)
+    offset = number_of(moment, f"acknowledged({client})")
+    complies, wanted = bound.compare(moment, offset)
     if offset < 0 and not complies:
         return Answer(False, text("goal.nothing_acknowledged", client=client))
     return answer("goal.acknowledged", complies, client=client, offset=offset, wanted=wanted)
@@ -63,5 +67,5 @@ def acknowledged(moment: Moment, *, client: Client, bound: Bound) -> Answer:
 @predicate
 def has_read(moment: Moment, *, client: Client, offset: int) -> Answer:
     """A consumer has read an offset: its position is above it."""
-    position = read(moment.view, "position", client)
+    position = number_of(moment, f"position({client})")
     return answer("goal.has_read", position > offset, client=client, position=position, offset=offset)

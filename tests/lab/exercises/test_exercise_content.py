@@ -8,8 +8,9 @@ import pytest
 from django.core.management import call_command
 
 from lab.exercises import compiler, loader
+from lab.exercises.frames import page_content
 from lab.exercises.glossary import glossary, parse
-from lab.exercises.loader import ContentError, exercises, load, page_content
+from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.solution import Rehearsal
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import SLUG, Learner
@@ -66,7 +67,7 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", "equals = 1", "equal = 1", "equal"),
         ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is not a replica"),
         ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
-        ("exercise.toml", "minutes = 10", "minutes =", "no TOML"),
+        ("exercise.toml", "minutes = 10", "minutes =", "not TOML"),
         ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),
         ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),
         ("hints.zh.md", "---\n", "", "hints"),
@@ -90,7 +91,7 @@ def test_text_that_is_missing_in_one_language_is_named(copy) -> None:
 
 def test_unexpected_file_is_reported(copy) -> None:
     (copy / "notes.txt").write_text("x")
-    with pytest.raises(ContentError, match=r"notes\.txt belongs to no exercise"):
+    with pytest.raises(ContentError, match=r"notes\.txt belongs to no lesson"):
         load(copy)
 
 

@@ -7,13 +7,15 @@ import pytest
 
 from broker_core.texts import render
 from lab.exercises.loader import exercises
-from lab.exercises.places import Unresolved, check_offset, offset_of
-from lab.exercises.predicate import PREDICATES, Answer, Bound, Moment, ask_all
+from lab.exercises.moment import Moment
+from lab.exercises.places import Unresolved
+from lab.exercises.predicate import PREDICATES, Answer, Bound, ask_all
 from lab.exercises.predicates import goal_of
 from lab.exercises.predicates.brokers import broker_is, paused
 from lab.exercises.predicates.logs import believes, dumped, high_watermark
 from lab.exercises.predicates.messages import has_read, parked, rpc_in_flight
 from lab.exercises.predicates.partitions import isr
+from lab.exercises.quantities import check_quantity, number_of
 from lab.exercises.setup import run_setup
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import OFFSET, POWER, SLUG, Learner
@@ -25,8 +27,8 @@ def test_predicates_report_what_holds_and_what_does_not() -> None:
     leader = learner.run.view["partitions"]["orders-0"]["leader"]
     assert high_watermark(moment, replica="orders-0@leader", bound=Bound(equals=0)).met
     says = high_watermark(moment, replica="orders-0@leader", bound=Bound(at_least=1)).says
-    assert render(says) == f"The high watermark of broker {leader} is 0; expected at least 1."
-    assert render(says, "zh-CN") == f"代理 {leader} 的高水位是 0，至少应为 1。"
+    assert render(says) == f"The high watermark of orders-0 on broker {leader} is 0; expected at least 1."
+    assert render(says, "zh-CN") == f"代理 {leader} 上 orders-0 的高水位是 0，至少应为 1。"
     assert render(isr(moment, partition="orders-0", size=2).says, "zh-CN").endswith("应有 2 个副本。")
     assert not believes(moment, partition="orders-0", follower="orders-0@followers", bound=Bound(at_least=5)).met
     assert parked(moment, api="Fetch", partition="orders-0").met
@@ -63,7 +65,7 @@ def test_missing_subject_is_a_sentence_not_an_error() -> None:
         ({"is": "isr", "partition": "orders", "size": 1}, "'orders' is not a partition; write orders-0"),
         ({"is": "broker_is", "broker": "b1", "state": "idle"}, "'idle' is not accepted; write up or down"),
         ({"is": "stored", "replica": "orders-0@b1"}, "exactly one of equals, at_least, below is needed"),
-        ({"is": "stored", "replica": "orders-0@b1", "below": "HW"}, "'HW' is not an offset"),
+        ({"is": "stored", "replica": "orders-0@b1", "below": "HW"}, "'HW' is not a quantity"),
     ],
 )
 def test_invalid_goal_is_refused_when_it_is_loaded(table, says) -> None:
@@ -90,19 +92,19 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped() -> None:
 
     assert render(wanted().says) == "No .index file of archive-0 on broker 2 has been dumped yet."
     with pytest.raises(Unresolved, match="index_not_dumped"):
-        offset_of(run.view, "scan_start(archive-0@b2, 2490)")
+        number_of(Moment(run.view, run.now_us, True), "scan_start(archive-0@b2, 2490)")
     above = max(int(base) for base in run.view["replicas"]["archive-0@b2"]["segments"])
     run.submit(f"kafka-dump-log.sh --files broker-2/archive-0/{above:020d}.index")
     assert render(wanted().says) == f"{above:020d}.index begins above 2490, so it does not contain this offset."
     assert dumped(moment(), replica="archive-0@b2", holds=above, kind="index").met
     run.submit("kafka-dump-log.sh --files=broker-2/archive-0/00000000000000000000.index")
     assert wanted().met
-    assert offset_of(run.view, "scan_start(archive-0@b2, 2490)") == 49_111
-    assert offset_of(run.view, "scan_start(archive-0@b2, 5)") == 0
-    assert offset_of(run.view, "batch_position(archive-0@b2, 2490)") == 49_676
-    assert offset_of(run.view, "next_entry(archive-0@b2, 2490)") == 53_631
+    assert number_of(Moment(run.view, run.now_us, True), "scan_start(archive-0@b2, 2490)") == 49_111
+    assert number_of(Moment(run.view, run.now_us, True), "scan_start(archive-0@b2, 5)") == 0
+    assert number_of(Moment(run.view, run.now_us, True), "batch_position(archive-0@b2, 2490)") == 49_676
+    assert number_of(Moment(run.view, run.now_us, True), "next_entry(archive-0@b2, 2490)") == 53_631
     with pytest.raises(Unresolved, match="not_in_last_batches"):
-        offset_of(run.view, "batch_position(archive-0@b2, 5)")
+        number_of(Moment(run.view, run.now_us, True), "batch_position(archive-0@b2, 5)")
     run_setup(run, exercises()[OFFSET].setup)
     assert not wanted().met, "what was dumped before the set-up does not count"
 
@@ -128,7 +130,7 @@ def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
     assert says("acknowledged", client="p9", equals=1) == (False, "There is no producer p9.")
     assert says("flushed", replica="payments-0@leader", at_least=2) == (
         False,
-        "The recovery point of broker 1 is 0; expected at least 2.",
+        "The recovery point of payments-0 on broker 1 is 0; expected at least 2.",
     )
     assert says("broker_is", broker="b3", state="down") == (False, "Expected broker 3 to be down; it is up.")
     run_setup(run, ["broker kill 3"])
@@ -137,7 +139,7 @@ def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:
     run_setup(run, ["broker powerloss 3"])
     assert says("stored", replica="payments-0@b3", equals=2) == (
         False,
-        "The end of the files of broker 3 is 0; expected 2.",
+        "The end of the files of payments-0 on broker 3 is 0; expected 2.",
     )
     assert says("leader", partition="payments-0", broker="b1")[0]
     assert says("other_leader", partition="payments-0", than="b1") == (
@@ -174,5 +176,5 @@ def test_consumer_has_read_offsets_below_its_position() -> None:
     ["log_end_offset(orders-0)", "age(orders-0@b1)", "scan_start(orders-0@b1)", "flushed(orders-0@b1, 5)", "HW"],
 )
 def test_condition_without_an_offset_is_refused(offset) -> None:
-    with pytest.raises(ValueError, match=r"is not an? (offset|replica)"):
-        check_offset(offset)
+    with pytest.raises(ValueError, match=r"is not a quantity|is not a replica|takes \d arguments"):
+        check_quantity(offset)

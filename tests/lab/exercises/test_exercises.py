@@ -5,8 +5,8 @@ import json
 import pytest
 
 from lab.exercises.loader import exercises
+from lab.exercises.moment import Moment
 from lab.exercises.observer import Shown
-from lab.exercises.predicate import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
 from lab.protocol.frames import Exercise as Frame
@@ -47,10 +47,10 @@ def test_steps_that_require_a_pause_are_not_checked_while_playing() -> None:
 
 
 def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
-    assert requested.session.masked
+    assert requested.session.is_masked
     assert requested.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
     requested.predict("HW + 1")
-    assert not requested.session.masked
+    assert not requested.session.is_masked
     assert requested.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
     assert requested.why_not() == "What you predicted has not happened yet. Step on."
 
@@ -75,7 +75,7 @@ def test_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_sin
 def test_missed_prediction_can_be_repeated(requested) -> None:
     requested.step()
     assert list(requested.states.values()) == ["done", "active", "open", "open", "open"]
-    assert not requested.session.masked
+    assert not requested.session.is_masked
     assert requested.why_not()
     requested.run.advance(requested.run.now_us + 1_000_000)
     requested.run.submit("producer send p1 orders-0 k:v")
@@ -88,7 +88,7 @@ def test_leaders_high_watermark_moves_before_the_followers_do(requested) -> None
     requested.step_until("leader-moves")
     moved_us = requested.of("leader-moves")["checked"]["at_us"]
     requested.paused = False
-    while not requested.session.finished:
+    while not requested.session.is_finished:
         requested.step()
     assert requested.of("followers-learn")["checked"]["at_us"] - moved_us >= 400_000
 
@@ -201,14 +201,14 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
     do("producer open p1 --acks all", "producer send p1 payments-0 a:1 b:2 c:3", "sleep 2s")
     do("broker kill 3")
     do("broker start 3", "sleep 2s")
-    assert session.masked
+    assert session.is_masked
     session.handle(Frame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
     assert predicted()["why_not"] == "What you predicted has not happened yet. Bring it about."
     do("broker powerloss 3")
     assert predicted()["prediction"]["outcome"] is None
     do("broker powerloss 1")
     assert predicted()["prediction"]["outcome"] == "nothing"
-    assert predicted()["checked"]["detail"] == "end of the files of broker 1: 0"
+    assert predicted()["checked"]["detail"] == "end of the files of payments-0 on broker 1: 0"
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 import { refuse } from "../store/api.js";
 import { offerLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
-import { HwElement, html, icon, live } from "../kit/element.js";
+import { HwElement, html, icon } from "../kit/element.js";
 import { nextChoice } from "../kit/choices.js";
-import { closest, onValue } from "../kit/events.js";
+import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
 import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
@@ -24,10 +24,15 @@ const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 
-const UNDECIDED = { step: "", value: "", confidence: 0.5 };
+const UNDECIDED = { step: "", value: "", confidence: 0 };
+const STOPS = [0.5, 0.7, 0.9, 0.99];
+/** How sure one can be with that many choices, from a guess on. @param {number} choices */
+const stopsOf = (choices) => [1 / choices, ...STOPS.filter((stop) => stop > 1 / choices + 1e-6)];
 /** What is chosen but not locked in yet. */
 const choice = signal(UNDECIDED);
 
+/** Choices in the order of their names. @param {Choice[]} choices @param {string[]} order */
+const inOrder = (choices, order) => order.flatMap((name) => choices.filter(({ value }) => value === name));
 /** The texts of the exercise that is in progress. */
 const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
 /** The texts of a step of it. @param {{ id: string }} step */
@@ -87,7 +92,8 @@ export function nextHint() {
 }
 
 /** Is an answer chosen that could be locked in? Then Enter does that before it steps. */
-export const canLockIn = () => Boolean(choice.value.value) && askedStep()?.id === choice.value.step;
+export const canLockIn = () =>
+  Boolean(choice.value.value) && choice.value.confidence > 0 && askedStep()?.id === choice.value.step;
 
 export async function lockIn() {
   const { step, value, confidence } = choice.value;
@@ -175,7 +181,7 @@ class HwExercise extends HwElement {
   option(step, { value, note }, place, chosen, pick) {
     const { prediction, said } = step;
     const happened = prediction?.outcome === value;
-    return html`<button class="opt ${happened ? "right" : ""}" role="radio" ?disabled=${Boolean(prediction)}
+    return html`<button class="opt ${happened ? "right" : ""}" role="radio" data-value=${value} ?disabled=${Boolean(prediction)}
       aria-checked=${value === chosen}
       tabindex=${value === chosen || (!chosen && place === 0) ? 0 : -1} @click=${() => pick(value)}>
       <span class="r"></span><span class="mono">${said[value] ?? value}</span>
@@ -189,13 +195,13 @@ class HwExercise extends HwElement {
     return t(outcome === chosen ? "exercise.as_predicted" : "exercise.not_predicted", spoken);
   }
 
-  /** @param {Chosen} chosen @param {(more: Partial<Chosen>) => void} set @param {boolean} steps */
-  lockIn({ value, confidence }, set, steps) {
-    return html`<label class="conf"><span>${t("exercise.guess")}</span>
-        <input type="range" min="0" max="1" step="0.05" aria-label=${t("exercise.confidence")} .value=${live(String(confidence))}
-          .style=${`--part: ${confidence * 100}%`} @input=${onValue((value) => set({ confidence: Number(value) }))}>
-        <span>${t("exercise.sure")}</span></label>
-      <div class="row"><button class="btn pri" ?disabled=${!value}
+  /** @param {Chosen} chosen @param {(more: Partial<Chosen>) => void} set @param {boolean} steps @param {number} count of choices */
+  lockIn({ value, confidence }, set, steps, count) {
+    return html`<div class="conf" role="radiogroup" aria-label=${t("exercise.confidence")}>
+        <span>${t("exercise.confidence")}</span>
+        <div class="seg">${stopsOf(count).map((stop, place) => html`<button role="radio" aria-checked=${stop === confidence}
+          @click=${() => set({ confidence: stop })}>${place ? `${Math.round(stop * 100)} %` : t("exercise.guess")}</button>`)}</div></div>
+      <div class="row"><button class="btn pri" ?disabled=${!value || !confidence}
         @click=${lockIn}>${t(steps ? "exercise.lock_in" : "exercise.lock_in_only")}</button><kbd>⏎</kbd></div>`;
   }
 
@@ -207,16 +213,17 @@ class HwExercise extends HwElement {
     const chosen = step.prediction?.choice ?? mine.value;
     /** @param {KeyboardEvent} event */
     const walk = (event) => {
-      const next = nextChoice(choices.map(({ value }) => value), chosen, event.key);
+      const next = nextChoice(inOrder(choices, step.order).map(({ value }) => value), chosen, event.key);
       if (next === undefined || step.prediction) return;
       event.preventDefault();
       set({ value: next });
       requestAnimationFrame(() => this.focusOn(".opt[aria-checked=true]"));
     };
     return html`<div class="pred" role="radiogroup" aria-label=${t("exercise.your_prediction")} @keydown=${walk}>
-        ${choices.map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
+        ${inOrder(choices, step.order).map((one, place) => this.option(step, one, place, chosen, (value) => set({ value })))}
       </div>
-      ${step.prediction ? html`<p class="verdict">${this.verdict(step.prediction, step.said, steps)}</p>` : this.lockIn(mine, set, steps)}`;
+      ${step.prediction ? html`<p class="verdict">${this.verdict(step.prediction, step.said, steps)}</p>`
+        : this.lockIn(mine, set, steps, choices.length)}`;
   }
 
   // --- steps -------------------------------------------------------------------------------------------------------

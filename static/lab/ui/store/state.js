@@ -16,8 +16,9 @@ export { computed, effect, signal };
  *             reachedRate: number | null, isPast: boolean,
  *             connection: Connection }} Moment
  * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, detail: string } | null, why_not: string,
- *             prediction: { choice: string, confidence: number, outcome: string | null } | null, said: Record<string, string> }} StepFrame
- *   `said`: the values of the choices, in words
+ *             prediction: { choice: string, confidence: number, outcome: string | null } | null,
+ *             said: Record<string, string>, order: string[] }} StepFrame
+ *   `said`: the values of the choices, in words; `order`: their names in the order shown
  * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean }} ExerciseFrame
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
  *             user: string, owner: boolean }} Welcome

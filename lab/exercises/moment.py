@@ -1,0 +1,15 @@
+"""What the checks of a lesson look at."""
+
+from typing import NamedTuple
+
+from broker_core.view.tree import View
+from lab.exercises.tally import Tally
+
+
+class Moment(NamedTuple):
+    """What a learner sees: the newest view, its instant, whether the simulation is paused, and what was counted."""
+
+    view: View
+    at_us: int
+    paused: bool
+    tally: Tally = Tally()

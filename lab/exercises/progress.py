@@ -1,0 +1,72 @@
+"""What is stored of a learner's work on a lesson."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from lab.exercises.tally import Tally
+
+StepPhase = Literal["open", "active", "done"]
+Meaning = int | str | None
+"""What a choice means once it was asked: a number or a word; None for a range and for what is read at the outcome."""
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """When a step was done, and what was found, as the code of a message."""
+
+    at_us: int
+    detail: str
+    seq: int = 0
+
+
+class Given(msgspec.Struct):
+    """A prediction or an answer: the choice, how sure the learner was, the choice that came true (else the value)."""
+
+    choice: str
+    confidence: float | None
+    outcome: str | None = None
+
+
+class Frozen(msgspec.Struct, frozen=True):
+    """The run was paused at the event `seq` of a step's freeze."""
+
+    at_us: int
+    seq: int
+
+
+class Progress(msgspec.Struct):
+    """One step.
+
+    Attributes:
+        meanings: what the choices of its question mean, by their names.
+        attempts: predictions that were locked in or answers that were given, also those that had to be repeated.
+        seen: ids of wrong states that were shown.
+    """
+
+    phase: StepPhase = "open"
+    checked: Checked | None = None
+    given: Given | None = None
+    meanings: dict[str, Meaning] = {}
+    attempts: int = 0
+    seen: list[str] = []
+    frozen: Frozen | None = None
+
+
+class State(msgspec.Struct):
+    """A lesson. `steps` by id; `transfer`: the place of the choice taken; `chain`: the first and the last event that
+    the debrief explains, 0 for none; `seed`: of the run.
+    """
+
+    steps: dict[str, Progress]
+    hints_shown: int = 0
+    transfer: int | None = None
+    seed: int = 0
+    chain: tuple[int, int] = (0, 0)
+    tally: Tally = msgspec.field(default_factory=Tally)
+
+
+def stored_seq(state: dict[str, Any]) -> int:
+    """The last event that a stored state has taken; 0 for one of another version."""
+    tally = state.get("tally")
+    seq = tally.get("seq", 0) if isinstance(tally, dict) else 0
+    return seq if isinstance(seq, int) else 0

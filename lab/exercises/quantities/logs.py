@@ -1,0 +1,118 @@
+"""Quantities of a replica's log."""
+
+from typing import Any
+
+from broker_core.texts import text
+from lab.exercises.dumps import dumps, floor_segment
+from lab.exercises.moment import Moment
+from lab.exercises.places import Number, Replica, Unresolved, replicas_of
+from lab.exercises.quantities.registry import quantity
+
+
+def _replica(moment: Moment, reference: str) -> Any:
+    """The first replica that a reference means. Raises Unresolved."""
+    return moment.view["replicas"][replicas_of(moment.view, reference)[0]]
+
+
+@quantity
+def log_end_offset(moment: Moment, replica: Replica) -> int:
+    """The offset of the next record that is appended."""
+    return int(_replica(moment, replica)["log_end_offset"])
+
+
+@quantity
+def high_watermark(moment: Moment, replica: Replica) -> int:
+    """Below it records are committed, as far as this replica knows."""
+    return int(_replica(moment, replica)["high_watermark"])
+
+
+@quantity
+def log_start_offset(moment: Moment, replica: Replica) -> int:
+    """Below it nothing can be read any more."""
+    return int(_replica(moment, replica)["log_start_offset"])
+
+
+@quantity
+def last_stable_offset(moment: Moment, replica: Replica) -> int:
+    """Below it every transaction is decided: the first unstable offset, if it is below the high watermark."""
+    state = _replica(moment, replica)
+    unstable = int(state["first_unstable_offset"])
+    return int(state["high_watermark"]) if unstable < 0 else min(unstable, int(state["high_watermark"]))
+
+
+@quantity
+def flushed(moment: Moment, replica: Replica) -> int:
+    """Below it an fsync has put everything on the disk."""
+    return int(_replica(moment, replica)["flushed"])
+
+
+@quantity
+def stored(moment: Moment, replica: Replica) -> int:
+    """Where the batches in its files end, also while its broker is down."""
+    state = _replica(moment, replica)
+    # A power loss leaves of the tail what an fsync had put on the disk; without any, nothing above that is left.
+    return max((int(batch[0]) + 1 for batch in state["tail"].values()), default=int(state["flushed"]))
+
+
+@quantity
+def segments(moment: Moment, replica: Replica) -> int:
+    """How many segments it has."""
+    return len(_replica(moment, replica)["segments"])
+
+
+@quantity
+def last_segment(moment: Moment, replica: Replica) -> int:
+    """The base offset of the active segment."""
+    return max(int(base) for base in _replica(moment, replica)["segments"])
+
+
+@quantity
+def log_bytes(moment: Moment, replica: Replica) -> int:
+    """The bytes of its .log files."""
+    return sum(int(row[0]) for row in _replica(moment, replica)["segments"].values())
+
+
+@quantity
+def batches(moment: Moment, replica: Replica) -> int:
+    """How many batches it has, of the last 40."""
+    return len(_replica(moment, replica)["tail"])
+
+
+@quantity
+def epochs(moment: Moment, replica: Replica) -> int:
+    """How many leader epochs its cache knows."""
+    return len(_replica(moment, replica)["epochs"])
+
+
+@quantity
+def scan_start(moment: Moment, replica: Replica, offset: Number) -> int:
+    """The byte at which the search for an offset begins to read batches, by the index that the learner dumped."""
+    return max((position for at, position in _index(moment, replica, int(offset)) if at <= int(offset)), default=0)
+
+
+@quantity
+def next_entry(moment: Moment, replica: Replica, offset: Number) -> int:
+    """The byte of the index entry above an offset, by the index that the learner dumped."""
+    wanted, state = int(offset), _replica(moment, replica)
+    size = int(state["segments"][str(floor_segment(state["segments"], wanted))][0])
+    return min((position for at, position in _index(moment, replica, wanted) if at > wanted), default=size)
+
+
+@quantity
+def batch_position(moment: Moment, replica: Replica, offset: Number) -> int:
+    """The byte at which the batch of an offset begins, if it is one of the last 40."""
+    wanted, tail = int(offset), _replica(moment, replica)["tail"]
+    found = next((int(row[3]) for base, row in tail.items() if int(base) <= wanted <= row[0]), None)
+    if found is None:
+        raise Unresolved(text("goal.not_in_last_batches", offset=wanted, replica=replica))
+    return found
+
+
+def _index(moment: Moment, reference: str, offset: int) -> list[tuple[int, int]]:
+    """The entries of the offset index that covers an offset, if the learner dumped it. Raises Unresolved."""
+    name = replicas_of(moment.view, reference)[0]
+    segment = floor_segment(moment.view["replicas"][name]["segments"], offset)
+    found = next((one for one in dumps(moment.view) if one[:3] == (name, segment, "index")), None)
+    if found is None:
+        raise Unresolved(text("goal.index_not_dumped", replica=name))
+    return found.entries

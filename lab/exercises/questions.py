@@ -1,0 +1,84 @@
+"""Questions of a lesson: what their choices mean, and which of them came true."""
+
+import random
+from collections.abc import Sequence
+
+from broker_core.texts import Text, render, text
+from lab.exercises.lesson import Choice, Step
+from lab.exercises.moment import Moment
+from lab.exercises.places import Unresolved
+from lab.exercises.progress import Meaning, Progress
+from lab.exercises.quantities import Quantity, shown, value_of
+
+
+def choices_of(step: Step) -> Sequence[Choice]:
+    """The choices of a step's question; none for a number that is typed, and for a step with goals."""
+    question = step.prediction or step.answer
+    return question.choices if question else ()
+
+
+def asked_by(step: Step) -> Quantity:
+    """What a step's question asks for; 0 for a step with goals."""
+    question = step.prediction or step.answer
+    return question.asks if question else 0
+
+
+def meanings_of(choices: Sequence[Choice], moment: Moment) -> dict[str, Meaning]:
+    """What choices mean now. Raises Unresolved."""
+    return {choice.value: None if choice.later else _meaning(choice, moment) for choice in choices}
+
+
+def _meaning(choice: Choice, moment: Moment) -> Meaning:
+    return choice.word if choice.offset is None else value_of(moment, choice.offset)
+
+
+def outcome_of(choices: Sequence[Choice], meanings: dict[str, Meaning], moment: Moment, found: int | str) -> str:
+    """The name of the choice that came true; what was found, as text, if none did."""
+    return next((one.value for one in choices if _is_met(one, meanings.get(one.value), moment, found)), str(found))
+
+
+def _is_met(choice: Choice, meaning: Meaning, moment: Moment, found: int | str) -> bool:
+    if choice.later:
+        try:
+            meaning = _meaning(choice, moment)
+        except Unresolved:
+            return False
+    if meaning is not None:
+        return meaning == found
+    if isinstance(found, str):
+        return False
+    return (choice.at_least is None or found >= choice.at_least) and (choice.below is None or found < choice.below)
+
+
+def order_of(step: Step, seed: int) -> list[str]:
+    """The names of the choices in the order in which they are shown: shuffled, the same for one run."""
+    names = [choice.value for choice in choices_of(step)]
+    random.Random(f"{seed}/{step.id}").shuffle(names)
+    return names
+
+
+def said(step: Step, progress: Progress, language: str) -> dict[str, str]:
+    """How the page writes the choices of a question, and the outcome where that is none of them."""
+    asks, written = asked_by(step), {}
+    for choice in choices_of(step):
+        meaning = progress.meanings.get(choice.value)
+        if meaning is not None and choice.word is None:
+            written[choice.value] = _written(asks, meaning, language)
+        elif choice.offset is None and choice.word is None:
+            written[choice.value] = render(_range(choice), language)
+    outcome = progress.given and progress.given.outcome
+    if outcome and outcome not in [choice.value for choice in choices_of(step)]:
+        written[outcome] = _written(asks, int(outcome) if outcome.lstrip("-").isdigit() else outcome, language)
+    return written
+
+
+def _written(asks: Quantity, value: int | str, language: str) -> str:
+    return render(text("quantity.value", value=shown(asks, value)), language)
+
+
+def _range(choice: Choice) -> Text:
+    if choice.at_least is None:
+        return text("quantity.below", below=choice.below or 0)
+    if choice.below is None:
+        return text("quantity.at_least", at_least=choice.at_least)
+    return text("quantity.range", at_least=choice.at_least, below=choice.below)

@@ -1,0 +1,73 @@
+"""What has been counted since a lesson began: the view does not keep it, because it holds the newest state only."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from broker_core.events import Envelope
+from broker_core.events.client import ProduceRepeated, ProduceStarted, RecordPartitioned, RecordsConsumed
+from broker_core.events.rpc import RpcSent
+from broker_core.view.tree import View
+from lab.exercises.happenings import Happening, key_of
+
+
+class Tally(msgspec.Struct):
+    """Counts of a lesson, stored with its progress. Times are simulated, in microseconds.
+
+    Attributes:
+        seq: the last event that is counted.
+        began_us: when the set-up was done.
+        step_us: when the active step began.
+        locked_us: when its prediction was locked in, -1 before.
+        counts: how often each happening that the lesson names has happened.
+        before: the same when the active step began.
+        requests: Produce requests of each producer.
+        last_request: the number of its last one; batches of one request share it.
+        read: records that each consumer was given; an event holds the last 20 of a fetch, and no more are counted.
+        partitions: the partition chosen last for each key.
+        responses: the label of the last response to each node, by `API>node`.
+        facts: what the page has done in this run, such as a measurement, and its figures.
+    """
+
+    seq: int = 0
+    began_us: int = 0
+    step_us: int = 0
+    locked_us: int = -1
+    counts: dict[str, int] = {}
+    before: dict[str, int] = {}
+    requests: dict[str, int] = {}
+    last_request: dict[str, int] = {}
+    read: dict[str, int] = {}
+    partitions: dict[str, int] = {}
+    responses: dict[str, str] = {}
+    facts: dict[str, dict[str, int]] = {}
+
+    def take(self, view: View, envelope: Envelope, happenings: Iterable[Happening]) -> None:
+        """Counts an event. `view` is that of about its instant."""
+        self.seq, event = envelope[0], envelope[4]
+        for happening in happenings:
+            if happening.happens(view, event):
+                key = key_of(happening)
+                self.counts[key] = self.counts.get(key, 0) + 1
+        match event:
+            case ProduceStarted() | ProduceRepeated():
+                if self.last_request.get(event.client) != event.request:
+                    self.last_request[event.client] = event.request
+                    self.requests[event.client] = self.requests.get(event.client, 0) + 1
+            case RecordsConsumed():
+                self.read[event.client] = self.read.get(event.client, 0) + len(event.records)
+            case RecordPartitioned() if event.key is not None:
+                self.partitions[event.key] = int(event.partition.rpartition("-")[2])
+            case RpcSent() if event.kind == "response":
+                self.responses[f"{event.api}>{event.destination}"] = event.label
+            case _:
+                pass
+
+    def step_began(self, at_us: int) -> None:
+        """Another step is active."""
+        self.step_us, self.locked_us, self.before = at_us, -1, dict(self.counts)
+
+    def happened(self, happening: Happening, since_step: bool) -> int:
+        """How often it has happened since the lesson, or since the active step, began."""
+        key = key_of(happening)
+        return self.counts.get(key, 0) - (self.before.get(key, 0) if since_step else 0)
