@@ -1,6 +1,7 @@
 """Archives of removed bytes: content-addressed stores, in memory and in a folder."""
 
 import hashlib
+import os
 from pathlib import Path
 
 
@@ -30,7 +31,8 @@ class DirectoryArchive:
         path = self._path(digest)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(".tmp")
+            # The same bytes may be put by several threads and processes at once.
+            temporary = path.with_suffix(f".{os.getpid()}-{id(data)}")
             temporary.write_bytes(data)
             temporary.replace(path)
         return digest

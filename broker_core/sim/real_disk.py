@@ -63,6 +63,7 @@ class RealFile:
     def create(self) -> None:
         """Creates the file, and its directory if there is none. Raises OSError."""
         self._descriptor = self._disk.open_descriptor(self, os.O_CREAT)
+        self._disk.note_rewritten(self.path)
 
     def append(self, *parts: bytes | memoryview) -> int:
         position = self.size
@@ -71,6 +72,8 @@ class RealFile:
 
     def write_at(self, position: int, data: bytes) -> None:
         end = position + len(data)
+        if position < self.written_size:
+            self._disk.note_rewritten(self.path)
         if position < self.synced_size:
             self._overwritten.append((position, self.read(position, min(end, self.synced_size) - position)))
         self._write(position, data)
@@ -92,6 +95,7 @@ class RealFile:
     def release(self, size: int) -> None:
         if size >= self.size:
             return
+        self._disk.note_rewritten(self.path)
         with storage_errors(self.path):
             os.ftruncate(self.descriptor, size)
         self.size = size
@@ -128,6 +132,7 @@ class RealFile:
     def power_loss(self) -> list[CutFact]:
         """Reverts to the state of the last fsync."""
         cuts = []
+        self._disk.note_rewritten(self.path)
         for position, old in reversed(self._overwritten):
             digest = self._disk.keep_bytes(self.read(position, len(old)))
             cuts.append(CutFact(self.path, position, len(old), digest))
@@ -177,6 +182,10 @@ class RealDisk(ArchivingDisk):
         #: the files with an open descriptor, in the order in which they were opened
         self._opened: dict[RealFile, None] = {}
         self._files: dict[str, RealFile] = {}
+        #: how many changes there were other than bytes appended to files
+        self.change_count = 0
+        #: files that were made, removed, truncated or overwritten, until those who copy the disk remove them
+        self.rewritten: set[str] = set()
         self.root = Path(root)
         # paths as text: making a Path costs as much as the call of the operating system
         self._root = str(self.root)
@@ -194,6 +203,15 @@ class RealDisk(ArchivingDisk):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._living.add(self)
+
+    def note_rewritten(self, path: str) -> None:
+        """Notes a change of a file other than appended bytes."""
+        self.change_count += 1
+        self.rewritten.add(path)
+
+    def sizes(self) -> dict[str, tuple[int, int]]:
+        """Of each file that was in use: its size, and the end of the bytes that were written."""
+        return {path: (file.size, file.written_size) for path, file in self._files.items()}
 
     def open(self, path: str, create: bool = True) -> RealFile:
         file = self._files.get(path)
@@ -225,11 +243,14 @@ class RealDisk(ArchivingDisk):
             return []
 
     def makedirs(self, path: str) -> None:
+        self.change_count += 1
         with storage_errors(path):
             os.makedirs(self._real(path), exist_ok=True)
 
     def rename(self, old: str, new: str) -> None:
         target = self._real(new)
+        self.note_rewritten(old)
+        self.note_rewritten(new)
         with storage_errors(old):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.rename(self._real(old), target)
@@ -238,6 +259,7 @@ class RealDisk(ArchivingDisk):
             file = self._files.pop(path)
             file.close()
             file.path = new + path[len(old) :]
+            self.rewritten.add(file.path)
             self._files[file.path] = file
 
     def delete(self, path: str) -> CutFact | None:
@@ -246,6 +268,7 @@ class RealDisk(ArchivingDisk):
         except FileNotFoundError:
             return None
         cut = CutFact(path, 0, file.size, self.keep(file, 0))
+        self.note_rewritten(path)
         self._forget(path)
         with storage_errors(path):
             os.unlink(self._real(path))
@@ -253,6 +276,7 @@ class RealDisk(ArchivingDisk):
 
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
         real = self._real(path)
+        self.change_count += 1
         below = len(self._root) + 1
         found = sorted(f"{folder}/{name}"[below:] for folder, _, names in os.walk(real) for name in names)
         cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
@@ -266,6 +290,7 @@ class RealDisk(ArchivingDisk):
     def replace_file(self, path: str, data: bytes) -> None:
         real = self._real(path)
         temporary = f"{real}.tmp"
+        self.note_rewritten(path)
         self._forget(path)
         with storage_errors(path):
             try:

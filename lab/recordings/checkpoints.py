@@ -3,14 +3,17 @@
 Each is three files in `recording/checkpoints/`, named after the last event that it includes: `.engine` is what the
 engine made of itself, `.zookeeper` the tree that it works on, and `.json` says with which files of the brokers and by
 which version of the core. A checkpoint of another version is passed over.
+
+While an engine runs, a copy of the process saves it (`save_aside`): the engine continues after some milliseconds,
+however large it is.
 """
 
 import hashlib
+import logging
 import pickle
 import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,10 +21,13 @@ from typing import NamedTuple
 import msgspec
 
 import broker_core
-from broker_core.sim.disk import digest_of
+from broker_core.sim.disk import RealDisk, digest_of
 from broker_core.zk.memory_store import MemoryStore
-from lab.recordings.disk_image import DiskImage, capture, restore
+from lab.recordings.disk_image import DiskImage, Past, capture, restore
 from lab.recordings.folder import BranchFolder
+from lab.recordings.process_copy import ProcessCopy
+
+logger = logging.getLogger(__name__)
 
 CHECKPOINT_EVENTS = 10_000
 """Executing this number of events takes half of the time that a fork may take."""
@@ -31,8 +37,10 @@ ENGINE = "engine"
 ZOOKEEPER = "zookeeper"
 SUFFIXES = (FACTS, ENGINE, ZOOKEEPER)
 
-_writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
-"""Watchers do not wait for compression and for files."""
+MAX_CHECKPOINTS = 60
+"""Of a branch: of more the one is deleted that leaves the smallest gap. Later ones are close to each other, then."""
+_writer = ThreadPoolExecutor(4, thread_name_prefix="checkpoints")
+"""Waits for the copies of the process."""
 
 
 def events_between(seq: int) -> int:
@@ -68,37 +76,70 @@ class Checkpoints:
 
     def __init__(self, folder: BranchFolder) -> None:
         self._folder = folder
-        self._last_image: DiskImage | None = None
-        self._writing: Future[None] | None = None
+        self._saving: Future[int] | None = None
+        #: the last one that was saved of this disk while its engine ran
+        self._last_seq = 0
 
     def last_seq(self) -> int:
         """The newest checkpoint that this version can use; 0 when there is none."""
         return max((seq for seq in self._seqs() if self._facts(seq) is not None), default=0)
 
     def save(self, seq: int, inputs: int, engine: bytes, zookeeper: MemoryStore) -> None:
-        """Keeps an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now. All
-        of it is taken when this returns, and on disk when `settle` does. Raises OSError, also for the one before.
+        """Saves an engine that has done `seq` events and `inputs` inputs, with the brokers' files as they are now.
+        Raises OSError.
         """
         self.settle()
-        image = self._last_image = capture(self._folder.cluster, self._folder.archive, self._last_image)
-        parts = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
-        self._writing = _writer.submit(self._write, seq, inputs, parts, image)
+        image = capture(self._folder.cluster, self._folder.archive)
+        self._write(seq, inputs, engine, zookeeper, image)
+        self._thin_out()
 
-    def prepare(self) -> None:
-        """Archives what the brokers' files hold in the background, while they change: `save` finds most of it done."""
+    def save_aside(
+        self, seq: int, inputs: int, engine: Callable[[], bytes | None], zookeeper: MemoryStore, disk: RealDisk
+    ) -> None:
+        """The same in a copy of this process, which calls `engine`. `settle` says whether it was saved: it is not if
+        the brokers' files changed in other ways than by appends while they were copied.
+        """
         self.settle()
-        self._writing = _writer.submit(self._prepare)
+        last_seq, rewritten = self._last_seq, disk.rewritten
+        disk.rewritten = set()
+
+        def copy_files() -> DiskImage:
+            facts = self._facts(last_seq) if last_seq else None
+            past = Past(disk.sizes(), facts.disk if facts else None, rewritten)
+            return capture(self._folder.cluster, self._folder.archive, past)
+
+        def save(image: DiskImage) -> None:
+            pickled = engine()
+            if pickled is not None:
+                self._write(seq, inputs, pickled, zookeeper, image)
+
+        began = disk.change_count
+        copied = ProcessCopy(copy_files, save)
+
+        def attend() -> int:
+            try:
+                is_saved = copied.attend(lambda: disk.change_count == began)
+            except OSError as error:
+                logger.warning("%s", error)
+                is_saved = False
+            if not is_saved:
+                disk.rewritten |= rewritten
+                return 0
+            self._last_seq = seq
+            self._thin_out()
+            return seq
+
+        self._saving = _writer.submit(attend)
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being written, so that no caller would wait."""
-        return self._writing is None or self._writing.done()
+        """Whether nothing is being saved, so that no caller would wait."""
+        return self._saving is None or self._saving.done()
 
-    def settle(self) -> None:
-        """Returns when what was saved last is on disk. Raises OSError when it did not get there."""
-        writing, self._writing = self._writing, None
-        if writing is not None:
-            writing.result()
+    def settle(self) -> int:
+        """Returns when what was being saved aside is on disk: its seq, 0 if it was not saved or nothing was."""
+        saving, self._saving = self._saving, None
+        return 0 if saving is None else saving.result()
 
     def before(self, seq: int) -> Checkpoint | None:
         """The newest usable checkpoint at or before an event."""
@@ -113,16 +154,11 @@ class Checkpoints:
         """Deletes the checkpoints beyond an event: a crash took what they include."""
         for candidate in self._seqs():
             if candidate > seq:
-                for suffix in SUFFIXES:
-                    self._path(candidate, suffix).unlink(missing_ok=True)
+                self._forget(candidate)
 
-    def _prepare(self) -> None:
-        # A file that is renamed or deleted meanwhile ends it; `save` meets the others, and what is wrong with a disk.
-        with suppress(OSError):
-            self._last_image = capture(self._folder.cluster, self._folder.archive, self._last_image)
-
-    def _write(self, seq: int, inputs: int, parts: dict[str, bytes], image: DiskImage) -> None:
+    def _write(self, seq: int, inputs: int, engine: bytes, zookeeper: MemoryStore, image: DiskImage) -> None:
         self._folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        parts = {ENGINE: engine, ZOOKEEPER: pickle.dumps(zookeeper, pickle.HIGHEST_PROTOCOL)}
         contents = {suffix: zlib.compress(part, 1) for suffix, part in parts.items()}
         for suffix, data in contents.items():
             self._path(seq, suffix).write_bytes(data)
@@ -131,6 +167,18 @@ class Checkpoints:
         temporary = self._path(seq, "tmp")
         temporary.write_bytes(msgspec.json.encode(_Facts(engine_version(), seq, inputs, digests, image)))
         temporary.replace(self._path(seq, FACTS))
+
+    def _thin_out(self) -> None:
+        seqs = sorted(self._seqs())
+        while len(seqs) > MAX_CHECKPOINTS:
+            ends = [0, *seqs]
+            at = min(range(len(seqs) - 1), key=lambda index: ends[index + 2] - ends[index])
+            self._forget(seqs.pop(at))
+
+    def _forget(self, seq: int) -> None:
+        # The file that makes it valid comes first.
+        for suffix in SUFFIXES:
+            self._path(seq, suffix).unlink(missing_ok=True)
 
     def _load(self, facts: _Facts) -> Checkpoint | None:
         """None where a file is not what was saved."""

@@ -6,6 +6,7 @@ An image lists every file by the digests of its pieces, which lie in the run's a
 
 import os
 import time
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -34,9 +35,8 @@ class DiskImage(msgspec.Struct):
     directories: list[str]
 
 
-def capture(root: Path, archive: Archive, previous: DiskImage | None = None) -> DiskImage:
-    """The image of everything below `root`. Files that are as in `previous` are not read again."""
-    known = {file.path: file for file in previous.files} if previous else {}
+def capture(root: Path, archive: Archive, past: "Past | None" = None) -> DiskImage:
+    """The image of everything below `root`. `past`: for an image of the disk as it was a moment ago."""
     files = []
     directories = []
     for folder, _, names in os.walk(root):
@@ -45,8 +45,35 @@ def capture(root: Path, archive: Archive, previous: DiskImage | None = None) -> 
             directories.append(relative)
         for name in names:
             path = os.path.normpath(f"{relative}/{name}")
-            files.append(_capture_file(root / path, path, archive, known.get(path)))
+            files.append(_capture_file(root / path, path, archive, past or _PRESENT))
     return DiskImage(sorted(files, key=lambda file: file.path), sorted(directories))
+
+
+class Past:
+    """What is known of the files at the instant of an image, while bytes are appended to them.
+
+    `sizes`: the size and the end of the written bytes of each file that was in use; the others do not change.
+    `previous`: an earlier image, whose pieces hold for all files but those `rewritten` since.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[str, tuple[int, int]],
+        previous: DiskImage | None = None,
+        rewritten: Collection[str] = (),
+    ) -> None:
+        known = previous.files if previous else ()
+        self._sizes = sizes
+        self._known = {file.path: file for file in known if file.path not in rewritten}
+        self.at_ns = time.time_ns()
+
+    def known(self, path: str) -> FileImage | None:
+        """The file in the earlier image, if bytes were appended to it at most."""
+        return self._known.get(path)
+
+    def size(self, path: str, real_size: int) -> tuple[int, int]:
+        """The size of a file, and where its written bytes end."""
+        return self._sizes.get(path, (real_size, real_size))
 
 
 def restore(image: DiskImage, archive: Archive, root: Path) -> None:
@@ -63,17 +90,24 @@ def restore(image: DiskImage, archive: Archive, root: Path) -> None:
             stream.truncate(file.size)
 
 
-def _capture_file(real: Path, path: str, archive: Archive, known: FileImage | None) -> FileImage:
+def _capture_file(real: Path, path: str, archive: Archive, past: Past) -> FileImage:
     stat = real.stat()
+    known = past.known(path)
     if known is not None and (known.size, known.stamp) == (stat.st_size, stat.st_mtime_ns):
         return known
-    is_settled = time.time_ns() - stat.st_mtime_ns > _CLOCK_GRAIN_NS
-    pieces = []
+    size, written = past.size(path, stat.st_size)
+    is_settled = past.at_ns - stat.st_mtime_ns > _CLOCK_GRAIN_NS
+    # All pieces but the last one are full: they are as they were.
+    pieces = known.pieces[:-1] if known else []
     descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        end = max((end for _, end in data_extents(descriptor, stat.st_size)), default=0)
-        for position in range(0, end, PIECE_BYTES):
+        end = min(written, max((end for _, end in data_extents(descriptor, stat.st_size)), default=0))
+        for position in range(len(pieces) * PIECE_BYTES, end, PIECE_BYTES):
             pieces.append(archive.put(os.pread(descriptor, min(PIECE_BYTES, end - position), position)))
     finally:
         os.close(descriptor)
-    return FileImage(path, stat.st_size, stat.st_mtime_ns if is_settled else 0, pieces)
+    return FileImage(path, size, stat.st_mtime_ns if is_settled else 0, pieces)
+
+
+_PRESENT = Past({})
+"""The files as they are when they are read."""

@@ -33,7 +33,7 @@ class Recording:
         self._lock = threading.RLock()
         self.logs = RecordedLogs(folder, header)
         self._derivation = Derivation(self.logs)
-        self._pending: list[tuple[int, bytes]] = []
+        self._pending: list[Made] = []
         self._pending_bytes = 0
         self.last_seq = self.logs.last_seq
         self.last_at_us = self.logs.last_at_us
@@ -67,20 +67,25 @@ class Recording:
         if not made:
             return
         with self._lock:
-            self._derivation.take(made, view)
             self.last_seq, self.last_at_us = made[-1][0][:2]
-            self._pending += [(envelope[1], record) for envelope, _, record in made]
-            self._pending_bytes += sum(len(record) for _, _, record in made)
+            self._pending += made
+            self._pending_bytes += sum([len(record) for _, _, record in made])
             if len(self._pending) >= FLUSH_EVENTS or self._pending_bytes >= FLUSH_BYTES:
-                self.flush()
+                self._flush(view)
 
     def flush(self) -> None:
         """Writes the events that wait. They survive the death of the process then."""
         with self._lock:
-            while self._pending:
-                self.logs.append_events(self._pending[:FLUSH_EVENTS])
-                del self._pending[:FLUSH_EVENTS]
-            self._pending_bytes = 0
+            self._flush(None)
+
+    def _flush(self, view: Callable[[], View] | None) -> None:
+        pending = self._pending
+        while pending:
+            written = pending[:FLUSH_EVENTS]
+            self.logs.append_events([(envelope[1], record) for envelope, _, record in written])
+            del pending[:FLUSH_EVENTS]
+            self._derivation.take(written, None if pending else view)
+        self._pending_bytes = 0
 
     def sync(self) -> None:
         """Makes everything survive a power loss."""
@@ -124,6 +129,7 @@ class Recording:
     def segments(self) -> list[SegmentFacts]:
         """What the time line knows of each 1,000 events; the last segment may hold fewer."""
         with self._lock:
+            self._flush(None)
             return self._derivation.segments()
 
     def seq_at(self, at_us: int) -> int:
@@ -135,6 +141,7 @@ class Recording:
     def view_at(self, seq: int) -> View:
         """The view after event `seq`; 0 is before the first."""
         with self._lock:
+            self._flush(None)
             start, view = self._derivation.timeline.keyframes.before(seq)
         fold = Fold(view)
         for first in range(start + 1, seq + 1, SEGMENT_EVENTS):

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,7 @@ from lab.recordings.keyframes import KEYFRAMES, Keyframes
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 250_000
 TIMELINE = "timeline.jsonl"
+_event_of = itemgetter(4)
 _TOLD_KINDS = frozenset(FILE_EVENTS) | {KINDS[kind] for kind in MARKED_KINDS}
 
 
@@ -69,6 +71,8 @@ class Tally:
         else:
             for bucket, count in Counter([envelope[1] // BUCKET_US for envelope in envelopes]).items():
                 counts[bucket] = counts.get(bucket, 0) + count
+        if _TOLD_KINDS.isdisjoint(map(type, map(_event_of, envelopes))):
+            return
         for seq, at_us, _, _, event in envelopes:
             if type(event) in _TOLD_KINDS:
                 if isinstance(event, FILE_EVENTS):

@@ -68,7 +68,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
     store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
-    return LiveRun(run, store, model, recording, pacer, lost)
+    return LiveRun(run, store, model, recording, pacer, lost, disk)
 
 
 def survives(failure: Exception) -> bool:

@@ -317,7 +317,7 @@ class Lab:
                 if self._wall_report is not None and self.pacer.running:
                     self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
                 if self._live is not None and self._live.is_checkpoint_due:
-                    await self.act(LiveRun.checkpoint_when_prepared)
+                    await self.act(LiveRun.checkpoint_aside)
             except Refusal as refusal:
                 if self._live is None:
                     return

@@ -11,6 +11,7 @@ import msgspec
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_with_patch
 from broker_core.run import Listener, Made, Output, Run
+from broker_core.sim.disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
@@ -20,14 +21,10 @@ from lab.runtime.zookeeper.kazoo_store import KazooStore
 
 FLUSH_S = 0.25
 POLL_OUTSIDE_S = 0.1
-LONG_CHECKPOINT_S = 0.3
 REST_AFTER_CHECKPOINT = 10
-"""A checkpoint that took long is not followed by another one for ten times as long: where clients write much, there is
-much to keep, and they wait meanwhile.
+"""A checkpoint is followed by another one after ten times as long as it took, in the copy of the process that saved it.
 """
-MUCH_BYTES = 32 * 1024 * 1024
-"""Bytes of inputs after which the brokers' files are saved in the background first, and then what is new once more."""
-MAX_PREPARATIONS = 2
+MIN_REST_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,7 @@ class LiveRun:
         recording: Recording,
         pacer: Pacer,
         unrecorded: list[Made],
+        disk: RealDisk,
     ) -> None:
         """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written."""
         self.run = run
@@ -82,11 +80,12 @@ class LiveRun:
         self._checkpoints = Checkpoints(recording.folder)
         self._checkpointed_seq = self._checkpoints.last_seq()
         self._inputs = recording.logs.input_count
-        self._new_bytes = self._prepared = 0
+        self._disk = disk
         self._oldest_pending_s = 0.0
         self.failure: BaseException | None = None
         """Why the last events are not recorded: nothing may follow them, and every later caller gets this error."""
         self._polled_s = 0.0
+        self._checkpoint_began_s: float | None = None
         self._may_checkpoint_s = 0.0
 
     @property
@@ -121,7 +120,6 @@ class LiveRun:
         encoded = [(given.at_us, *given.encode_parts()) for given in inputs]
         recording.append_inputs(encoded)
         self._inputs += len(inputs)
-        self._new_bytes += sum(len(head) + len(rest) for _, head, rest in encoded)
         made, self._unrecorded = self._unrecorded + run.take(), []
         recording.append_events(made, lambda: run.view)
         envelopes = [envelope for envelope, _, _ in made]
@@ -143,34 +141,32 @@ class LiveRun:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether much has happened since the last one. It is not made by `collect`: those who watch come first."""
+        """Whether much has happened since the last one, and that was saved some time ago."""
+        if not self._checkpoints.is_idle:
+            return False
+        now_s = self.pacer.now_s()
+        if self._checkpoint_began_s is not None:
+            self._may_checkpoint_s = now_s + max(MIN_REST_S, REST_AFTER_CHECKPOINT * (now_s - self._checkpoint_began_s))
+            self._checkpoint_began_s = None
+            self._checkpointed_seq = max(self._checkpoints.settle(), self._checkpointed_seq)
         seq = self.run.seq
-        is_much = seq - self._checkpointed_seq >= events_between(seq)
-        return is_much and self.pacer.now_s() >= self._may_checkpoint_s and self._checkpoints.is_idle
+        return seq - self._checkpointed_seq >= events_between(seq) and now_s >= self._may_checkpoint_s
 
-    def checkpoint_when_prepared(self) -> None:
-        """Saves the engine, or, where clients have written much since, prepares that: it is due again then. Clients
-        that keep writing can delay it this often and no more.
-        """
-        if self._new_bytes > MUCH_BYTES and self._prepared < MAX_PREPARATIONS:
-            self._new_bytes = 0
-            self._prepared += 1
-            self._checkpoints.prepare()
-        else:
-            self.checkpoint()
+    def checkpoint_aside(self) -> None:
+        """Has a copy of the process save the engine, if it can be saved now: not in the middle of a command."""
+        if not self.run.running_commands:
+            self._recording.flush()
+            self._checkpoint_began_s = self.pacer.now_s()
+            run = self.run
+            self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
 
     def checkpoint(self) -> None:
-        """Keeps the engine, if it can be kept now: not in the middle of a command."""
-        began_s = self.pacer.now_s()
+        """Saves the engine, if it can be saved now, and returns when it is saved."""
         engine = self.run.checkpoint()
         if engine is not None:
             self._recording.flush()
             self._checkpoints.save(self.run.seq, self._inputs, engine, self._model)
             self._checkpointed_seq = self.run.seq
-            self._new_bytes = self._prepared = 0
-            ended_s = self.pacer.now_s()
-            if ended_s - began_s > LONG_CHECKPOINT_S:
-                self._may_checkpoint_s = ended_s + REST_AFTER_CHECKPOINT * (ended_s - began_s)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(self.run.seq, self.run.now_us, msgspec.json.encode(self.run.view))

@@ -1,16 +1,20 @@
 """Branches: what they share, that they go their own way, and cores that wake."""
 
+import itertools
 import shutil
+import socket
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from broker_core.sim.disk import DirectoryArchive, RealDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.actions.fork_run import next_name
 from lab.recordings import disk_image
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.fork import fork_recording
+from lab.recordings.process_copy import ProcessCopy
 from lab.recordings.recording import Recording
 from lab.runtime import engine
 from lab.runtime.live_run import LiveRun
@@ -109,24 +113,97 @@ def test_engine_restored_from_a_checkpoint_continues_unchanged(tmp_path: Path) -
     live_executed.abandon()
 
 
-def test_files_archived_in_advance_are_saved_in_their_final_state(tmp_path: Path) -> None:
-    recording, live = busy_run(tmp_path, 1_000)
+def save_aside(live: LiveRun, recording: Recording, checkpoints: Checkpoints, disk: RealDisk) -> None:
+    live.collect()
+    recording.flush()
+    checkpoints.save_aside(live.run.seq, recording.logs.input_count, live.run.checkpoint, live._model, disk)
+
+
+def test_checkpoint_saved_aside_is_the_engine_and_its_files_as_they_were(tmp_path: Path) -> None:
+    recording, live = busy_run(tmp_path / "runs", 1_000)
+    disk = live._disk
     checkpoints = Checkpoints(recording.folder)
-    checkpoints.prepare()
-    run_lines(live, ["kafka-topics.sh --create --topic late --partitions 1 --replication-factor 1"])
-    run_until_events(live, 1_500)
-    engine = live.run.checkpoint()
-    assert engine is not None
-    checkpoints.save(live.run.seq, 0, engine, MemoryStore())
-    checkpoints.settle()
-    kept = contents(recording.folder.cluster)
-    run_until_events(live, 2_000)
-    found = Checkpoints(recording.folder).before(live.run.seq)
-    assert found is not None
-    found.restore_disk(tmp_path / "restored")
-    assert contents(tmp_path / "restored") == kept
-    assert any("late-0" in path.parts for path in kept)
+    for until in (1_500, 2_000):
+        kept, seq = contents(recording.folder.cluster), live.run.seq
+        save_aside(live, recording, checkpoints, disk)
+        assert checkpoints.settle() == seq
+        run_until_events(live, until)
+        found = Checkpoints(recording.folder).before(live.run.seq)
+        assert found is not None and found.seq == seq
+        found.restore_disk(tmp_path / f"restored-{until}")
+        assert contents(tmp_path / f"restored-{until}") == kept
     live.abandon()
+    recording.close()
+    again, live_again = open_again(tmp_path / "runs")
+    assert live_again.run.seq >= 2_000
+    live_again.abandon()
+    again.close()
+
+
+def test_files_that_grow_while_they_are_copied_are_saved_as_they_were(tmp_path: Path) -> None:
+    root, archive = tmp_path / "disk", DirectoryArchive(tmp_path / "archive")
+    disk = RealDisk(root, physical_fsync=False)
+    log, index = disk.open("b/orders-0/0.log"), disk.open("b/orders-0/0.index")
+    index.allocate(1024 * 1024)
+    log.append(b"a" * 150_000)
+    index.write_at(0, b"12345678")
+    first = disk_image.capture(root, archive, disk_image.Past(disk.sizes()))
+    disk.rewritten.clear()
+    log.append(b"b" * 10)
+    index.write_at(8, b"abcdefgh")
+    kept = contents(root)
+    past = disk_image.Past(disk.sizes(), first, disk.rewritten)
+    log.append(b"c" * 100_000)
+    index.write_at(16, b"ABCDEFGH")
+    second = disk_image.capture(root, archive, past)
+    disk_image.restore(second, archive, tmp_path / "restored")
+    assert contents(tmp_path / "restored") == kept
+    log_image = next(file for file in second.files if file.path.endswith(".log"))
+    assert log_image.pieces[:2] == next(file for file in first.files if file.path.endswith(".log")).pieces[:2]
+
+
+def test_checkpoint_is_discarded_if_a_file_was_deleted_while_files_were_copied(tmp_path: Path) -> None:
+    recording, live = busy_run(tmp_path, 1_000)
+    disk = live._disk
+    disk.open("broker-1/left-over").append(b"x")
+    checkpoints = Checkpoints(recording.folder)
+    began = disk.change_count
+    asked: list[bool] = []
+
+    def may_continue() -> bool:
+        disk.delete("broker-1/left-over")
+        asked.append(disk.change_count == began)
+        return asked[-1]
+
+    assert not ProcessCopy(lambda: None, lambda _: None).attend(may_continue)
+    assert asked == [False]
+    save_aside(live, recording, checkpoints, disk)
+    assert checkpoints.settle() == live.run.seq
+    live.abandon()
+
+
+def test_copy_of_the_process_keeps_no_socket_open() -> None:
+    ours, theirs = socket.socketpair()
+    copied = ProcessCopy(lambda: None, lambda _: None)
+    ours.close()
+    theirs.settimeout(30)
+    assert theirs.recv(1) == b"", "the other end is closed although the copy lives"
+    assert copied.attend(lambda: True)
+    theirs.close()
+
+
+def test_copy_that_fails_is_reported() -> None:
+    with pytest.raises(OSError, match="was not saved"):
+        ProcessCopy(lambda: 1 // 0, lambda _: None).attend(lambda: True)
+
+
+def test_old_checkpoints_are_thinned_out(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(folder_of(tmp_path))
+    for seq in range(1_000, 100_000, 1_000):
+        checkpoints.save(seq, 0, b"", MemoryStore())
+    kept = sorted(int(path.stem) for path in folder_of(tmp_path).checkpoints.glob("*.json"))
+    assert len(kept) == 60 and kept[-1] == 99_000
+    assert max(after - before for before, after in itertools.pairwise([0, *kept])) <= 4_000
 
 
 def test_checkpoint_of_another_version_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +245,6 @@ def test_recording_that_diverges_is_refused(tmp_path: Path) -> None:
 
 
 def test_disk_image_restores_files_after_later_changes(tmp_path: Path) -> None:
-    from broker_core.sim.disk import DirectoryArchive, RealDisk
-
     archive = DirectoryArchive(tmp_path / "archive")
     root = tmp_path / "disk"
     disk = RealDisk(root, physical_fsync=False)
@@ -187,7 +262,7 @@ def test_disk_image_restores_files_after_later_changes(tmp_path: Path) -> None:
     index.write_at(0, b"87654321")
     disk.delete("broker-1/meta.properties")
     disk.rename("broker-1/orders-0", "broker-1/orders-0-delete")
-    second = disk_image.capture(root, archive, image)
+    second = disk_image.capture(root, archive, disk_image.Past(disk.sizes(), image, disk.rewritten))
     disk_image.restore(image, archive, tmp_path / "restored")
     restored = tmp_path / "restored"
     assert contents(restored) == before
