@@ -16,6 +16,7 @@ from broker_core.events.world import (
     BrokerFrozen,
     BrokerThawed,
     DiskSlowed,
+    FsyncSlowed,
     LinkCut,
     LinkCutOneWay,
     LinkRestored,
@@ -352,6 +353,15 @@ class Cluster:
             self.kernel.slow_disks[broker.name] = latency_us
         else:
             self.kernel.slow_disks.pop(broker.name, None)
+
+    def slow_fsync(self, broker_id: int, latency_us: int) -> None:
+        """Each fsync that an append waits for (flush.messages) takes so much longer; 0 = no longer than ever."""
+        broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
+        self.kernel.emit(FsyncSlowed(broker=broker.name, latency_us=latency_us), broker.name)
+        if latency_us:
+            self.kernel.slow_fsyncs[broker.name] = latency_us
+        else:
+            self.kernel.slow_fsyncs.pop(broker.name, None)
 
     def expire_session(self, broker_id: int) -> None:
         """ZooKeeper expires a broker's session, whatever the state of its process. A running broker learns this at its

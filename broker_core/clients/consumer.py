@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
-from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
+from broker_core.clients.group_offsets import OFFSET_APIS, OFFSET_TIMERS, GroupOffsets
+from broker_core.clients.metadata import RETRY_BACKOFF_US, STALE_METADATA_ERRORS, ClientMetadata, backoff_us
+from broker_core.clients.metadata_requests import METADATA_AGE_TIMER
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
 from broker_core.partitions import topic_of
@@ -24,12 +26,18 @@ from broker_core.wire.messages import (
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 TEXT_LENGTH_SHOWN = 200
+REFRESH = "refresh"
+"""The context of a Metadata request that only renews what is known."""
 
 
 class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
 
+    group_id: str = ""
     auto_offset_reset: str = "latest"
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    metadata_max_age_ms: int = 300_000
     fetch_min_bytes: int = 1
     fetch_max_bytes: int = 52_428_800
     fetch_max_wait_ms: int = 500
@@ -74,7 +82,9 @@ def shown_text(data: bytes | None) -> str | None:
 class Consumer:
     """A node. Position, high watermark and the records shown change by events alone.
 
-    `position` -1 until it is known: then it is asked for as `start` says (`earliest`, `latest` or an offset).
+    `position` -1 until it is known: then it is asked for as `start` says (`earliest`, `latest` or an offset). With a
+    group id a committed offset comes first, unless `start` is an offset, and positions are committed, without a member
+    of the group (`KafkaConsumer.assign` with group.id).
     """
 
     def __init__(
@@ -96,7 +106,10 @@ class Consumer:
         self.high_watermark = -1
         self.last_reset = ""
         self.records: list[tuple[int, int, str | None, str | None]] = []
+        self.commits = GroupOffsets(self) if settings.group_id else None
         self._attempts = 0
+        self._refreshed_us = 0
+        self._is_aging = False
         self._reset_reason = f"reason.start_at?start={start}"
         self._reset_to = EARLIEST_TIMESTAMP if start == "earliest" else LATEST_TIMESTAMP
 
@@ -110,6 +123,8 @@ class Consumer:
         if self.start not in ("earliest", "latest"):
             self._reset(int(self.start))
         self._continue()
+        if self.commits is not None:
+            self.commits.begin()
 
     def description(self) -> dict[str, object]:
         """This consumer as the view shows it; what folding its events must give."""
@@ -126,12 +141,14 @@ class Consumer:
         leader = self.metadata.leader_of(self.partition)
         if leader is None:
             self._request_metadata()
+        elif self.position < 0 and self.commits is not None and self.commits.committed is None:
+            self.commits.look_up()
         elif self.position < 0:
             self._request_position(leader)
         else:
             self._fetch(leader)
 
-    def _request_metadata(self) -> None:
+    def _request_metadata(self, *, is_refresh: bool = False) -> None:
         node = self.metadata.node_for_request()
         topic = topic_of(self.partition)
         self.kernel.request(
@@ -140,9 +157,30 @@ class Consumer:
             "Metadata",
             MetadataRequest((topic,), allow_auto_topic_creation=True),
             label=f"Metadata {topic}",
-            context=node,
+            context=(REFRESH, node) if is_refresh else node,
             timeout_us=self.settings.request_timeout_ms * 1000,
         )
+
+    def _await_age(self) -> None:
+        """Metadata is requested again once it is `metadata.max.age.ms` old, without a reason."""
+        if not self._is_aging:
+            self._is_aging = True
+            age_us = max(self.settings.metadata_max_age_ms * 1000, RETRY_BACKOFF_US)
+            self.kernel.timer(self.name, self._refreshed_us + age_us, METADATA_AGE_TIMER)
+
+    def _aged(self) -> None:
+        self._is_aging = False
+        if self.kernel.now_us - self._refreshed_us < self.settings.metadata_max_age_ms * 1000:
+            self._await_age()
+        else:
+            self._request_metadata(is_refresh=True)
+
+    def committed_known(self, offset: int) -> None:
+        """The group has this committed offset, or -1: none."""
+        if self.position < 0 and offset >= 0:
+            self._reset_reason = f"reason.committed_offset?offset={offset}"
+            self._reset(offset)
+        self._continue()
 
     def _request_position(self, leader: str) -> None:
         info = self.metadata.partitions[self.partition]
@@ -214,8 +252,15 @@ class Consumer:
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
+        if self.commits is not None and api in OFFSET_APIS:
+            self.commits.on_response(api, body, context)
+            return
         if api == "Metadata":
+            self._refreshed_us = self.kernel.now_us
+            self._await_age()
             self.metadata.update(body)
+            if isinstance(context, tuple):
+                return
             if self.metadata.leader_of(self.partition) is None:
                 self._pause(stale_metadata=True)
                 return
@@ -276,12 +321,24 @@ class Consumer:
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
         """The broker has closed the connection, or did not respond in time."""
-        self.metadata.unreachable(context)
-        self._pause(stale_metadata=True)
+        if self.commits is not None and api in OFFSET_APIS:
+            self.commits.on_disconnect(api, context)
+        elif isinstance(context, tuple):
+            self.metadata.unreachable(context[1])
+            self._refreshed_us = self.kernel.now_us
+            self._await_age()
+        else:
+            self.metadata.unreachable(context)
+            self._pause(stale_metadata=True)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """A backoff has ended."""
-        self._continue()
+        """A backoff has ended, metadata is too old, or offsets are to be committed."""
+        if name == METADATA_AGE_TIMER:
+            self._aged()
+        elif self.commits is not None and name in OFFSET_TIMERS:
+            self.commits.on_timer(name)
+        else:
+            self._continue()
 
     def on_watch(self, kind: str, path: str) -> None:
         """Clients have no session at ZooKeeper."""

@@ -68,6 +68,7 @@ def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str
         ("heartbeat.interval.ms", str(settings.heartbeat_interval_ms)),
         ("max.poll.records", str(settings.max_poll_records)),
         ("max.poll.interval.ms", str(settings.max_poll_interval_ms)),
+        ("metadata.max.age.ms", str(settings.metadata_max_age_ms)),
     )
 
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 
-from broker_core.clients.metadata import ClientMetadata, backoff_us
+from broker_core.clients.metadata import RETRY_BACKOFF_US, ClientMetadata, backoff_us
 from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Kernel
 from broker_core.wire.messages import MetadataRequest, MetadataResponse
 
 METADATA_TIMER = "metadata"
+METADATA_AGE_TIMER = "metadata age"
 
 
 class MetadataRequests:
-    """`lacks_leader` returns the partitions without a leader; while there are any, metadata is requested again."""
+    """`lacks_leader` returns the partitions without a leader; while there are any, metadata is requested again. Without
+    a reason it is requested once it is `max_age_us` old (`metadata.max.age.ms`).
+    """
 
     def __init__(
         self,
@@ -19,6 +22,7 @@ class MetadataRequests:
         name: str,
         metadata: ClientMetadata,
         timeout_us: int,
+        max_age_us: int,
         lacks_leader: Callable[[], list[str]],
     ) -> None:
         self.kernel = kernel
@@ -26,6 +30,9 @@ class MetadataRequests:
         self.metadata = metadata
         self.is_in_flight = False
         self._timeout_us = timeout_us
+        self._max_age_us = max(max_age_us, RETRY_BACKOFF_US)
+        self._refreshed_us = 0
+        self._is_aging = False
         self._lacks_leader = lacks_leader
         self._wanted: dict[str, None] = {}
         self._attempts = 0
@@ -56,6 +63,8 @@ class MetadataRequests:
     def came(self, response: MetadataResponse) -> None:
         """An answer."""
         self.is_in_flight = False
+        self._refreshed_us = self.kernel.now_us
+        self._await_age()
         self.metadata.update(response)
         waiting = {topic_of(partition) for partition in self._lacks_leader()}
         self._wanted = {topic: None for topic in self._wanted if topic in waiting}
@@ -63,6 +72,20 @@ class MetadataRequests:
             self._retry()
         else:
             self._attempts = 0
+
+    def _await_age(self) -> None:
+        if not self._is_aging:
+            self._is_aging = True
+            self.kernel.timer(self.name, self._refreshed_us + self._max_age_us, METADATA_AGE_TIMER)
+
+    def aged(self) -> None:
+        """The metadata may be too old: then that of all topics in use is requested."""
+        self._is_aging = False
+        if self.kernel.now_us - self._refreshed_us < self._max_age_us:
+            self._await_age()
+        else:
+            self._wanted |= dict.fromkeys(self.metadata.topic_errors)
+            self.ask()
 
     def failed(self, node: str) -> None:
         """The broker has closed the connection, or did not respond in time."""

@@ -10,7 +10,7 @@ import msgspec
 
 from broker_core.clients.accumulator import ProducerBatch, record_size_upper_bound
 from broker_core.clients.metadata import ClientMetadata
-from broker_core.clients.metadata_requests import METADATA_TIMER
+from broker_core.clients.metadata_requests import METADATA_AGE_TIMER, METADATA_TIMER
 from broker_core.clients.partitioners import PARTITIONERS, PartitionChoice, Partitioner
 from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
 from broker_core.clients.sender import EXPIRE_TIMER, PUMP_TIMER, Sender, Sent
@@ -114,9 +114,13 @@ class Producer:
         is_topic: bool = False,
         keep_result: bool = False,
         now: bool = True,
+        timestamp_ms: int | None = None,
     ) -> AppendedRecord:
-        """Hands over a record. `now` False leaves it waiting for `flush`: what is sent together shares batches."""
-        record = SimpleRecord(self.start_wall_ms + self.kernel.now_us // 1000, key, value, tuple(headers))
+        """Hands over a record. `now` False leaves it waiting for `flush`: what is sent together shares batches.
+        `timestamp_ms`: its timestamp instead of the producer's clock.
+        """
+        created_ms = self.start_wall_ms + self.kernel.now_us // 1000 if timestamp_ms is None else timestamp_ms
+        record = SimpleRecord(created_ms, key, value, tuple(headers))
         name, partitioner = place, None
         if is_topic:
             choice = self._choose(place, key)
@@ -175,6 +179,38 @@ class Producer:
         if not is_topic:
             return accumulator.has_capacity(place, record_size)
         return accumulator.used_memory + max(accumulator.batch_size, record_size) <= accumulator.buffer_memory
+
+    def why_too_large(self, record_size: int) -> str:
+        """The message of the RecordTooLargeException for a record of this upper bound; empty when `send` accepts it
+        (`KafkaProducer.ensureValidRecordSize`).
+        """
+        settings = self.settings
+        if record_size > settings.max_request_size:
+            return (
+                f"The message is {record_size} bytes when serialized which is larger than {settings.max_request_size}, "
+                "which is the value of the max.request.size configuration."
+            )
+        if record_size > settings.buffer_memory:
+            return (
+                f"The message is {record_size} bytes when serialized which is larger than the total memory buffer you "
+                "have configured with the buffer.memory configuration."
+            )
+        return ""
+
+    def refuse(self, place: str, message: str) -> None:
+        """`send` fails before the record joins a batch: its callback gets a RecordTooLargeException."""
+        self.kernel.emit(
+            ProduceFailed(
+                client=self.name,
+                partition=place,
+                sequence=0,
+                count=1,
+                acks=self.settings.acks,
+                error="RecordTooLargeException",
+                message=message,
+            ),
+            self.name,
+        )
 
     def block(self, why: str) -> None:
         """The application blocks in `send`, or no longer does (""): while it waits for memory all batches are sent."""
@@ -302,13 +338,21 @@ class Producer:
         if is_topic and place not in self.metadata.partition_counts:
             self.want_topic(place)
         else:
-            key, value = self.made_up()
-            is_full = not self.has_capacity(place, record_size_upper_bound(key, value), is_topic=is_topic)
-            self.block("memory" if is_full else "")
-            if not is_full:
-                self.send(place, key, value, is_topic=is_topic)
+            self._send_made_up(place, is_topic=is_topic)
         stream.ticks += 1
         self._next_tick(stream)
+
+    def _send_made_up(self, place: str, *, is_topic: bool) -> None:
+        key, value = self.made_up()
+        size = record_size_upper_bound(key, value)
+        too_large = self.why_too_large(size)
+        if too_large:
+            self.refuse(place, too_large)
+            return
+        is_full = not self.has_capacity(place, size, is_topic=is_topic)
+        self.block("memory" if is_full else "")
+        if not is_full:
+            self.send(place, key, value, is_topic=is_topic)
 
     # as a node
 
@@ -346,6 +390,8 @@ class Producer:
             self.sender.expire()
         elif name == METADATA_TIMER:
             self.sender.metadata_requests.ask()
+        elif name == METADATA_AGE_TIMER:
+            self.sender.metadata_requests.aged()
         elif name == RETRY_TIMER:
             self.transactions.on_timer()
         else:

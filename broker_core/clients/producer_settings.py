@@ -22,6 +22,7 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     batch_size: int = 16_384
     buffer_memory: int = 33_554_432
     max_request_size: int = 1_048_576
+    metadata_max_age_ms: int = 300_000
     partitioner: str = "built-in"
     partitioner_ignore_keys: bool = False
     enable_idempotence: bool = False

@@ -67,7 +67,12 @@ class Sender:
             settings.batch_size, settings.buffer_memory, settings.linger_ms * 1_000, settings.compression
         )
         self.metadata_requests = MetadataRequests(
-            kernel, name, metadata, settings.request_timeout_ms * 1_000, self._partitions_without_leader
+            kernel,
+            name,
+            metadata,
+            settings.request_timeout_ms * 1_000,
+            settings.metadata_max_age_ms * 1_000,
+            self._partitions_without_leader,
         )
         #: (correlation, partition, attempts left, error) of retries not yet reported; None while they are not recorded
         self.retries_seen: list[tuple[int, str, int, Errors]] | None = None

@@ -106,6 +106,8 @@ class ProduceAcknowledged(Event):
 
 @kind("client")
 class ProduceFailed(Event):
+    """`sequence` 0: `send` refused a record that joined no batch; then `partition` may be a topic."""
+
     client: str
     partition: str
     sequence: int

@@ -139,6 +139,14 @@ class DiskSlowed(Event):
 
 
 @kind("world")
+class FsyncSlowed(Event):
+    """Each fsync that a handler waits for takes so much longer. 0: it is as fast as ever."""
+
+    broker: str
+    latency_us: int
+
+
+@kind("world")
 class InvariantViolated(Event):
     """A guarantee does not hold any more.
 

@@ -166,6 +166,7 @@ class ReplicaLog(LocalReplica):
             emit(TimeIndexEntryAdded(replica=key, segment=info.segment_base, timestamp=timestamp, offset=offset), node)
         if self.log.is_flush_due:
             self.flush()
+            self.kernel.waited_for_fsync(self.node)
 
     def _emit_roll(self, roll: RollFact) -> None:
         self.kernel.emit(

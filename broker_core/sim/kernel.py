@@ -89,6 +89,8 @@ class Kernel(Links):
         if item is None:
             return None
         self.steps += 1
+        self._waited = None
+        self._handled = 0
         _, timer_id, name, what = item
         if type(what) is Message:
             # a message held by a cut link was scheduled a second time, and its first entry is void
@@ -144,6 +146,7 @@ class Kernel(Links):
             return
         self.cause_seq = self.emit(RpcDelivered(rpc=message.rpc, destination=name), name)
         if kind == "request":
+            self._handled = message.correlation
             node.on_request(message)
             if message.correlation in self._one_way:
                 self._one_way.remove(message.correlation)

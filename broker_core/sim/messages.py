@@ -59,6 +59,8 @@ class Pending(msgspec.Struct, gc=False):
     context: Any
     timeout_id: int
     sent_us: int
+    #: its response does not leave before: the handler waits for an fsync until then
+    respond_from_us: int = 0
 
 
 class Node(Protocol):

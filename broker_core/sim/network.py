@@ -32,8 +32,8 @@ class Network(EventLog):
         incarnations: the number of starts and ends of each node's process; a connection ends with it.
         cut_links: the waiting messages of each direction that is cut; `held_fetches`: those of each manually held
         fetcher. link_faults: the fault of each faulty direction of a link. slow_disks: the extra microseconds of each
-        append on a node's disk. pending: the requests without a response, by correlation; `in_flight`: the messages in
-        flight, by rpc.
+        append on a node's disk; slow_fsyncs: those of each fsync that a handler waits for. pending: the requests
+        without a response, by correlation; `in_flight`: the messages in flight, by rpc.
     """
 
     def __init__(self, seed: int, latency: Latency) -> None:
@@ -45,6 +45,10 @@ class Network(EventLog):
         self.held_fetches: dict[tuple[str, str], list[Message]] = {}
         self.link_faults: dict[tuple[str, str], LinkFault] = {}
         self.slow_disks: dict[str, int] = {}
+        self.slow_fsyncs: dict[str, int] = {}
+        #: the node whose handler has waited for fsyncs in this step, for how long, and the request that it handles
+        self._waited: tuple[str, int] | None = None
+        self._handled = 0
         self.pending: dict[int, Pending] = {}
         self.in_flight: dict[str, Message] = {}
         self._one_way: set[int] = set()
@@ -132,14 +136,32 @@ class Network(EventLog):
         """Ends a one-way request that was kept open, without a response."""
         self.pending.pop(request.correlation, None)
 
+    def waited_for_fsync(self, node: str) -> None:
+        """The handler that runs now has waited for an fsync: what its node sends from now on in this step leaves later
+        by that time, and the response to the request no earlier.
+        """
+        if node in self.slow_fsyncs:
+            before_us = self._waited[1] if self._waited is not None and self._waited[0] == node else 0
+            self._waited = (node, before_us + self.slow_fsyncs[node])
+            pending = self.pending.get(self._handled)
+            if pending is not None and pending.destination == node:
+                pending.respond_from_us = self.scheduler.now_us + self._waited[1]
+
+    def _handler_us(self, source: str, correlation: int, kind: str) -> int:
+        """How long the handler still takes until it sends a message, because it waits for an fsync."""
+        waits_us = self._waited[1] if self._waited is not None and self._waited[0] == source else 0
+        if kind == "response" and correlation in self.pending:
+            waits_us = max(waits_us, self.pending[correlation].respond_from_us - self.scheduler.now_us)
+        return waits_us
+
     def timer(self, node: str, due_us: int, name: str, data: Any = None) -> int:
         """Calls `node.on_timer(name, data)` at `due_us`, unless its process has ended by then."""
         return self.scheduler.at(due_us, node, Timer(name, data, self.cause_seq, self.incarnations[node]))
 
-    def _due(self, source: str, destination: str) -> int:
-        """The arrival time of a message sent now: not before those sent earlier over the same connection."""
+    def _due(self, source: str, destination: str, waits_us: int = 0) -> int:
+        """The arrival time of a message sent in `waits_us`: not before those sent earlier over the same connection."""
         latency = self.latency
-        due_us = self.scheduler.now_us + latency.base_us
+        due_us = self.scheduler.now_us + waits_us + latency.base_us
         if latency.jitter_us:
             due_us += self._jitter.below(latency.jitter_us + 1)
         link = (source, destination)
@@ -169,7 +191,7 @@ class Network(EventLog):
         self._next_rpc = number + 1
         rpc = f"r{number}"
         correlation = correlation or number
-        due_us = self._due(source, destination)
+        due_us = self._due(source, destination, self._handler_us(source, correlation, kind) if self.slow_fsyncs else 0)
         if self.slow_disks and (api, kind) in DISK_MESSAGES:
             due_us += self.slow_disks.get(destination, 0)
         seq = self.emit(

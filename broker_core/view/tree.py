@@ -78,6 +78,7 @@ class Node(TypedDict, total=False):
     live_brokers: list[int]
     failure: Failure | None
     disk_latency_us: int
+    fsync_latency_us: int
     # of a producer; of a consumer `partition` too
     partition: str
     batches: dict[str, ProducerBatch]

@@ -39,7 +39,7 @@ def _node_added(view: View, event: world.NodeAdded, at_us: int, seq: int) -> Pat
         case "broker":
             added["state"] = "down"
             added |= {"broker_epoch": -1, "session": None, "live_brokers": [], "failure": None}
-            added |= {"disk_latency_us": 0, "settings": settings}
+            added |= {"disk_latency_us": 0, "fsync_latency_us": 0, "settings": settings}
         case "client":
             added["settings"] = settings
         case "producer":
@@ -140,6 +140,11 @@ def _client_thawed(view: View, event: world.ClientThawed, at_us: int, seq: int) 
 @folds
 def _disk_slowed(view: View, event: world.DiskSlowed, at_us: int, seq: int) -> Patch:
     return NODES.set(view, event.broker, {"disk_latency_us": event.latency_us})
+
+
+@folds
+def _fsync_slowed(view: View, event: world.FsyncSlowed, at_us: int, seq: int) -> Patch:
+    return NODES.set(view, event.broker, {"fsync_latency_us": event.latency_us})
 
 
 @folds

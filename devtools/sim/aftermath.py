@@ -53,6 +53,8 @@ def repair_commands(view: View) -> Iterator[str]:
     for name, node in view["nodes"].items():
         if node["kind"] == "broker" and node["disk_latency_us"]:
             yield f"disk slow {node['broker_id']} 0"
+        if node["kind"] == "broker" and node["fsync_latency_us"]:
+            yield f"disk fsync {node['broker_id']} 0"
         if node["kind"] == "producer" and node["rate"]:
             yield f"producer stream {name} {node['partition']} 0"
         if node["kind"] == "broker" and node["state"] == "frozen":

@@ -45,7 +45,9 @@ async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
         except FileNotFoundError:
             raise _gone(path) from None
 
-    return json_answer(await asyncio.to_thread(read))
+    shown = await asyncio.to_thread(read)
+    lab.page_facts.note("file", f"{request.GET.get('broker', '')}/{path}", lab.recording.last_seq)
+    return json_answer(shown)
 
 
 @require_GET
@@ -63,7 +65,9 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
         except (FileNotFoundError, struct.error):
             raise _gone(folder) from None
 
-    return json_answer(await asyncio.to_thread(read))
+    found = await asyncio.to_thread(read)
+    lab.page_facts.note("lookup", f"{request.GET.get('broker', '')}/{folder}", lab.recording.last_seq)
+    return json_answer(found)
 
 
 @require_POST
@@ -78,7 +82,9 @@ async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRespo
 
     path = lab.recording.folder.cluster / await asyncio.to_thread(find)
     async with _measuring:
-        return json_answer(await asyncio.to_thread(measure, path))
+        measured = await asyncio.to_thread(measure, path)
+    lab.page_facts.note("zero copy", f"{wanted.broker}/{wanted.path}", lab.recording.last_seq)
+    return json_answer(measured)
 
 
 def _disk(request: HttpRequest, recording: Recording) -> broker_disk.DataFolder:

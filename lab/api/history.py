@@ -139,6 +139,7 @@ async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResp
         return found.read(file, start, wanted), file.size
 
     data, size = await asyncio.to_thread(read)
+    _note_file(request, lab)
     return HttpResponse(data, content_type="application/octet-stream", headers={"X-File-Size": str(size)})
 
 
@@ -152,7 +153,15 @@ async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
         found = _replica_files(request, lab.recording)
         return decoded(found, found.file(request.GET.get("file", "")), start)
 
-    return json_answer(await asyncio.to_thread(read))
+    meaning = await asyncio.to_thread(read)
+    _note_file(request, lab)
+    return json_answer(meaning)
+
+
+def _note_file(request: HttpRequest, lab: Lab) -> None:
+    """A file of a replica was shown."""
+    partition, _, node = request.GET.get("replica", "").rpartition("@")
+    lab.page_facts.note("file", f"{node}/{partition}/{request.GET.get('file', '')}", lab.recording.last_seq)
 
 
 @require_POST

@@ -19,6 +19,7 @@ from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
 from lab.runtime.pacer import TICK_S, Pacer
+from lab.runtime.page_facts import PageFact, PageFacts
 from lab.runtime.space import ensure_space
 from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.watcher import Watcher
@@ -37,6 +38,11 @@ REST_S = 0.25
 """Interval between polls of external ZooKeeper changes while the simulation is paused."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 """What a job raises that was not done."""
+
+
+def facts_of(lab: "Lab", since_seq: int = 0) -> tuple[PageFact, ...]:
+    """What was looked at or measured on a branch's page, from event `since_seq` on. Any thread may call it."""
+    return lab.page_facts.since(since_seq)
 
 
 class Observer(Protocol):
@@ -67,6 +73,7 @@ class Lab:
         loses wall time, and events are not encoded for pages.
         """
         self.recording = recording
+        self.page_facts = PageFacts(recording.folder)
         self.boot = secrets.token_hex(4)
         self.ring = Ring(recording.last_seq)
         self.watchers: set[Watcher] = set()

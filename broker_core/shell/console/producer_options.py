@@ -21,6 +21,8 @@ NUMBERS = {
     "--max-block": "max.block.ms",
     "--max-in-flight": "max.in.flight.requests.per.connection",
     "--transaction-timeout": "transaction.timeout.ms",
+    "--max-request-size": "max.request.size",
+    "--metadata-max-age-ms": "metadata.max.age.ms",
 }
 """Options with a number, and the settings that they mean."""
 TEXTS = {
@@ -86,10 +88,12 @@ def shown_settings(settings: ProducerSettings) -> tuple[tuple[str, str], ...]:
         ("linger.ms", str(settings.linger_ms)),
         ("batch.size", str(settings.batch_size)),
         ("buffer.memory", str(settings.buffer_memory)),
+        ("max.request.size", str(settings.max_request_size)),
         ("max.in.flight.requests.per.connection", str(settings.max_in_flight_requests_per_connection)),
         ("retries", str(settings.retries)),
         ("request.timeout.ms", str(settings.request_timeout_ms)),
         ("delivery.timeout.ms", str(settings.delivery_timeout_ms)),
+        ("metadata.max.age.ms", str(settings.metadata_max_age_ms)),
         ("enable.idempotence", str(settings.enable_idempotence).lower()),
         ("compression.type", settings.compression.name.lower()),
         ("partitioner", settings.partitioner),

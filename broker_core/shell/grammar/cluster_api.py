@@ -138,6 +138,10 @@ class ClusterApi(Protocol):
         """Each append of a broker takes so much longer."""
         ...
 
+    def slow_fsync(self, broker_id: int, latency_us: int) -> None:
+        """Each fsync that an append of a broker waits for takes so much longer."""
+        ...
+
     def expire_session(self, broker_id: int) -> None:
         """ZooKeeper gives up a broker's session."""
         ...

@@ -63,6 +63,7 @@ _NAMES = (
     "linger.ms",
     "buffer.memory",
     "max.request.size",
+    "metadata.max.age.ms",
     "transaction.timeout.ms",
 )
 

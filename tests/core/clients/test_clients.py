@@ -5,6 +5,7 @@ import pytest
 from broker_core.clients.accumulator import record_size_upper_bound
 from broker_core.clients.metadata import backoff_us
 from broker_core.clients.partitioners import StickyPartitioner, murmur2
+from broker_core.events.group import OffsetCommitted
 from broker_core.events.rpc import RpcSent
 from broker_core.sim.rng import Stream
 from devtools.sim.parity import differences
@@ -324,3 +325,80 @@ def test_producer_waits_between_metadata_requests() -> None:
         if isinstance(envelope[4], RpcSent) and envelope[4].source == "p" and envelope[4].kind == "request"
     ]
     assert 0 < len(requested) < 60
+
+
+@pytest.fixture
+def shell() -> ShellRun:
+    run = ShellRun()
+    run.at(ORDERS)
+    return run
+
+
+def commits(shell: ShellRun) -> list[tuple[str, int]]:
+    """What was committed since the last look."""
+    return [(event.partition, event.offset) for event in shell.events(OffsetCommitted)]
+
+
+def test_follower_with_a_group_commits_without_joining_it(shell: ShellRun) -> None:
+    shell.at("producer open p")
+    shell.at("producer send p orders-1 a:1 b:2 c:3")
+    shell.at("consumer follow c orders-1 --from earliest --group audit")
+    shell.after(3)
+    assert ("orders-1", 3) in commits(shell)
+    (group,) = [each for name, each in shell.run.view["groups"].items() if name.startswith("audit@")]
+    assert (group["state"], group["members"]) == ("Empty", {})
+    shell.at("consumer unfollow c")
+    shell.at("producer send p orders-1 d:4")
+    shell.at("consumer follow c orders-1 --from earliest --group audit")
+    shell.after(2)
+    assert [record[0] for record in shell.node("c")["records"]] == [3]
+    assert differences(shell.run) == []
+
+
+def test_follower_commits_when_it_is_asked_to(shell: ShellRun) -> None:
+    shell.at("producer open p")
+    shell.at("producer send p orders-1 a:1 b:2")
+    shell.at("consumer follow c orders-1 --from earliest --group audit --auto-commit false")
+    shell.after(3)
+    assert commits(shell) == []
+    assert shell.at("consumer commit c") == []
+    assert commits(shell) == [("orders-1", 2)]
+    shell.at("consumer follow plain orders-1")
+    assert shell.at("consumer commit plain") == [refused("shell.follower_without_group", name="plain")]
+
+
+def test_follower_may_not_commit_for_a_group_with_members(shell: ShellRun) -> None:
+    shell.at("consumer start m --group audit --topic orders")
+    shell.after(8)
+    shell.at("consumer follow c orders-1 --from earliest --group audit --auto-commit false")
+    shell.after(2)
+    (said,) = shell.at("consumer commit c")
+    assert said.startswith("CommitFailedException: Offset commit cannot be completed since the consumer is not part")
+
+
+def test_follower_without_a_coordinator_tries_again(shell: ShellRun) -> None:
+    shell.at("producer open p")
+    shell.at("producer send p orders-1 a:1")
+    shell.at("consumer follow c orders-1 --from earliest --group audit")
+    shell.after(3)
+    (home,) = {group.partition("@")[2] for group in shell.run.view["groups"] if group.startswith("audit@")}
+    shell.at(f"broker kill {home.removeprefix('b')}")
+    shell.after(15)
+    shell.events()
+    shell.at("producer send p orders-1 b:2")
+    shell.after(4)
+    assert ("orders-1", 2) in commits(shell)
+
+
+def test_follower_of_an_old_era_has_no_coordinator() -> None:
+    old = ShellRun(era="0.8")
+    assert old.at("consumer follow c orders-0 --group g") == [refused("shell.old_follow_group", era="0.8")]
+
+
+def test_follower_requests_metadata_at_its_maximum_age(shell: ShellRun) -> None:
+    shell.at("consumer follow c orders-0 --metadata-max-age-ms 1000")
+    shell.after(1)
+    shell.events()
+    shell.after(5)
+    asked = [sent for sent in shell.events(RpcSent) if sent.api == "Metadata" and sent.kind == "request"]
+    assert [sent.source for sent in asked] == ["c"] * 5

@@ -11,6 +11,7 @@ from broker_core.clients.partitioners import PARTITIONERS, Partitioner
 from broker_core.eras import ERAS
 from broker_core.events.client import (
     BatchSplit,
+    ProduceFailed,
     ProducerBlocked,
     ProduceRepeated,
     ProducerUnblocked,
@@ -19,7 +20,9 @@ from broker_core.events.client import (
 )
 from broker_core.events.envelope import sentence
 from broker_core.events.log import BatchAppended
+from broker_core.events.rpc import RpcSent
 from broker_core.shell.console.producer_options import settings_of
+from broker_core.shell.grammar.parser import ShellError
 from broker_core.sim.rng import Stream
 from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
@@ -299,3 +302,51 @@ def test_batch_that_cannot_be_split_is_retried_until_delivery_timeout() -> None:
     shell.at("producer flush p")
     assert shell.node("p")["acknowledged"] == 4
     assert differences(shell.run) == []
+
+
+def test_record_above_max_request_size_fails_in_send(shell: ShellRun) -> None:
+    shell.at("producer open p --max-request-size 200")
+    shell.events()
+    value = "x" * 200
+    (said,) = shell.at(f"producer send p orders-0 k:{value}")
+    assert said.startswith("RecordTooLargeException: The message is 287 bytes when serialized which is larger than 200")
+    (failed,) = shell.events(ProduceFailed)
+    assert (failed.partition, failed.count, failed.error) == ("orders-0", 1, "RecordTooLargeException")
+    assert (shell.node("p")["failed"], shell.node("p")["sent"]) == (1, 0)
+    assert shell.at("producer send p orders-0 k:v") == ["orders-0@0"]
+    assert differences(shell.run) == []
+
+
+def test_console_producer_reports_the_same_failure_as_an_event(shell: ShellRun) -> None:
+    line = "kafka-console-producer.sh --topic orders --producer-property max.request.size=200"
+    shell.events()
+    shell.at(f"{line} <<< {'x' * 200}")
+    assert [failed.error for failed in shell.events(ProduceFailed)] == ["RecordTooLargeException"]
+
+
+def test_timestamp_of_a_record_is_the_one_given(shell: ShellRun) -> None:
+    shell.at("producer open p")
+    assert shell.at("producer send p orders-0 a:1 b:2 --timestamp 1500") == ["orders-0@0", "orders-0@1"]
+    assert [event.max_timestamp for event in shell.events(BatchAppended) if event.replica == "orders-0@b1"] == [
+        1500
+    ] * 2
+
+
+@pytest.mark.parametrize("words", ["a:1 --timestamp -1", "--timestamp 5", "a:1 --timestamp", "a:1 --timestamp 5 b:2"])
+def test_invalid_timestamp_is_refused(shell: ShellRun, words: str) -> None:
+    shell.at("producer open p")
+    with pytest.raises(ShellError) as refused:
+        shell.at(f"producer send p orders-0 {words}")
+    assert refused.value.what.id == "shell.invalid_timestamp"
+
+
+def test_metadata_is_requested_again_at_its_maximum_age(shell: ShellRun) -> None:
+    shell.at("producer open young --metadata-max-age-ms 2000")
+    shell.at("producer open old")
+    for name in ("young", "old"):
+        shell.at(f"producer send {name} orders-0 a:1")
+    shell.events()
+    shell.after(10)
+    asked = [sent.source for sent in shell.events(RpcSent) if sent.api == "Metadata" and sent.kind == "request"]
+    assert set(asked) == {"young"}
+    assert 4 <= len(asked) <= 5

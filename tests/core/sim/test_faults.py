@@ -115,6 +115,34 @@ def test_slow_disk_delays_every_append(shell: ShellRun) -> None:
     assert shell.at("disk slow 2 0") == [refused("shell.disk_not_slow", broker=2)]
 
 
+def test_slow_fsync_delays_appends_that_are_flushed(shell: ShellRun) -> None:
+    shell.at("kafka-topics.sh --create --topic safe --replica-assignment 1:2 --config flush.messages=1")
+    shell.at("producer open q --acks all")
+    shell.at("producer send q safe-0 a:1")
+    latencies = []
+    for line in ("disk fsync 1 30ms", "disk fsync 2 30ms", "disk fsync 1 0"):
+        shell.at(line)
+        shell.after(1)
+        shell.events()
+        shell.at("producer send q safe-0 a:1")
+        (acknowledged,) = shell.events(ProduceAcknowledged)
+        latencies.append(acknowledged.latency_us)
+    leader, both, follower = latencies
+    assert 30_000 <= leader < 40_000
+    assert 60_000 <= both < 70_000
+    assert 30_000 <= follower < 40_000
+    assert shell.node("b2")["fsync_latency_us"] == 30_000
+    shell.at("producer send p orders-0 a:1")
+    (unflushed,) = shell.events(ProduceAcknowledged)
+    assert unflushed.latency_us < 10_000
+
+
+def test_fsync_time_that_changes_nothing_is_refused(shell: ShellRun) -> None:
+    assert shell.at("disk fsync 2 0") == [refused("shell.fsync_not_slow", broker=2)]
+    shell.at("disk fsync 2 5ms")
+    assert shell.at("disk fsync 2 5ms") == [refused("shell.fsync_as_slow", broker=2)]
+
+
 def test_session_expires_while_its_process_runs(shell: ShellRun) -> None:
     epoch = shell.node("b2")["broker_epoch"]
     shell.at("session expire 2")

@@ -286,18 +286,9 @@ def _produce(process: Process, producer: Producer, topic: str, reader: LineReade
 def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> AppendedRecord | None:
     """Gives a record to the producer; None when it is too large."""
     size = record_size_upper_bound(line.key, line.value, line.headers)
-    message = ""
-    if size > producer.settings.max_request_size:
-        message = (
-            f"The message is {size} bytes when serialized which is larger than {producer.settings.max_request_size}, "
-            "which is the value of the max.request.size configuration."
-        )
-    elif size > producer.settings.buffer_memory:
-        message = (
-            f"The message is {size} bytes when serialized which is larger than the total memory buffer you have "
-            "configured with the buffer.memory configuration."
-        )
+    message = producer.why_too_large(size)
     if message:
+        producer.refuse(topic, message)
         _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "RecordTooLargeException", message))
         return None
     return producer.send(topic, line.key, line.value, line.headers, is_topic=True, keep_result=True, now=False)

@@ -12,14 +12,17 @@ from broker_core.texts import text
 MAX_LATENCY_US = 60_000_000
 
 
+VERBS = ("slow", "fsync")
+
+
 def _disk(process: Process, arguments: list[str]) -> Running:
-    if len(arguments) != 3 or arguments[0] != "slow":
+    if len(arguments) != 3 or arguments[0] not in VERBS:
         raise not_understood("disk", arguments)
     broker_id = broker_of("disk", process, arguments[1])
     latency_us = 0 if arguments[2] == "0" else duration_us(arguments[2])
     if latency_us > MAX_LATENCY_US:
         raise UsageError(text("shell.over_a_minute", time=arguments[2]))
-    return _slow(process, broker_id, latency_us)
+    return _slow(process, broker_id, latency_us) if arguments[0] == "slow" else _fsync(process, broker_id, latency_us)
 
 
 def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
@@ -34,9 +37,21 @@ def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
     return 0
 
 
+def _fsync(process: Process, broker_id: int, latency_us: int) -> Running:
+    if process.cluster.kernel.slow_fsyncs.get(broker_node(broker_id), 0) == latency_us:
+        if latency_us:
+            refuse(process, text("shell.fsync_as_slow", broker=broker_id))
+        else:
+            refuse(process, text("shell.fsync_not_slow", broker=broker_id))
+        return 1
+    process.cluster.slow_fsync(broker_id, latency_us)
+    yield from ()
+    return 0
+
+
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
-        return ["slow"]
+        return list(VERBS)
     if len(words) == 2:
         return [str(broker_id) for broker_id in cluster.broker_ids]
     return ["0", "50ms", "500ms"] if len(words) == 3 else []
@@ -45,7 +60,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 COMMAND = Command(
     "disk",
     "The disk of a broker.",
-    (("disk slow N TIME", "adds TIME to each append of produced and fetched records; 0 removes it"),),
+    (
+        ("disk slow N TIME", "adds TIME to each append of produced and fetched records; 0 removes it"),
+        ("disk fsync N TIME", "adds TIME to each fsync that an append waits for (flush.messages); 0 removes it"),
+    ),
     _disk,
     complete=_complete,
 )

@@ -28,6 +28,7 @@ NUMBERS = (
     "--session-timeout-ms",
     "--heartbeat-interval-ms",
     "--auto-commit-interval-ms",
+    "--metadata-max-age-ms",
 )
 ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
 CHOICES = {
@@ -99,6 +100,7 @@ def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings
         processing_ms=numbers.get("--process-ms", 0),
         max_poll_records=numbers.get("--max-poll-records", 500),
         max_poll_interval_ms=numbers.get("--max-poll-interval-ms", 300_000),
+        metadata_max_age_ms=numbers.get("--metadata-max-age-ms", 300_000),
         isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
     )
 

@@ -51,6 +51,7 @@ VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream
 CLOSE_US = 120_000_000
 RATE_MAX = 10_000
 BURST_MAX = 100_000
+MAX_TIMESTAMP_MS = (1 << 63) - 1
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 _NODE = re.compile(r"b\d+|zk|shell|lab")
 
@@ -87,7 +88,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         # what no topic can be called is a matter of the client, which says so in its own words
         is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
         place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
-        return _send(process, name, place, rest[1:])
+        return _send(process, name, place, *_with_timestamp(rest[1:]))
     place = _place(rest[0])
     least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
     number = parse_integer(rest[1])
@@ -96,6 +97,17 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     if verb == "stream":
         return _stream(process, name, place, number)
     return _burst(process, name, place, number)
+
+
+def _with_timestamp(words: list[str]) -> tuple[list[str], int | None]:
+    """The records of `send`, and the timestamp that they are to have. Raises ShellError."""
+    if "--timestamp" not in words:
+        return words, None
+    *records, option, given = words if len(words) > 2 else ["", ""]
+    number = parse_integer(given)
+    if option != "--timestamp" or number is None or not 0 <= number <= MAX_TIMESTAMP_MS:
+        raise UsageError(text("shell.invalid_timestamp", words=" ".join(words)))
+    return records, number
 
 
 class Place(NamedTuple):
@@ -148,7 +160,7 @@ def _bytes(word: str) -> bytes | None:
     return None if word == "null" else word.encode()
 
 
-def _send(process: Process, name: str, place: Place, records: list[str]) -> Running:
+def _send(process: Process, name: str, place: Place, records: list[str], timestamp_ms: int | None) -> Running:
     """One record after the other; each waits for its acknowledgement."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
@@ -163,7 +175,9 @@ def _send(process: Process, name: str, place: Place, records: list[str]) -> Runn
             continue
         # the client notices too late that there is no transaction: it has appended the record, and keeps it
         thrown = why_not(producer, place.name)
-        handed = producer.send(place.name, key, value, is_topic=place.is_topic, keep_result=not thrown)
+        handed = producer.send(
+            place.name, key, value, is_topic=place.is_topic, keep_result=not thrown, timestamp_ms=timestamp_ms
+        )
         if thrown:
             process.out(thrown)
             continue
@@ -200,17 +214,10 @@ def _why_not_taken(process: Process, producer: Producer, place: Place, size: int
     missing = yield from (_wait_for_topic if place.is_topic else wait_for_partition)(process, producer.name, place.name)
     if missing:
         return missing
-    most = producer.settings.max_request_size
-    if size > most:
-        return (
-            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than {most}, which "
-            "is the value of the max.request.size configuration."
-        )
-    if size > producer.settings.buffer_memory:
-        return (
-            f"RecordTooLargeException: The message is {size} bytes when serialized which is larger than the total "
-            "memory buffer you have configured with the buffer.memory configuration."
-        )
+    too_large = producer.why_too_large(size)
+    if too_large:
+        producer.refuse(place.name, too_large)
+        return f"RecordTooLargeException: {too_large}"
     return (yield from _wait_for_memory(process, producer, place, size, deadline_us))
 
 
@@ -306,6 +313,11 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
     for _ in range(count):
         key, value = producer.made_up()
         size = record_size_upper_bound(key, value)
+        too_large = producer.why_too_large(size)
+        if too_large:
+            producer.refuse(place.name, too_large)
+            process.out(f"RecordTooLargeException: {too_large}")
+            continue
         if not producer.has_capacity(place.name, size, is_topic=place.is_topic):
             deadline_us = process.now_us + producer.settings.max_block_ms * 1000
             refused = yield from _wait_for_memory(process, producer, place, size, deadline_us)
@@ -352,6 +364,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
         return list(CHOICES.get(words[-2], OPEN_OPTIONS))
     if words[0] == "offsets":
         return complete_offsets(cluster, words)
+    if words[0] == "send" and len(words) > 3:
+        return ["--timestamp"] if "--timestamp" not in words else []
     places = words[0] in ("send", "burst", "stream") and len(words) == 3
     return [*partitions(cluster), *topics(cluster)] if places else []
 
@@ -374,6 +388,10 @@ COMMAND = Command(
             "requests in flight to a leader; retries; delivery timeout; how long send() may block",
         ),
         (
+            "... [--max-request-size BYTES] [--metadata-max-age-ms MS]",
+            "largest record and request, default: 1048576; age at which metadata is requested again, default: 300000",
+        ),
+        (
             "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
             "partition of records without a key: as since 3.3, 2.4, 0.8.2, or as in the Scala producer",
         ),
@@ -389,7 +407,10 @@ COMMAND = Command(
             "sendOffsetsToTransaction: commits them with the transaction",
         ),
         ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
-        ("producer send NAME T-P|T K:V ...", "sends records one by one; null is null, no colon: null key"),
+        (
+            "producer send NAME T-P|T K:V ... [--timestamp MS]",
+            "sends records one by one; null is null, no colon: null key; --timestamp: CreateTime of the records",
+        ),
         (
             "producer burst NAME T-P|T COUNT",
             "sends COUNT generated records; T: the partitioner chooses",

@@ -7,6 +7,7 @@ import { faultsOfLink, linkId, nodesByKind } from "../view/selectors.js";
 
 /** What the menus propose; the console takes any other. */
 const LATENCY = "200ms";
+const FSYNC = "20ms";
 const PERCENT = 20;
 const LINKED = new Set(["broker", "zookeeper", "producer", "consumer", "client"]);
 
@@ -54,6 +55,8 @@ function brokerMenu(view, id) {
   if (node.session !== null) items.push(item("expire", `session expire ${n}`, { harm: true }));
   items.push(node.disk_latency_us ? item("disk_fast", `disk slow ${n} 0`) : item("disk_slow", `disk slow ${n} ${LATENCY}`,
     { values: { time: LATENCY } }));
+  items.push(node.fsync_latency_us ? item("fsync_fast", `disk fsync ${n} 0`) : item("fsync_slow", `disk fsync ${n} ${FSYNC}`,
+    { values: { time: FSYNC } }));
   const { broker, zookeeper } = nodesByKind(view);
   for (const other of [...broker, ...zookeeper]) if (other !== id) items.push(...linkMenu(view, linkId(id, other)).slice(0, 1));
   return items;

@@ -779,6 +779,10 @@ export interface DiskSlowed {
   broker: string;
   latency_us: number;
 }
+export interface FsyncSlowed {
+  broker: string;
+  latency_us: number;
+}
 export interface InvariantViolated {
   invariant: string;
   subject: string;
@@ -918,6 +922,7 @@ export interface DataOf {
   LinkRestored: LinkRestored;
   LinkQualityChanged: LinkQualityChanged;
   DiskSlowed: DiskSlowed;
+  FsyncSlowed: FsyncSlowed;
   InvariantViolated: InvariantViolated;
   ForeignZnodeChanged: ForeignZnodeChanged;
 }

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "c246aa99aea1";
+export const SCHEMA = "7326dea544b4";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -128,6 +128,7 @@ export const KINDS = {
   LinkRestored: { family: "world", fields: [["a", "str"], ["b", "str"]] },
   LinkQualityChanged: { family: "world", fields: [["source", "str"], ["destination", "str"], ["latency_us", "int"], ["loss_percent", "int"], ["reorder_percent", "int"]] },
   DiskSlowed: { family: "world", fields: [["broker", "str"], ["latency_us", "int"]] },
+  FsyncSlowed: { family: "world", fields: [["broker", "str"], ["latency_us", "int"]] },
   InvariantViolated: { family: "world", fields: [["invariant", "str"], ["subject", "str"], ["detail", "str"], ["explained_by", "str"], ["detail_zh", "str"], ["explained_by_zh", "str"], ["cause", "int"], ["promise", "str"], ["promise_zh", "str"], ["setting", "str"]] },
   ForeignZnodeChanged: { family: "world", fields: [["change", "str"], ["path", "str"], ["data", "str"]] },
 };

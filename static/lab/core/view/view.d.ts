@@ -36,7 +36,7 @@ interface NodeBase {
 }
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];
-  disk_latency_us: number;
+  disk_latency_us: number; fsync_latency_us: number;
   failure: Optional<{ file: string; position: number; rule: string; what: string }>;
 }
 export interface ZooKeeperNode extends NodeBase { kind: "zookeeper"; broker_id: -1 }
