@@ -4,6 +4,7 @@ from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, shown_settings
 from broker_core.clients.group_member import GroupMember
+from broker_core.clients.pipeline import Pipeline, PipelineSettings, producer_name
 from broker_core.clients.producer import Producer
 from broker_core.clients.producer_settings import ProducerSettings
 from broker_core.clients.zookeeper_consumer import ZookeeperConsumer
@@ -30,6 +31,9 @@ class Clients:
         self.producers: dict[str, Producer] = {}
         self.consumers: dict[str, Consumer] = {}
         self.group_consumers: dict[str, GroupMember] = {}
+        self.pipelines: dict[str, Pipeline] = {}
+        #: of the last pipeline of each name, for its restart
+        self.pipeline_settings: dict[str, PipelineSettings] = {}
         #: name -> rules
         self.own_assignors: dict[str, str] = {}
         kernel.subjects[SUBJECT] = self
@@ -71,6 +75,26 @@ class Clients:
         consumer.begin()
         return consumer
 
+    def open_pipeline(
+        self, name: str, settings: PipelineSettings, shown_of_producer: tuple[tuple[str, str], ...]
+    ) -> Pipeline:
+        """A new pipeline: the member `name` and its producer."""
+        producer = self.open_producer(producer_name(name), settings.producer, shown_of_producer)
+        pipeline = Pipeline(self.kernel, name, settings, self._bootstrap(), producer)
+        self.group_consumers[name] = self.pipelines[name] = pipeline
+        self.pipeline_settings[name] = settings
+        shown = (("pipeline", f"{settings.source} -> {settings.target}"), ("order", settings.order))
+        self._join(pipeline, "consumer", (*shown, *shown_settings(settings.member, self.era)))
+        pipeline.begin()
+        return pipeline
+
+    def _process_of(self, name: str) -> tuple[str, ...]:
+        """The nodes that are one process with this one: both clients of a pipeline."""
+        for pipeline in self.pipelines.values():
+            if name in (pipeline.name, pipeline.producer.name):
+                return pipeline.name, pipeline.producer.name
+        return (name,)
+
     def reaches_zookeeper(self, name: str) -> None:
         """The link of a client to ZooKeeper works again."""
         member = self.group_consumers.get(name)
@@ -88,16 +112,18 @@ class Clients:
 
     def freeze(self, name: str) -> None:
         """SIGSTOP to a member of a group: it polls no more and sends no heartbeats."""
-        self.kernel.emit(ClientFrozen(client=name), name)
-        self.kernel.freeze(name)
+        for each in self._process_of(name):
+            self.kernel.emit(ClientFrozen(client=each), each)
+            self.kernel.freeze(each)
         member = self.group_consumers[name]
         if isinstance(member, ZookeeperConsumer):
             member.contact_lost()
 
     def thaw(self, name: str) -> None:
         """SIGCONT: the process resumes, and learns what happened to its membership."""
-        self.kernel.emit(ClientThawed(client=name), name)
-        self.kernel.thaw(name)
+        for each in self._process_of(name):
+            self.kernel.emit(ClientThawed(client=each), each)
+            self.kernel.thaw(each)
         self.reaches_zookeeper(name)
 
     def is_frozen(self, name: str) -> bool:
@@ -105,7 +131,14 @@ class Clients:
         return name in self.kernel.frozen
 
     def close(self, name: str) -> None:
-        """The client is closed; its messages in flight have no receiver, and its cut links are restored."""
+        """The client is closed; its messages in flight have no receiver, and its cut links are restored. The
+        two clients of a pipeline are one process.
+        """
+        for each in self._process_of(name):
+            self.pipelines.pop(each, None)
+            self._close(each)
+
+    def _close(self, name: str) -> None:
         self.producers.pop(name, None)
         self.consumers.pop(name, None)
         member = self.group_consumers.pop(name, None)

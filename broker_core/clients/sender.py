@@ -13,8 +13,7 @@ from broker_core.clients.accumulator import ProducerBatch, RecordAccumulator
 from broker_core.clients.exceptions import exception_class, exception_message
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import MetadataRequests
-from broker_core.clients.producer_settings import ProduceResult, ProducerSettings
-from broker_core.clients.split_outcomes import SplitOutcomes
+from broker_core.clients.producer_settings import ProduceResult, ProducerSettings, SplitOutcomes
 from broker_core.clients.transaction_manager import TransactionManager
 from broker_core.errors import Errors
 from broker_core.events.client import (

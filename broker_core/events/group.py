@@ -150,6 +150,21 @@ class OffsetRemoved(Event):
 
 
 @kind("group")
+class PipelineStageChanged(Event):
+    """A pipeline goes on to the next step of its cycle. `state`: reading, committing, writing, sending
+    offsets, ending, aborting. `in_hand`: records read and not written and committed; `handled`: those of the cycle that
+    is complete. `rewinds`: it goes back to the committed offsets, for the reason `why`.
+    """
+
+    client: str
+    state: str
+    in_hand: int
+    why: str = ""
+    handled: int = 0
+    rewinds: bool = False
+
+
+@kind("group")
 class ConsumerStateChanged(Event):
     """A member's own side. `state`: finding the coordinator, joining, syncing, stable, closing, failed."""
 

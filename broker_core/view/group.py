@@ -6,7 +6,7 @@ from broker_core.events import group
 from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
 from broker_core.view.folding import ESCAPED, GROUPS, NODES, folds, put, remove, unchanged
 from broker_core.view.patch import Patch, escape
-from broker_core.view.tree import Group, GroupMember, View
+from broker_core.view.tree import Group, GroupMember, PipelineStage, View
 
 unchanged(group.GroupsLoadStarted, group.GroupsLoaded, group.AssignmentPlanned, group.OffsetCommitAccepted)
 
@@ -25,6 +25,19 @@ def _consumer_state(view: View, event: group.ConsumerStateChanged, at_us: int, s
             }
         },
     )
+
+
+@folds
+def _pipeline_stage(view: View, event: group.PipelineStageChanged, at_us: int, seq: int) -> Patch:
+    before = view["nodes"][event.client].get("pipeline", {"handled": 0, "rewinds": 0})
+    stage: PipelineStage = {
+        "state": event.state,
+        "why": event.why,
+        "in_hand": event.in_hand,
+        "handled": before["handled"] + event.handled,
+        "rewinds": before["rewinds"] + event.rewinds,
+    }
+    return NODES.set(view, event.client, {"pipeline": stage})
 
 
 @folds

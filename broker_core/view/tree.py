@@ -64,6 +64,16 @@ class Failure(TypedDict, total=False):
     what: str
 
 
+class PipelineStage(TypedDict, total=False):
+    """What the application of a pipeline does; see the event."""
+
+    state: str
+    why: str
+    in_hand: int
+    handled: int
+    rewinds: int
+
+
 class Node(TypedDict, total=False):
     """A broker, ZooKeeper, the shell, a producer, a consumer, or a client by TCP."""
 
@@ -104,6 +114,8 @@ class Node(TypedDict, total=False):
     #: the last records read: offset, timestamp, key, value
     records: list[Entry]
     member: ConsumerMember
+    #: of a pipeline's consumer
+    pipeline: PipelineStage
     assignment: list[str]
 
 

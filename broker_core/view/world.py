@@ -48,7 +48,8 @@ def _node_added(view: View, event: world.NodeAdded, at_us: int, seq: int) -> Pat
         case "consumer":
             added |= {"settings": settings, "partition": ""}
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": [], "positions": {}}
-            if "group.id" in settings:
+            # a follower may have a group id and is no member
+            if "topics" in settings:
                 added["member"] = {"state": "", "member_id": "", "generation_id": -1, "why": ""}
                 added["assignment"] = []
     patch = NODES.put(view, event.node, added)

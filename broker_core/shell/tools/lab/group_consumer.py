@@ -47,7 +47,7 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
         raise UsageError(text("shell.consumer_name_missing", verb=verb))
     name, rest = client_name("consumer", arguments[0]), arguments[1:]
     if verb == "start":
-        return _start(process, name, _settings(rest, process.cluster.clients.own_assignors))
+        return _start(process, name, settings_of(rest, process.cluster.clients.own_assignors))
     if verb == "seek":
         return _seek(process, name, *_place(rest))
     if rest:
@@ -57,7 +57,8 @@ def group_consumer(process: Process, verb: str, arguments: list[str]) -> Running
     return _VERBS[verb](process, name)
 
 
-def _settings(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings:
+def settings_of(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettings:
+    """The settings of a member with these options. Raises ShellError."""
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [word for word in words[::2] if word not in OPTIONS]
     if len(words) % 2 or unknown:

@@ -309,6 +309,14 @@ export interface OffsetRemoved {
   partition: string;
   why: string;
 }
+export interface PipelineStageChanged {
+  client: string;
+  state: string;
+  in_hand: number;
+  why: string;
+  handled: number;
+  rewinds: boolean;
+}
 export interface ConsumerStateChanged {
   client: string;
   state: string;
@@ -846,6 +854,7 @@ export interface DataOf {
   OffsetCommitAccepted: OffsetCommitAccepted;
   OffsetCommitted: OffsetCommitted;
   OffsetRemoved: OffsetRemoved;
+  PipelineStageChanged: PipelineStageChanged;
   ConsumerStateChanged: ConsumerStateChanged;
   ConsumerAssigned: ConsumerAssigned;
   TransactionalOffsetPending: TransactionalOffsetPending;

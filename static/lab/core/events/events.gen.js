@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "7326dea544b4";
+export const SCHEMA = "17ca42098a36";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -52,6 +52,7 @@ export const KINDS = {
   OffsetCommitAccepted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["member", "str"], ["generation_id", "int"], ["offsets", ["list", ["tuple", "str", "int"]]]] },
   OffsetCommitted: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["offset", "int"], ["leader_epoch", "int"], ["metadata", "str"], ["commit_timestamp_ms", "int"], ["expire_timestamp_ms", "int"]] },
   OffsetRemoved: { family: "group", fields: [["broker", "str"], ["group", "str"], ["partition", "str"], ["why", "str"]] },
+  PipelineStageChanged: { family: "group", fields: [["client", "str"], ["state", "str"], ["in_hand", "int"], ["why", "str"], ["handled", "int"], ["rewinds", "bool"]] },
   ConsumerStateChanged: { family: "group", fields: [["client", "str"], ["state", "str"], ["member_id", "str"], ["generation_id", "int"], ["why", "str"]] },
   ConsumerAssigned: { family: "group", fields: [["client", "str"], ["partitions", ["list", "str"]], ["revoked", ["list", "str"]]] },
   TransactionalOffsetPending: { family: "group", fields: [["broker", "str"], ["group", "str"], ["producer_id", "int"], ["partition", "str"], ["offset", "int"], ["leader_epoch", "int"], ["metadata", "str"], ["commit_timestamp_ms", "int"]] },

@@ -54,6 +54,8 @@ export interface ConsumerNode extends NodeBase {
   kind: "consumer"; settings: Record<string, string>; partition: string; position: number; high_watermark: number;
   last_reset: string; records: ConsumedRecord[]; assignment?: string[]; positions: Record<string, number>;
   member?: { state: string; member_id: string; generation_id: number; why: string };
+  /** Of the consumer of a pipeline. */
+  pipeline?: { state: string; why: string; in_hand: number; handled: number; rewinds: number };
 }
 /** A connection by TCP. Settings: broker, host and, as soon as it has said so, client.id and software. */
 export interface ClientNode extends NodeBase { kind: "client"; settings: Record<string, string> }

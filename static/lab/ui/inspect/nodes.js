@@ -46,6 +46,7 @@ const FACTS = {
     [t("term.hw"), ask("high_watermark")],
     [t("consume.lag_word"), it.high_watermark - it.position],
     it.last_reset && [t("consume.reset"), said(it.last_reset), true],
+    ...pipelineFacts(it),
   ],
   zookeeper: (it, ask, view) => [
     [t("node.znodes"), Object.keys(view.zk).length],
@@ -59,6 +60,19 @@ const FACTS = {
   ],
   shell: () => [],
 };
+
+/** What the application of a pipeline does. @param {ConsumerNode} it @returns {(Fact | Falsy)[]} */
+function pipelineFacts({ pipeline: now, settings }) {
+  return now ? [
+    [t("pipeline.topics"), settings.pipeline],
+    [t("pipeline.order"), settings.order],
+    [t("pipeline.stage"), said(now.state)],
+    [t("pipeline.in_hand"), now.in_hand],
+    [t("pipeline.handled"), now.handled],
+    [t("pipeline.rewinds"), now.rewinds],
+    now.why && [t("pipeline.why"), said(now.why), true],
+  ] : [];
+}
 
 /** @param {View} view @param {ConsumerNode} it */
 function recordsRead(view, it) {
