@@ -15,8 +15,9 @@ class CommandReceived(Event):
 
 @kind("console")
 class CommandPrinted(Event):
-    """Lines of standard output as they are; lines of standard error begin with `! `, those of the lab are codes of
-    texts.
+    """Lines of standard output as they are, and lines of standard error after `! `.
+
+    A message of the lab is a code of a text, on standard output after `* `.
     """
 
     command: int
@@ -29,6 +30,13 @@ class CommandCompleted(Event):
     exit_code: int
 
 
+ERROR_MARK, MESSAGE_MARK = "! ", "* "
+
+
 def shown(line: str) -> str:
     """A line that a command printed, for a terminal: a message of the lab in English, others as they are."""
-    return f"! {render(line[2:])}" if line.startswith("! ") else line
+    mark, printed = line[:2], line[2:]
+    if mark == ERROR_MARK:
+        return ERROR_MARK + render(printed)
+    said = render(printed) if mark == MESSAGE_MARK else printed
+    return line if said == printed else said

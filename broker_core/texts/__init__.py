@@ -7,7 +7,7 @@ are made often, an f-string of the code whose values need no escaping. tests/pro
 
 from broker_core.texts.catalogues import LANGUAGES, TextError, catalogue, register
 from broker_core.texts.rejection import Rejection
-from broker_core.texts.text import Text, Value, code_of, escape, message_of, render, text
+from broker_core.texts.text import Text, Value, code_of, escape, listed, message_of, render, text
 
 __all__ = [
     "LANGUAGES",
@@ -18,6 +18,7 @@ __all__ = [
     "catalogue",
     "code_of",
     "escape",
+    "listed",
     "message_of",
     "register",
     "render",

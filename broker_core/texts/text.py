@@ -4,6 +4,7 @@ A value may be a message itself, in parentheses: `reason.member_removed?member=c
 """
 
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 from urllib.parse import quote, unquote
 
@@ -47,6 +48,12 @@ class Text(msgspec.Struct, frozen=True):
 def text(id: str, /, **values: Value) -> Text:
     """The message `id`, a literal that a catalogue has, with the values of its places."""
     return Text(id, values)
+
+
+def listed(items: Sequence[Value]) -> Value:
+    """One or more items as an enumeration in the reader's language."""
+    first, *rest = items
+    return text("list.more", first=first, rest=listed(rest)) if rest else first
 
 
 def message_of(code: str) -> Text | str:

@@ -17,7 +17,7 @@ raises ValueError (see `places.py`). A keyword of the type `Bound` is one of `eq
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, get_type_hints
 
@@ -131,12 +131,6 @@ def predicate(ask: Callable[Concatenate[Moment, P], Answer]) -> Callable[Concate
 def answer(id: str, met: bool, /, **values: Value) -> Answer:
     """The answer whose sentence is `<id>.met` or `<id>.unmet`; the two share the values."""
     return Answer(met, Text(f"{id}.met" if met else f"{id}.unmet", values))
-
-
-def listed(items: Sequence[Value]) -> Value:
-    """One or more items as an enumeration in the reader's language."""
-    first, *rest = items
-    return text("goal.list", first=first, rest=listed(rest)) if rest else first
 
 
 def ask_all(goals: list[Goal], moment: Moment) -> Answer:

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { History } from "../../static/lab/core/recording/history.js";
 import { menuFor } from "../../static/lab/core/actions/menu.js";
 import { events, segments, viewAt } from "./recording.mjs";
+import { texts } from "./texts.mjs";
 
 const lab = new URL("../../static/lab/", import.meta.url).pathname;
 const [en, zh] = ["en", "zh-CN"].map((name) => JSON.parse(readFileSync(join(lab, `i18n/${name}.json`), "utf-8")));
@@ -56,4 +57,11 @@ test("every item of every menu has a text and a line", () => {
       for (const place of places(en[key])) assert.ok(place in values, key);
       assert.match(line, /^(broker|link|session|disk|message|producer|consumer|log|hw|segments|zk) /);
     }
+});
+
+test("a printed line is rendered only where it is marked", () => {
+  assert.equal(texts.zh.printed("* shell.log_clean_already?broker=2"), "代理 2：没有可清理的内容");
+  assert.equal(texts.zh.printed("! shell.incomplete?line=x"), "命令不完整：x");
+  for (const line of ["* a record", "shell.log_clean_already?broker=2", "Created topic orders."]) assert.equal(texts.zh.printed(line), line);
+  assert.equal(texts.zh.printed("! Processed a total of 2 messages"), "Processed a total of 2 messages");
 });

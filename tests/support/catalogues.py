@@ -88,7 +88,7 @@ def uses(sources: Iterable[Path], families: frozenset[str]) -> Iterator[Use]:
                 case ast.Call(func=ast.Name(id="answer"), args=[ast.Constant(value=str(name)), *_], keywords=keywords):
                     yield Use(name, frozenset(str(keyword.arg) for keyword in keywords), where)
                 case ast.Call(func=ast.Name(id=made), args=[ast.Constant(value=str(name)), *_], keywords=keywords) if (
-                    made[0].isupper() and name.partition(".")[0] in families
+                    made[0].isupper() and "." in name and name.partition(".")[0] in families
                 ):
                     yield Use(name, frozenset(str(keyword.arg) for keyword in keywords) - NOT_A_VALUE, where)
                 case ast.JoinedStr(values=parts):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from broker_core.cluster import LiveReplica
-from broker_core.log.cleaner import CleaningFacts, Fate
 from broker_core.partitions import TopicPartition
 from broker_core.records.control_record import read_end_transaction_marker
 from broker_core.records.record_batch import (
@@ -125,19 +124,6 @@ def segments(cluster: ClusterApi, partition: str) -> list[str]:
         f"broker {reading.broker_id}: " + " ".join(f"{base_offset}({size})" for base_offset, size in reading.segments)
         for reading in readings(cluster, partition)
     ]
-
-
-def cleaning(facts: CleaningFacts) -> str:
-    """What a pass of the cleaner did, in one line: `0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282`."""
-    counts = dict(facts.counts)
-    kept = counts.pop(Fate.KEPT, 0)
-    records = kept + sum(counts.values())
-    dropped = ", ".join(f"{count} {fate}" for fate, count in counts.items())
-    return (
-        f"{facts.from_offset} to {facts.to_offset}: {records} records -> {kept}"
-        + (f" ({dropped})" if dropped else "")
-        + f", {facts.bytes_before} bytes -> {facts.bytes_after}"
-    )
 
 
 def steady(

@@ -6,7 +6,9 @@ It yields what it waits for and is resumed with the result; what it returns is i
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeAlias
 
+from broker_core.events.console import ERROR_MARK, MESSAGE_MARK
 from broker_core.shell.grammar.cluster_api import ClusterApi
+from broker_core.texts import Text
 
 DEFAULT_API_TIMEOUT_US = 60_000_000
 
@@ -72,9 +74,13 @@ class Process:
         """A line on standard output, or several."""
         self.printed += text.split("\n")
 
+    def say(self, message: Text) -> None:
+        """A message of the lab on standard output, as a code."""
+        self.printed.append(f"{MESSAGE_MARK}{message.code}")
+
     def err(self, text: str) -> None:
         """A line on standard error, or several."""
-        self.printed += ["! " + line for line in text.split("\n")]
+        self.printed += [ERROR_MARK + line for line in text.split("\n")]
 
 
 def up_brokers(cluster: ClusterApi) -> list[int]:

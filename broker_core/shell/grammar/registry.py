@@ -26,8 +26,8 @@ class Command(NamedTuple):
     """
 
     name: str
-    about: str
-    forms: tuple[tuple[str, str], ...]
+    about: Text
+    forms: tuple[tuple[str, Text], ...]
     start: Callable[[Process, list[str]], Running]
     options: tuple[Option, ...] = ()
     missing: tuple[str, ...] = ()

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from broker_core.partitions import ReplicaId, replica_name
-from broker_core.texts import text
+from broker_core.texts import listed, text
 from lab.exercises.dumps import dumps, file_name, floor_segment
 from lab.exercises.moment import Moment
 from lab.exercises.places import Node, Partition, Replica, leader_of, node_text, nodes_of, replicas_of
-from lab.exercises.predicate import Answer, Bound, answer, listed, one_of, predicate
+from lab.exercises.predicate import Answer, Bound, answer, one_of, predicate
 from lab.exercises.quantities import number_of, quantity_text
 
 

@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from broker_core.texts import message_of, text
+from broker_core.texts import listed, message_of, text
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.moment import Moment
 from lab.exercises.places import Client, Node, Partition, leader_of, node_text, nodes_of
-from lab.exercises.predicate import Answer, Bound, answer, listed, one_of, predicate
+from lab.exercises.predicate import Answer, Bound, answer, one_of, predicate
 from lab.exercises.quantities import number_of
 
 

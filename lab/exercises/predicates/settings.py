@@ -4,7 +4,7 @@ import json
 from typing import Annotated
 
 from broker_core.partitions import partition_of
-from broker_core.texts import text
+from broker_core.texts import listed, text
 from lab.exercises.moment import Moment
 from lab.exercises.places import (
     Client,
@@ -17,7 +17,7 @@ from lab.exercises.places import (
     nodes_of,
     replicas_of,
 )
-from lab.exercises.predicate import Answer, answer, listed, one_of, predicate
+from lab.exercises.predicate import Answer, answer, one_of, predicate
 
 
 @predicate

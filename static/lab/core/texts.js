@@ -133,6 +133,20 @@ export class Texts {
     return this.#catalogue[`value.${value.replaceAll(" ", "_")}`] ?? this.render(value);
   }
 
+  /**
+   * A line that a command printed. The lab's messages are codes: on standard error after "! ", on standard output after "* ".
+   * Other lines are shown unchanged, those of standard error without their mark.
+   * @param {string} line
+   * @returns {string}
+   */
+  printed(line) {
+    const mark = line.slice(0, 2);
+    const rest = line.slice(2);
+    if (mark === "! ") return this.render(rest);
+    const said = mark === "* " ? this.render(rest) : rest;
+    return said === rest ? line : said;
+  }
+
   /** @param {Value} value @returns {string | undefined} */
   #shown(value) {
     if (typeof value === "string") return value;

@@ -6,6 +6,7 @@ import pytest
 
 from broker_core.cluster import Cluster
 from broker_core.events.codec import decode
+from broker_core.events.console import shown
 from broker_core.events.log import CheckpointWritten, FilesMarkedDeleted, LogCleaned, LogUncleanable
 from broker_core.events.world import InvariantViolated
 from broker_core.shell.grammar.transcript import run_command
@@ -107,10 +108,10 @@ def test_log_below_the_dirty_ratio_is_cleaned_only_on_demand() -> None:
     produce(shell, "a:1 b:1 a:2 c:1 b:2 c:null a:3 d:1 e:1")
     shell.after(60)
     assert not events(shell, LogCleaned)
-    assert shell.at("log clean prices-0 2") == [
+    assert list(map(shown, shell.at("log clean prices-0 2"))) == [
         "broker 2: 0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282",
     ]
-    assert shell.at("log clean prices-0") == [
+    assert list(map(shown, shell.at("log clean prices-0"))) == [
         "broker 1: 0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282",
         "broker 2: nothing to clean",
     ]

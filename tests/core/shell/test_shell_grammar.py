@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker_core.events.console import MESSAGE_MARK, shown
 from broker_core.shell.grammar.parser import (
     Option,
     OptionError,
@@ -233,9 +234,36 @@ def test_completion_looks_at_the_cursor_only(shell: ShellRun) -> None:
 
 
 def test_help_names_every_command_and_every_form(shell: ShellRun) -> None:
-    everything = shell.at("help")
+    everything = list(map(shown, shell.at("help")))
     for name, command in Grammar(COMMANDS).commands.items():
         assert any(line.startswith(name) for line in everything)
-        printed = "\n".join(shell.at(f"help {name}"))
+        printed = "\n".join(map(shown, shell.at(f"help {name}")))
         assert all(form in printed for form, _ in command.forms)
         assert all(f"--{option.name}" in printed for option in command.options)
+
+
+def test_help_describes_every_command_and_every_form_in_chinese(shell: ShellRun) -> None:
+    for command in Grammar(COMMANDS).commands.values():
+        about, *forms = shell.at(f"help {command.name}")[: 1 + len(command.forms)]
+        assert is_chinese(about.removeprefix(MESSAGE_MARK)), command.name
+        for (form, what), line in zip(command.forms, forms, strict=True):
+            assert render(line.removeprefix(MESSAGE_MARK), "zh-CN").startswith(f"  {form} ")
+            assert is_chinese(what.code), form
+
+
+def is_chinese(message: str) -> bool:
+    return any("\u4e00" <= letter <= "\u9fff" for letter in render(message, "zh-CN")) or "help.sleep_time" in message
+
+
+@pytest.mark.parametrize(
+    ("line", "terminal"),
+    [
+        ("* shell.log_clean_already?broker=2", "broker 2: nothing to clean"),
+        ("* a record", "* a record"),
+        ("shell.log_clean_already?broker=2", "shell.log_clean_already?broker=2"),
+        ("! shell.incomplete?line=x", "! Incomplete command: x"),
+        ("! Processed a total of 2 messages", "! Processed a total of 2 messages"),
+    ],
+)
+def test_printed_line_is_rendered_only_where_it_is_marked(line: str, terminal: str) -> None:
+    assert shown(line) == terminal

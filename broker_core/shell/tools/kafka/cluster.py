@@ -11,6 +11,7 @@ from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, load_properties
+from broker_core.texts import text
 
 _CONNECTION = (
     Option("bootstrap-server", "The brokers to connect to; the lab adds those that are up.", "BOOTSTRAP_SERVER"),
@@ -65,10 +66,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "kafka-cluster.sh",
-    "The id of the cluster.",
+    text("help.kafka_cluster"),
     (
-        ("kafka-cluster.sh cluster-id", "the id that the first broker has put into ZooKeeper"),
-        ("kafka-cluster.sh unregister --id N", "what only a cluster without ZooKeeper does"),
+        ("kafka-cluster.sh cluster-id", text("help.kafka_cluster_id")),
+        ("kafka-cluster.sh unregister --id N", text("help.kafka_cluster_unregister")),
     ),
     _run,
     _COMMANDS["unregister"],

@@ -29,6 +29,7 @@ from broker_core.shell.java.errors import (
 )
 from broker_core.shell.tools.kafka import configs_clients
 from broker_core.shell.tools.kafka.topics import FORMAT_WARNING
+from broker_core.texts import text
 from broker_core.wire.messages import (
     AlterConfigOp,
     AlterConfigsRequest,
@@ -414,15 +415,33 @@ def _raise_refusal(response: object) -> None:
 
 COMMAND = Command(
     "kafka-configs.sh",
-    "Configurations of topics and brokers while the cluster runs.",
+    text("help.kafka_configs"),
     (
-        ("kafka-configs.sh --describe --entity-type topics --entity-name T", "shows a topic's own configurations"),
-        ("kafka-configs.sh --alter --entity-type topics --entity-name T --add-config K=V,K=[V,V]", "sets some"),
-        ("kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K", "takes some away"),
-        ("kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V", "configures a broker"),
-        ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V", "configures them all"),
-        ("kafka-configs.sh --alter --entity-type users --entity-name U --add-config K=V", "a quota, a credential"),
-        ("kafka-configs.sh --alter --entity-type broker-loggers --entity-name N --add-config K=V", "a log level"),
+        ("kafka-configs.sh --describe --entity-type topics --entity-name T", text("help.kafka_configs_describe")),
+        (
+            "kafka-configs.sh --alter --entity-type topics --entity-name T --add-config K=V,K=[V,V]",
+            text("help.kafka_configs_add"),
+        ),
+        (
+            "kafka-configs.sh --alter --entity-type topics --entity-name T --delete-config K,K",
+            text("help.kafka_configs_delete"),
+        ),
+        (
+            "kafka-configs.sh --alter --entity-type brokers --entity-name N --add-config K=V",
+            text("help.kafka_configs_broker"),
+        ),
+        (
+            "kafka-configs.sh --alter --entity-type brokers --entity-default --add-config K=V",
+            text("help.kafka_configs_brokers"),
+        ),
+        (
+            "kafka-configs.sh --alter --entity-type users --entity-name U --add-config K=V",
+            text("help.kafka_configs_user"),
+        ),
+        (
+            "kafka-configs.sh --alter --entity-type broker-loggers --entity-name N --add-config K=V",
+            text("help.kafka_configs_logger"),
+        ),
     ),
     _run,
     OPTIONS,

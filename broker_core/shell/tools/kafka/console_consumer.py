@@ -30,6 +30,7 @@ from broker_core.shell.java.errors import (
     print_usage,
 )
 from broker_core.shell.tools.kafka.console_group import GroupReader, NewProtocolReader
+from broker_core.texts import text
 from broker_core.wire.messages import (
     FetchPartition,
     FetchRequest,
@@ -312,13 +313,13 @@ class Reader:
 
 COMMAND = Command(
     "kafka-console-consumer.sh",
-    "Print records, in a group of its own unless one is named, until --max-messages, --timeout-ms or interrupt.",
+    text("help.kafka_console_consumer"),
     (
         (
             "kafka-console-consumer.sh --topic T --from-beginning --max-messages N",
-            "the first N records of all partitions",
+            text("help.kafka_console_consumer_topic"),
         ),
-        ("kafka-console-consumer.sh --topic T --partition P --offset N", "one partition from an offset"),
+        ("kafka-console-consumer.sh --topic T --partition P --offset N", text("help.kafka_console_consumer_partition")),
     ),
     _run,
     OPTIONS,

@@ -31,6 +31,7 @@ from broker_core.shell.java.errors import (
     print_usage,
 )
 from broker_core.shell.java.producer_config import era_settings, fitted, not_constructed, settings_of, with_era_defaults
+from broker_core.texts import text
 
 CLIENT_ID = "console-producer"
 CALLBACK_LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
@@ -354,18 +355,18 @@ def _log_failure(process: Process, topic: str, line: Line, error: JavaException)
         [f"Error when sending message to topic {topic} with key: {key}, value: {value} with error:"],
         CALLBACK_LOGGER,
     )
-    for text in error.stack_trace():
-        process.err(text)
+    for traced in error.stack_trace():
+        process.err(traced)
 
 
 COMMAND = Command(
     "kafka-console-producer.sh",
-    "Produce lines of input.",
+    text("help.kafka_console_producer"),
     (
-        ("kafka-console-producer.sh --topic T <<< 'one' <<< 'two'", "each line of input is a value"),
+        ("kafka-console-producer.sh --topic T <<< 'one' <<< 'two'", text("help.kafka_console_producer_values")),
         (
             "kafka-console-producer.sh --topic T --property parse.key=true --property key.separator=: <<< 'k:v'",
-            "each line is key:value",
+            text("help.kafka_console_producer_keys"),
         ),
     ),
     _run,

@@ -438,13 +438,19 @@ def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str
 
 COMMAND = Command(
     "kafka-consumer-groups.sh",
-    "Groups: list, describe, reset, delete.",
+    text("help.kafka_consumer_groups"),
     (
-        ("kafka-consumer-groups.sh --list [--state]", "all groups"),
-        ("kafka-consumer-groups.sh --describe --group G [--members [--verbose]] [--state]", "offsets and lag"),
-        ("kafka-consumer-groups.sh --reset-offsets --group G --topic T --to-earliest --execute", "where to go on"),
-        ("kafka-consumer-groups.sh --delete --group G", "the group with its offsets"),
-        ("kafka-consumer-groups.sh --delete-offsets --group G --topic T", "its offsets of one topic"),
+        ("kafka-consumer-groups.sh --list [--state]", text("help.kafka_consumer_groups_list")),
+        (
+            "kafka-consumer-groups.sh --describe --group G [--members [--verbose]] [--state]",
+            text("help.kafka_consumer_groups_describe"),
+        ),
+        (
+            "kafka-consumer-groups.sh --reset-offsets --group G --topic T --to-earliest --execute",
+            text("help.kafka_consumer_groups_reset"),
+        ),
+        ("kafka-consumer-groups.sh --delete --group G", text("help.kafka_consumer_groups_delete")),
+        ("kafka-consumer-groups.sh --delete-offsets --group G --topic T", text("help.kafka_consumer_groups_offsets")),
     ),
     _run,
     OPTIONS,

@@ -21,6 +21,7 @@ from broker_core.shell.java.errors import (
     check_required,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.wire.messages import DeleteRecordsRequest, DeleteRecordsResponse, MetadataResponse
 
 COMMON_PACKAGE = "org.apache.kafka.server.common."
@@ -233,11 +234,11 @@ def _timed_out(message: str) -> Outcome:
 
 COMMAND = Command(
     "kafka-delete-records.sh",
-    "Delete the records below an offset.",
+    text("help.kafka_delete_records"),
     (
         (
             "kafka-delete-records.sh --offset-json-file FILE",
-            "moves the log start offset of partitions; write FILE with the verb file",
+            text("help.kafka_delete_records_file"),
         ),
     ),
     _run,

@@ -17,6 +17,7 @@ from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, Sleep
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java.errors import HELP, VERSION, UsageError, check_help, check_required, print_usage
+from broker_core.texts import text
 
 ABOUT = (
     "This tool helps to parse a log file and dump its contents to the console, useful for debugging a seemingly "
@@ -149,11 +150,11 @@ def _folders(cluster: ClusterApi) -> dict[str, str]:
 
 COMMAND = Command(
     "kafka-dump-log.sh",
-    "What is in the files of a log.",
+    text("help.kafka_dump_log"),
     (
-        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log", "the batches of a segment"),
-        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log --print-data-log", "its records, too"),
-        ("kafka-dump-log.sh --files broker-1/T-P/FILE.index", "the entries of an index, held against the log"),
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log", text("help.kafka_dump_log_segment")),
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.log --print-data-log", text("help.kafka_dump_log_records")),
+        ("kafka-dump-log.sh --files broker-1/T-P/FILE.index", text("help.kafka_dump_log_index")),
     ),
     _run,
     OPTIONS,

@@ -15,6 +15,7 @@ from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, TerseException, load_properties
+from broker_core.texts import text
 
 _METADATA = Option("metadata", "The version of the metadata, such as 3.3-IV3.", "METADATA")
 _LEVEL = Option("feature", "A feature and its level, such as metadata.version=5.", "FEATURE", repeats=True)
@@ -101,8 +102,8 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
     version = options.values("metadata")
     if version:
         updates[METADATA_VERSION] = _level_of(version[-1])
-    for text in options.values("feature"):
-        feature, level = (text, 0) if command == "disable" else _name_and_level(text)
+    for given in options.values("feature"):
+        feature, level = (given, 0) if command == "disable" else _name_and_level(given)
         if feature in updates:
             raise TerseException(f"Feature {feature} was specified more than once.")
         if level < 0:
@@ -146,11 +147,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "kafka-features.sh",
-    "Versions of features, of which a cluster with ZooKeeper has none.",
+    text("help.kafka_features"),
     (
-        ("kafka-features.sh describe", "the features with their versions"),
-        ("kafka-features.sh upgrade --feature F=LEVEL", "refused, as by a controller with ZooKeeper"),
-        ("kafka-features.sh downgrade --feature F=LEVEL | disable --feature F", "refused, too"),
+        ("kafka-features.sh describe", text("help.kafka_features_describe")),
+        ("kafka-features.sh upgrade --feature F=LEVEL", text("help.kafka_features_upgrade")),
+        ("kafka-features.sh downgrade --feature F=LEVEL | disable --feature F", text("help.kafka_features_downgrade")),
     ),
     _run,
     _OPTIONS,

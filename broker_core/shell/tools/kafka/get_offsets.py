@@ -25,6 +25,7 @@ from broker_core.shell.java.errors import (
     print_usage,
 )
 from broker_core.shell.tools.kafka.topics import topic_filter
+from broker_core.texts import text
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import ListOffsetsRequest, ListOffsetsResponse
 
@@ -225,8 +226,8 @@ def _query_leader(
 
 COMMAND = Command(
     "kafka-get-offsets.sh",
-    "Offsets of partitions.",
-    (("kafka-get-offsets.sh [--topic T] [--time latest|earliest|MS]", "a line TOPIC:PARTITION:OFFSET for each"),),
+    text("help.kafka_get_offsets"),
+    (("kafka-get-offsets.sh [--topic T] [--time latest|earliest|MS]", text("help.kafka_get_offsets_topic")),),
     _run,
     OPTIONS,
 )

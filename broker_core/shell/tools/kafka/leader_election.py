@@ -10,6 +10,7 @@ from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import json_values as java_json
 from broker_core.shell.java.errors import HELP, VERSION, JavaException, UsageError, check_help, print_usage
+from broker_core.texts import text
 from broker_core.wire.messages import ElectionType, ElectLeadersRequest, ElectLeadersResponse, PartitionResult
 
 COMMON = "org.apache.kafka.server.common."
@@ -186,13 +187,19 @@ def _exception(result: PartitionResult) -> str:
 
 COMMAND = Command(
     "kafka-leader-election.sh",
-    "Leaders elected by hand.",
+    text("help.kafka_leader_election"),
     (
-        ("kafka-leader-election.sh --election-type preferred --topic T --partition P", "the first replica leads"),
-        ("kafka-leader-election.sh --election-type preferred --all-topic-partitions", "everywhere"),
+        (
+            "kafka-leader-election.sh --election-type preferred --topic T --partition P",
+            text("help.kafka_leader_election_preferred"),
+        ),
+        (
+            "kafka-leader-election.sh --election-type preferred --all-topic-partitions",
+            text("help.kafka_leader_election_all"),
+        ),
         (
             "kafka-leader-election.sh --election-type unclean --topic T --partition P",
-            "a replica that is not in sync leads: records may be lost",
+            text("help.kafka_leader_election_unclean"),
         ),
     ),
     _run,

@@ -23,6 +23,7 @@ from broker_core.shell.java.errors import (
     parse_int,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.wire.messages import DescribeLogDirsRequest, DescribeLogDirsResponse
 
 OPTIONS = (
@@ -124,8 +125,8 @@ def _shown(broker_id: int, response: DescribeLogDirsResponse, topics: list[str])
 
 COMMAND = Command(
     "kafka-log-dirs.sh",
-    "Sizes of replicas in the brokers' log directories.",
-    (("kafka-log-dirs.sh --describe [--broker-list N,N] [--topic-list T,T]", "a line of JSON"),),
+    text("help.kafka_log_dirs"),
+    (("kafka-log-dirs.sh --describe [--broker-list N,N] [--topic-list T,T]", text("help.kafka_log_dirs_describe")),),
     _run,
     OPTIONS,
 )

@@ -41,6 +41,7 @@ from broker_core.shell.java.errors import (
     parse_int,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.wire.messages import (
     AlterConfigOp,
     AlterPartitionReassignmentsRequest,
@@ -410,16 +411,25 @@ _ACTIONS = {"generate": _generate, "execute": _execute, "verify": _verify, "canc
 
 COMMAND = Command(
     "kafka-reassign-partitions.sh",
-    "Partitions moved to other brokers.",
+    text("help.kafka_reassign_partitions"),
     (
         (
             "kafka-reassign-partitions.sh --generate --topics-to-move-json-file FILE --broker-list N,N",
-            "proposes a plan",
+            text("help.kafka_reassign_partitions_generate"),
         ),
-        ("kafka-reassign-partitions.sh --execute --reassignment-json-file FILE [--throttle BYTES]", "moves"),
-        ("kafka-reassign-partitions.sh --verify --reassignment-json-file FILE", "says how far it is"),
-        ("kafka-reassign-partitions.sh --cancel --reassignment-json-file FILE", "takes it back"),
-        ("kafka-reassign-partitions.sh --list", "names what moves"),
+        (
+            "kafka-reassign-partitions.sh --execute --reassignment-json-file FILE [--throttle BYTES]",
+            text("help.kafka_reassign_partitions_execute"),
+        ),
+        (
+            "kafka-reassign-partitions.sh --verify --reassignment-json-file FILE",
+            text("help.kafka_reassign_partitions_verify"),
+        ),
+        (
+            "kafka-reassign-partitions.sh --cancel --reassignment-json-file FILE",
+            text("help.kafka_reassign_partitions_cancel"),
+        ),
+        ("kafka-reassign-partitions.sh --list", text("help.kafka_reassign_partitions_list")),
     ),
     _run,
     OPTIONS,

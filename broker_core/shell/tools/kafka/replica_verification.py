@@ -244,12 +244,11 @@ def _clock(process: Process) -> str:
 
 COMMAND = Command(
     "kafka-replica-verification.sh",
-    "Whether all replicas hold the same.",
+    text("help.kafka_replica_verification"),
     (
         (
             "kafka-replica-verification.sh [--topics-include T] [--time -2] [--report-interval-ms MS]",
-            "reads all replicas up to the high watermark, from the end on or from the beginning (-2), until "
-            "interrupted; says where they differ, and how far it lags",
+            text("help.kafka_replica_verification_topics"),
         ),
     ),
     _run,

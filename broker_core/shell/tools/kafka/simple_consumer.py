@@ -198,12 +198,12 @@ def _fetch(
 
 COMMAND = Command(
     "kafka-simple-consumer-shell.sh",
-    "Print the records of a partition from one of its replicas; Kafka had it until 1.1.",
+    text("help.kafka_simple_consumer_shell"),
     (
         (
             "kafka-simple-consumer-shell.sh --topic T --partition P [--offset N] [--replica BROKER] "
             "[--no-wait-at-logend]",
-            "one partition from an offset; today that is kafka-console-consumer.sh --partition",
+            text("help.kafka_simple_consumer_shell_partition"),
         ),
     ),
     _run,

@@ -28,6 +28,7 @@ from broker_core.shell.java.errors import (
     parse_uuid,
     print_usage,
 )
+from broker_core.texts import text
 from broker_core.topics import INTERNAL_TOPICS
 from broker_core.wire.messages import (
     ConfigEntry,
@@ -457,13 +458,16 @@ def _coming_and_going(moving: OngoingReassignment | None) -> str:
 
 COMMAND = Command(
     "kafka-topics.sh",
-    "Topics: create, list, describe, grow, delete.",
+    text("help.kafka_topics"),
     (
-        ("kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]", "makes a topic"),
-        ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", "makes one with replicas by hand"),
-        ("kafka-topics.sh --list", "names the topics"),
-        ("kafka-topics.sh --describe [--topic T]", "shows leaders, replicas and ISRs"),
-        ("kafka-topics.sh --delete --topic T", "deletes a topic"),
+        (
+            "kafka-topics.sh --create --topic T [--partitions P] [--replication-factor R]",
+            text("help.kafka_topics_create"),
+        ),
+        ("kafka-topics.sh --create --topic T --replica-assignment 1:2:3,2:3:1", text("help.kafka_topics_assign")),
+        ("kafka-topics.sh --list", text("help.kafka_topics_list")),
+        ("kafka-topics.sh --describe [--topic T]", text("help.kafka_topics_describe")),
+        ("kafka-topics.sh --delete --topic T", text("help.kafka_topics_delete")),
     ),
     _run,
     OPTIONS,

@@ -25,6 +25,7 @@ from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, load_properties, log_error
 from broker_core.shell.tools.kafka.transactions_hanging import Failed, abort, detailed, find_hanging
+from broker_core.texts import text
 from broker_core.wire.messages import (
     ActiveProducer,
     DescribedTransaction,
@@ -305,16 +306,16 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "kafka-transactions.sh",
-    "Transactional ids and their transactions.",
+    text("help.kafka_transactions"),
     (
-        ("kafka-transactions.sh list", "all transactional ids"),
-        ("kafka-transactions.sh describe --transactional-id ID", "one, with the partitions of its transaction"),
+        ("kafka-transactions.sh list", text("help.kafka_transactions_list")),
+        ("kafka-transactions.sh describe --transactional-id ID", text("help.kafka_transactions_describe")),
         (
             "kafka-transactions.sh describe-producers --topic T --partition P [--broker-id N]",
-            "what a replica knows of its producers",
+            text("help.kafka_transactions_producers"),
         ),
-        ("kafka-transactions.sh abort --topic T --partition P --start-offset N", "ends a transaction by force"),
-        ("kafka-transactions.sh find-hanging --topic T | --broker-id N", "transactions that nobody would end"),
+        ("kafka-transactions.sh abort --topic T --partition P --start-offset N", text("help.kafka_transactions_abort")),
+        ("kafka-transactions.sh find-hanging --topic T | --broker-id N", text("help.kafka_transactions_hanging")),
     ),
     _run,
     OPTIONS,

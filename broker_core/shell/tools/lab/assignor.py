@@ -49,7 +49,7 @@ def _define(process: Process, name: str, rules: str) -> Running:
 
 def _list(process: Process) -> Running:
     for name in ASSIGNORS:
-        process.out(f"{name}: Kafka's")
+        process.say(text("shell.assignor_kafka", name=name))
     for name, rules in sorted(process.cluster.clients.own_assignors.items()):
         process.out(f"{name}: {rules}")
     yield from ()
@@ -64,13 +64,13 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "assignor",
-    "Assignors of your own.",
+    text("help.assignor"),
     (
         (
             "assignor define NAME 'RULE; RULE ...'",
-            f"for members started after it with --assignor NAME. A rule is one of: {', '.join(FORMS)}",
+            text("help.assignor_define", forms=", ".join(FORMS)),
         ),
-        ("assignor list", "Kafka's four and your own"),
+        ("assignor list", text("help.assignor_list")),
     ),
     _assignor,
     complete=_complete,

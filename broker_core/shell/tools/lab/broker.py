@@ -8,17 +8,17 @@ from broker_core.shell.admin.conditions import brokers_are
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.process import Process, Running, Until, up_brokers
 from broker_core.shell.grammar.registry import Command, broker_of, not_understood, refuse
-from broker_core.texts import text
+from broker_core.texts import Text, text
 
-VERBS: dict[str, tuple[tuple[BrokerState, ...], str]] = {
-    "kill": (("up", "starting", "frozen", "exiting"), "SIGKILL: the process ends at once"),
-    "stop": (("up", "starting"), "controlled shutdown: it moves its leaderships to other brokers first"),
-    "start": (("down",), "starts the process again"),
-    "freeze": (("up", "starting"), "SIGSTOP: it handles no requests, its connections stay open"),
-    "thaw": (("frozen",), "SIGCONT: it resumes"),
+VERBS: dict[str, tuple[tuple[BrokerState, ...], Text]] = {
+    "kill": (("up", "starting", "frozen", "exiting"), text("help.broker_kill")),
+    "stop": (("up", "starting"), text("help.broker_stop")),
+    "start": (("down",), text("help.broker_start")),
+    "freeze": (("up", "starting"), text("help.broker_freeze")),
+    "thaw": (("frozen",), text("help.broker_thaw")),
     "powerloss": (
         ("up", "starting", "frozen", "exiting", "down"),
-        "its machine loses power: what was not fsynced is lost",
+        text("help.broker_powerloss"),
     ),
 }
 """Verb -> the states in which it is possible, and what it does."""
@@ -96,7 +96,7 @@ def _all_up(cluster: ClusterApi) -> bool:
 def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if len(words) == 1:
         return list(VERBS)
-    possible = VERBS.get(words[0], ((), ""))[0]
+    possible = VERBS[words[0]][0] if words[0] in VERBS else ()
     return [
         str(broker_id)
         for broker_id in cluster.broker_ids
@@ -106,7 +106,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "broker",
-    "Kill, stop, start, freeze and thaw brokers.",
+    text("help.broker"),
     tuple((f"broker {verb} N", what) for verb, (_, what) in VERBS.items()),
     _broker,
     complete=_complete,

@@ -141,40 +141,40 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "consumer",
-    "Consumers that follow one partition, and members of groups.",
+    text("help.consumer"),
     (
-        ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", "follows the partition; default: latest"),
+        ("consumer follow NAME T-P [--from OFFSET|earliest|latest]", text("help.consumer_follow")),
         (
             "... [--group G] [--auto-commit true|false] [--auto-commit-interval-ms MS] [--metadata-max-age-ms MS]",
-            "assign() with group.id: commits its position for the group without joining it; begins at its offset",
+            text("help.consumer_follow_group"),
         ),
-        ("consumer unfollow NAME", "closes it; with a group, after a last commit"),
+        ("consumer unfollow NAME", text("help.consumer_unfollow")),
         (
             "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
-            "starts a member of a group; it reads from the beginning without a committed offset",
+            text("help.consumer_start"),
         ),
         (
             "... [--from beginning|latest] [--reset earliest|latest|none] [--auto-commit true|false]"
             " [--auto-commit-interval-ms MS]",
-            "where to start without a valid offset; whether and how often its position is committed",
+            text("help.consumer_start_offsets"),
         ),
         (
             "... [--session-timeout-ms MS] [--heartbeat-interval-ms MS] [--metadata-max-age-ms MS]",
-            "session timeout, heartbeat interval, age of metadata; default: 6000, 500, 300000",
+            text("help.consumer_start_session"),
         ),
         (
             "... --process-ms MS [--max-poll-records N] [--max-poll-interval-ms MS]",
-            "processing time of each record before the next poll",
+            text("help.consumer_start_poll"),
         ),
-        ("consumer stop NAME", "closes it: it leaves the group; prints the records it has read"),
-        ("consumer kill NAME", "SIGKILL: the group notices when its session times out"),
-        ("consumer freeze NAME / thaw NAME", "SIGSTOP, as in a long GC pause: no polls, no heartbeats / SIGCONT"),
-        ("consumer commit NAME", "commitSync: commits its position; a consumer with --group may do so, too"),
+        ("consumer stop NAME", text("help.consumer_stop")),
+        ("consumer kill NAME", text("help.consumer_kill")),
+        ("consumer freeze NAME / thaw NAME", text("help.consumer_freeze")),
+        ("consumer commit NAME", text("help.consumer_commit")),
         (
             "consumer seek NAME T-P@OFFSET|T-P@beginning|T-P@end",
-            "reads on from there; committed offsets stay",
+            text("help.consumer_seek"),
         ),
-        ("consumer output NAME", "prints the records it has read"),
+        ("consumer output NAME", text("help.consumer_output")),
     ),
     _consumer,
     complete=_complete,

@@ -59,10 +59,10 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "disk",
-    "The disk of a broker.",
+    text("help.disk"),
     (
-        ("disk slow N TIME", "adds TIME to each append of produced and fetched records; 0 removes it"),
-        ("disk fsync N TIME", "adds TIME to each fsync that an append waits for (flush.messages); 0 removes it"),
+        ("disk slow N TIME", text("help.disk_slow")),
+        ("disk fsync N TIME", text("help.disk_fsync")),
     ),
     _disk,
     complete=_complete,

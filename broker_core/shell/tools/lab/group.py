@@ -73,11 +73,11 @@ def _partition(process: Process, name: str) -> Running:
 
 
 COMMANDS = (
-    Command("group", "A group.", (("group describe G", "state, assignor and the partitions of each member"),), _group),
+    Command("group", text("help.group"), (("group describe G", text("help.group_describe")),), _group),
     Command(
         "coordinator",
-        "Where a group is stored.",
-        (("coordinator G", "its partition of __consumer_offsets, whose leader is the coordinator"),),
+        text("help.coordinator"),
+        (("coordinator G", text("help.coordinator_of")),),
         _coordinator,
     ),
 )

@@ -1,4 +1,4 @@
-"""help: what there is to type."""
+"""help: the commands and their forms."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -7,6 +7,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import ShellError, usage_lines
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command
+from broker_core.texts import text
 
 
 def _help(commands: Mapping[str, Command], process: Process, arguments: list[str]) -> Running:
@@ -20,19 +21,19 @@ def _help(commands: Mapping[str, Command], process: Process, arguments: list[str
 def _all(commands: Mapping[str, Command], process: Process) -> Running:
     width = max(len(name) for name in commands)
     for name in sorted(commands):
-        process.out(f"{name:<{width}}  {commands[name].about}")
+        process.say(text("help.line", form=f"{name:<{width}}", what=commands[name].about))
     process.out("")
-    process.out("help COMMAND describes one command. A command's standard input follows <<<, one line per word,")
-    process.out("or is on the lines below the command, each of which begins with '< '.")
+    process.say(text("help.more"))
+    process.say(text("help.input"))
     yield from ()
     return 0
 
 
 def _one(process: Process, command: Command) -> Running:
-    process.out(command.about)
+    process.say(command.about)
     width = max(len(form) for form, _ in command.forms)
     for form, what in command.forms:
-        process.out(f"  {form:<{width}}  {what}")
+        process.say(text("help.line", form=f"  {form:<{width}}", what=what))
     if command.options:
         process.out("")
         for line in usage_lines(command.options):
@@ -50,8 +51,8 @@ def help_on(others: Iterable[Command]) -> Command:
     commands = {command.name: command for command in others}
     command = Command(
         "help",
-        "What there is to type.",
-        (("help [COMMAND]", "all commands, or one of them"),),
+        text("help.help"),
+        (("help [COMMAND]", text("help.help_on")),),
         partial(_help, commands),
         complete=partial(_complete, commands),
     )

@@ -47,11 +47,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 COMMANDS = (
     Command(
         "hold",
-        "Hold the fetches of a follower.",
+        text("help.hold"),
         (
             (
                 "hold fetch A B",
-                "Fetch and OffsetForLeaderEpoch requests of broker A to broker B are held, including later ones",
+                text("help.hold_fetch"),
             ),
         ),
         _start("hold"),
@@ -59,8 +59,8 @@ COMMANDS = (
     ),
     Command(
         "release",
-        "Release held fetches.",
-        (("release fetch A B", "the held requests are sent, and later ones are not held"),),
+        text("help.release"),
+        (("release fetch A B", text("help.release_fetch")),),
         _start("release"),
         complete=_complete,
     ),

@@ -45,8 +45,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "interrupt",
-    "Interrupt a running command, as Ctrl-C does.",
-    (("interrupt [COMMAND]", "the command with this number, or the last one"),),
+    text("help.interrupt"),
+    (("interrupt [COMMAND]", text("help.interrupt_command")),),
     _interrupt,
     complete=_complete,
 )

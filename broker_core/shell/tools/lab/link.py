@@ -110,13 +110,13 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "link",
-    "Network faults between two nodes.",
+    text("help.link"),
     (
-        ("link cut A B [--one-way]", "no message passes between A and B, or none from A to B; 1, 2, 3, zk"),
-        ("link restore A B", "restores the link in both directions"),
-        ("link latency A B TIME [--one-way]", "delays each message by TIME; 0 removes the delay"),
-        ("link loss A B PERCENT [--one-way]", "percentage of messages that are lost: the sender's request times out"),
-        ("link reorder A B PERCENT [--one-way]", "percentage of messages that are reordered"),
+        ("link cut A B [--one-way]", text("help.link_cut")),
+        ("link restore A B", text("help.link_restore")),
+        ("link latency A B TIME [--one-way]", text("help.link_latency")),
+        ("link loss A B PERCENT [--one-way]", text("help.link_loss")),
+        ("link reorder A B PERCENT [--one-way]", text("help.link_reorder")),
     ),
     _link,
     complete=_complete,

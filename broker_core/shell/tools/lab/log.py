@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from broker_core.errors import KafkaException
-from broker_core.shell.admin.replicas import cleaning, description, high_watermarks, segments, steady
+from broker_core.log.cleaner import CleaningFacts, Fate
+from broker_core.shell.admin.replicas import description, high_watermarks, segments, steady
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import partitions
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, UsageError, broker_of, not_understood, partition_of, refuse
-from broker_core.texts import text
+from broker_core.texts import Text, Value, listed, text
 
 
 def _log(process: Process, arguments: list[str]) -> Running:
@@ -41,10 +42,39 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
             process.err(f"broker {broker_id}: {refused.message}")
             return 1
         if facts is None:
-            process.out(f"broker {broker_id}: nothing to clean")
+            process.say(text("shell.log_clean_already", broker=broker_id))
         else:
-            process.out(f"broker {broker_id}: {cleaning(facts)}")
+            process.say(_cleaned(broker_id, facts))
     return 0
+
+
+def _cleaned(broker_id: int, facts: CleaningFacts) -> Text:
+    """What a pass of the cleaner did: `broker 2: 0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282`."""
+    counts = dict(facts.counts)
+    kept = counts.pop(Fate.KEPT, 0)
+    records = kept + sum(counts.values())
+    values: dict[str, Value] = {
+        "broker": broker_id,
+        "first": facts.from_offset,
+        "end": facts.to_offset,
+        "records": records,
+        "kept": kept,
+        "before": facts.bytes_before,
+        "after": facts.bytes_after,
+    }
+    if not counts:
+        return text("shell.log_cleaned", **values)
+    dropped = [text("shell.dropped", count=count, fate=_FATES[fate]) for fate, count in counts.items()]
+    return text("shell.log_cleaned_dropped", dropped=listed(dropped), **values)
+
+
+_FATES = {
+    Fate.SUPERSEDED: text("shell.fate_superseded"),
+    Fate.TOMBSTONE: text("shell.fate_tombstone"),
+    Fate.ABORTED: text("shell.fate_aborted"),
+    Fate.MARKER: text("shell.fate_marker"),
+    Fate.NO_KEY: text("shell.fate_no_key"),
+}
 
 
 def _hw(process: Process, arguments: list[str]) -> Running:
@@ -98,15 +128,15 @@ def _complete_partition(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 COMMANDS = (
     Command(
         "log",
-        "The logs of a partition's replicas.",
+        text("help.log"),
         (
             (
                 "log describe T-P",
-                "start, end, leader epochs and records of each replica, down and frozen brokers included",
+                text("help.log_describe"),
             ),
             (
                 "log clean T-P [N]",
-                "compacts its closed segments now, on broker N or on all that are up, whatever the dirty ratio",
+                text("help.log_clean"),
             ),
         ),
         _log,
@@ -114,17 +144,17 @@ COMMANDS = (
     ),
     Command(
         "hw",
-        "High watermarks.",
-        (("hw T-P", "the high watermark of each replica"),),
+        text("help.hw"),
+        (("hw T-P", text("help.hw_of")),),
         _hw,
         complete=_complete_partition,
     ),
     Command(
         "segments",
-        "Segments of a partition.",
-        (("segments T-P", "base offset and size of each .log file, in bytes"),),
+        text("help.segments"),
+        (("segments T-P", text("help.segments_of")),),
         _segments,
         complete=_complete_partition,
     ),
-    Command("file", "A file for other tools.", (("file NAME", "stores the command's input in a file"),), _file),
+    Command("file", text("help.file"), (("file NAME", text("help.file_write")),), _file),
 )

@@ -7,12 +7,13 @@ from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, not_understood, refuse
 from broker_core.sim.faults import MessageError
+from broker_core.texts import text
 
 FORMS = (
-    ("message drop RPC", "it never arrives; its sender's request times out. RPC: r1187, as the page shows it"),
-    ("message delay RPC TIME", "it arrives TIME later; later messages do not wait"),
-    ("message duplicate RPC", "it arrives twice"),
-    ("message deliver RPC", "it arrives now, even through a link that is cut"),
+    ("message drop RPC", text("help.message_drop")),
+    ("message delay RPC TIME", text("help.message_delay")),
+    ("message duplicate RPC", text("help.message_duplicate")),
+    ("message deliver RPC", text("help.message_deliver")),
 )
 VERBS = tuple(form.split()[1] for form, _ in FORMS)
 
@@ -48,4 +49,4 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     return ["200ms", "2s"] if len(words) == 3 and words[0] == "delay" else []
 
 
-COMMAND = Command("message", "One message in flight.", FORMS, _message, complete=_complete)
+COMMAND = Command("message", text("help.message"), FORMS, _message, complete=_complete)

@@ -142,20 +142,20 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "pipeline",
-    "Clients that read, write and commit in a loop.",
+    text("help.pipeline"),
     (
         (
             "pipeline start NAME --from TOPIC --to TOPIC --group G [--order commit-first|write-first|transaction]",
-            "reads one topic and writes another: commits before, after, or with the records it writes",
+            text("help.pipeline_start"),
         ),
         (
             "... [--transactional-id ID] [--isolation L] [--process-ms MS] [--max-poll-records N]",
-            "id of its producer, default: NAME; isolation level; time for each record; records of a cycle",
+            text("help.pipeline_start_options"),
         ),
-        ("...", "and the options of consumer start and producer open"),
-        ("pipeline stop NAME", "completes its cycle, leaves the group and closes its producer"),
-        ("pipeline kill NAME", "SIGKILL: the group and the transaction coordinator notice by their timeouts"),
-        ("pipeline restart NAME", "SIGKILL if it runs, and a new process with the same settings"),
+        ("...", text("help.pipeline_start_more")),
+        ("pipeline stop NAME", text("help.pipeline_stop")),
+        ("pipeline kill NAME", text("help.pipeline_kill")),
+        ("pipeline restart NAME", text("help.pipeline_restart")),
     ),
     _pipeline,
     complete=_complete,

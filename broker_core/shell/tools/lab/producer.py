@@ -372,53 +372,52 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "producer",
-    "Producers that stay open.",
+    text("help.producer"),
     (
         (
             "producer open NAME [--acks all|0|1] [--linger MS] [--batch-size BYTES] [--buffer-memory BYTES]",
-            "linger.ms=0, delivery within 15 s; it numbers its batches unless --idempotence false or acks speak "
-            "against it",
+            text("help.producer_open"),
         ),
         (
             "... [--idempotence true|false] [--compression none|gzip|snappy|lz4|zstd]",
-            "whether its batches have sequence numbers; compression of its batches",
+            text("help.producer_open_batches"),
         ),
         (
             "... [--max-in-flight N] [--retries N] [--timeout MS] [--max-block MS]",
-            "requests in flight to a leader; retries; delivery timeout; how long send() may block",
+            text("help.producer_open_limits"),
         ),
         (
             "... [--max-request-size BYTES] [--metadata-max-age-ms MS]",
-            "largest record and request, default: 1048576; age at which metadata is requested again, default: 300000",
+            text("help.producer_open_requests"),
         ),
         (
             "... [--partitioner built-in|sticky|round-robin|random] [--ignore-keys true]",
-            "partition of records without a key: as since 3.3, 2.4, 0.8.2, or as in the Scala producer",
+            text("help.producer_open_partitioner"),
         ),
         (
             "producer open NAME --transactional-id ID [--transaction-timeout MS]",
-            "with transactions; another producer with the same id fences it",
+            text("help.producer_open_transactions"),
         ),
-        ("producer begin NAME", "begins a transaction"),
-        ("producer commit NAME", "commits it"),
-        ("producer abort NAME", "aborts it: read_committed consumers skip its records"),
+        ("producer begin NAME", text("help.producer_begin")),
+        ("producer commit NAME", text("help.producer_commit")),
+        ("producer abort NAME", text("help.producer_abort")),
         (
             "producer offsets NAME --group G T-P@OFFSET ...",
-            "sendOffsetsToTransaction: commits them with the transaction",
+            text("help.producer_offsets"),
         ),
-        ("producer offsets NAME --consumer C", "the same with the positions of a member of a group"),
+        ("producer offsets NAME --consumer C", text("help.producer_offsets_of")),
         (
             "producer send NAME T-P|T K:V ... [--timestamp MS]",
-            "sends records one by one; null is null, no colon: null key; --timestamp: CreateTime of the records",
+            text("help.producer_send"),
         ),
         (
             "producer burst NAME T-P|T COUNT",
-            "sends COUNT generated records; T: the partitioner chooses",
+            text("help.producer_burst"),
         ),
-        ("producer stream NAME T-P|T RATE", "sends RATE generated records per second; 0 stops"),
-        ("producer flush NAME", "sends lingering batches and waits for them"),
-        ("producer close NAME", "closes it after requests in flight are completed"),
-        ("producer drop NAME", "closes it at once"),
+        ("producer stream NAME T-P|T RATE", text("help.producer_stream")),
+        ("producer flush NAME", text("help.producer_flush")),
+        ("producer close NAME", text("help.producer_close")),
+        ("producer drop NAME", text("help.producer_drop")),
     ),
     _producer,
     complete=_complete,

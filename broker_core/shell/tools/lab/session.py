@@ -33,12 +33,11 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "session",
-    "ZooKeeper sessions of brokers.",
+    text("help.session"),
     (
         (
             "session expire N",
-            "ZooKeeper expires the session of broker N and deletes its registration; a running broker registers "
-            "again in a new session",
+            text("help.session_expire"),
         ),
     ),
     _session,

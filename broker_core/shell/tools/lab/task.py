@@ -8,13 +8,13 @@ from broker_core.shell.grammar.registry import Command, broker_of, not_understoo
 from broker_core.texts import text
 
 TASKS = {
-    "retention": "deletes the segments that retention.ms, retention.bytes or the log start offset allow to delete",
-    "flush": "flushes the logs whose flush.ms has passed",
-    "recovery-points": "writes recovery-point-offset-checkpoint",
-    "log-starts": "writes log-start-offset-checkpoint",
-    "producer-expiration": "expires the state of idle producers",
-    "deleted-logs": "removes the folders of deleted replicas after file.delete.delay.ms",
-    "cleaner": "cleans the compacted logs that are dirty enough",
+    "retention": text("help.task_retention"),
+    "flush": text("help.task_flush"),
+    "recovery-points": text("help.task_recovery_points"),
+    "log-starts": text("help.task_log_starts"),
+    "producer-expiration": text("help.task_producer_expiration"),
+    "deleted-logs": text("help.task_deleted_logs"),
+    "cleaner": text("help.task_cleaner"),
 }
 """What `LogManager` calls its tasks, and what they do."""
 
@@ -46,8 +46,8 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "task",
-    "Background tasks of brokers, run at once.",
-    tuple((f"task {name} [N]", f"{what}: on broker N, or on all that are up") for name, what in TASKS.items()),
+    text("help.task"),
+    tuple((f"task {name} [N]", text("help.task_on", what=what)) for name, what in TASKS.items()),
     _task,
     complete=_complete,
 )

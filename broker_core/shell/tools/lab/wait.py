@@ -39,9 +39,9 @@ def _pass(time_us: int) -> Running:
 COMMANDS = (
     Command(
         "wait",
-        "Wait for a condition.",
-        tuple((f'wait "{form}" TIME', "prints [timeout] if it does not hold in time") for form in FORMS),
+        text("help.wait"),
+        tuple((f'wait "{form}" TIME', text("help.wait_for")) for form in FORMS),
         _wait,
     ),
-    Command("sleep", "Let simulated time pass.", (("sleep TIME", "500ms, 2s, 1m"),), _sleep),
+    Command("sleep", text("help.sleep"), (("sleep TIME", text("help.sleep_time")),), _sleep),
 )

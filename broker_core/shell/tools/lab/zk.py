@@ -119,15 +119,15 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
 
 COMMAND = Command(
     "zk",
-    "Znodes, as an external client sees them.",
+    text("help.zk"),
     (
-        ("zk ls [-R] PATH", "lists the children; -R: all descendants"),
-        ("zk tree PATH", "shows all descendants with their data"),
-        ("zk get PATH", "shows the data"),
-        ("zk stat PATH", "shows versions, and whether it is ephemeral"),
-        ("zk set PATH DATA", "replaces the data"),
-        ("zk create PATH [DATA]", "creates a znode"),
-        ("zk delete PATH", "deletes a znode without children"),
+        ("zk ls [-R] PATH", text("help.zk_ls")),
+        ("zk tree PATH", text("help.zk_tree")),
+        ("zk get PATH", text("help.zk_get")),
+        ("zk stat PATH", text("help.zk_stat")),
+        ("zk set PATH DATA", text("help.zk_set")),
+        ("zk create PATH [DATA]", text("help.zk_create")),
+        ("zk delete PATH", text("help.zk_delete")),
     ),
     _zk,
     complete=_complete,

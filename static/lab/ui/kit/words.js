@@ -22,12 +22,8 @@ export const labelled = (words) => texts.render(words ?? "");
 
 /** Standard error among the lines that a command printed. */
 export const ERROR_LINE = /^! /;
-/**
- * A line that a command printed, without its mark. On standard error, the lab's own messages are in the visitor's language and
- * Kafka's words are unchanged.
- * @param {string} line
- */
-export const printed = (line) => (ERROR_LINE.test(line) ? texts.render(line.replace(ERROR_LINE, "")) : line);
+/** A line that a command printed: the lab's messages in the visitor's language, Kafka's words unchanged. @param {string} line */
+export const printed = (line) => texts.printed(line);
 
 /**
  * A field of an alarm, a message; an alarm of an old recording brings both languages instead.

@@ -172,7 +172,7 @@ class HwConsole extends HwElement {
     const { line, source, output, at_us } = entry;
     const text = [`$ ${line}`, ...output.map(printed)].join("\n");
     /** @param {string} one */
-    const row = (one) => (ERROR_LINE.test(one) ? html`<span class="err">${printed(one)}</span>\n` : `${one}\n`);
+    const row = (one) => (ERROR_LINE.test(one) ? html`<span class="err">${printed(one)}</span>\n` : `${printed(one)}\n`);
     const label = t("console.copy");
     return html`<li>
       <div class="line">
