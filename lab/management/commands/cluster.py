@@ -42,8 +42,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--advertise",
             metavar="HOST:PORT",
-            help="the first broker's address in responses to clients, when these reach it through a proxy or by another "
-            "name; the others have the ports after it (default: the address that it listens on)",
+            help="the first broker's address in responses to clients that reach it through a proxy or by another name; "
+            "the others have the ports after it (default: the address that it listens on)",
         )
         parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
