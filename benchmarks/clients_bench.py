@@ -144,8 +144,7 @@ def commits(side: Side) -> float:
     consumer.commit(offsets=[TopicPartition(name, 0, 0)], asynchronous=False)
     began_s = time.perf_counter()
     for offset in range(COMMITS):
-        place = TopicPartition(name, 0, offset)
-        place.metadata = f"at {offset}"
+        place = TopicPartition(name, 0, offset, f"at {offset}")
         consumer.commit(offsets=[place], asynchronous=False)
     taken_s = time.perf_counter() - began_s
     consumer.close()

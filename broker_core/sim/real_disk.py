@@ -255,12 +255,13 @@ class RealDisk(ArchivingDisk):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.rename(self._real(old), target)
         self._forget(new)
-        for path in [old] if old in self._files else [p for p in self._files if p.startswith(old + "/")]:
-            file = self._files.pop(path)
-            file.close()
-            file.path = new + path[len(old) :]
-            self.rewritten.add(file.path)
-            self._files[file.path] = file
+        for below in [""] if old in self._files else _names_below(target):
+            file = self._files.pop(old + below, None)
+            if file is not None:
+                file.close()
+                file.path = new + below
+                self.rewritten.add(file.path)
+                self._files[file.path] = file
 
     def delete(self, path: str) -> CutFact | None:
         try:
@@ -359,6 +360,12 @@ class RealDisk(ArchivingDisk):
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _names_below(directory: str) -> list[str]:
+    """The files below a directory, each as the rest of its path."""
+    rest = len(directory)
+    return [f"{folder[rest:]}/{name}" for folder, _, names in os.walk(directory) for name in sorted(names)]
 
 
 @contextmanager
