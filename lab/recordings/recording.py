@@ -27,6 +27,9 @@ class Recording:
     in a crash are reproduced from the inputs.
     """
 
+    is_kept = True
+    """Whether anything is written."""
+
     def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
         """Opens a recording; with a `header`, begins one. Raises Refusal for one that cannot be read."""
         self.folder = folder
@@ -42,6 +45,11 @@ class Recording:
     def config(self) -> dict[str, Any]:
         """What the engine was started with."""
         return self.logs.header.config
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs are written."""
+        return self.logs.input_count
 
     @property
     def size_bytes(self) -> int:

@@ -16,6 +16,7 @@ from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import MET, fork_recording
 from lab.recordings.logs import FORMAT, Header
 from lab.recordings.recording import Recording
+from lab.recordings.unrecorded import Unrecorded
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
 from lab.runtime.zookeeper.kazoo_store import KazooStore
@@ -32,9 +33,10 @@ AT_ONCE_EVENTS = 5_000
 __all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
 
 
-def begin_recording(folder: BranchFolder, config: RunConfig) -> Recording:
-    """The recording of a run of which nothing has happened yet."""
-    return Recording(folder, Header(FORMAT, msgspec.to_builtins(config)))
+def begin_recording(folder: BranchFolder, config: RunConfig, *, is_kept: bool = True) -> Recording:
+    """The recording of a run of which nothing has happened yet. `is_kept`: whether it writes anything."""
+    header = Header(FORMAT, msgspec.to_builtins(config))
+    return Recording(folder, header) if is_kept else Unrecorded(folder, header)
 
 
 def boot(live: LiveRun) -> None:
@@ -54,8 +56,10 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     Raises Refusal when this version of the core does not do what is recorded.
     """
     folder = recording.folder
+    if not recording.is_kept and recording.last_seq:
+        raise Refusal("refusal.not_recorded", 409)
     shutil.rmtree(folder.cluster, ignore_errors=True)
-    disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive)
+    disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive if recording.is_kept else None)
     checkpoint = Checkpoints(folder).before(recording.last_seq)
     if checkpoint is None:
         model = MemoryStore()

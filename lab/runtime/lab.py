@@ -298,7 +298,8 @@ class Lab:
         if self._gateway is not None:
             await self._gateway.close()
         await self.sleep()
-        await self._in_thread(lambda: write_summary(self.recording, plays))
+        if self.recording.is_kept:
+            await self._in_thread(lambda: write_summary(self.recording, plays))
         await self._in_thread(self.recording.close)
         self._thread.close()
 

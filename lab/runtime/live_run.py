@@ -79,7 +79,7 @@ class LiveRun:
         self._unrecorded = unrecorded
         self._checkpoints = Checkpoints(recording.folder)
         self._checkpointed_seq = self._checkpoints.last_seq()
-        self._inputs = recording.logs.input_count
+        self._inputs = recording.input_count
         self._disk = disk
         self._oldest_pending_s = 0.0
         self.failure: BaseException | None = None
@@ -142,7 +142,7 @@ class LiveRun:
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether much has happened since the last one, and that was saved some time ago."""
-        if not self._checkpoints.is_idle:
+        if not self._recording.is_kept or not self._checkpoints.is_idle:
             return False
         now_s = self.pacer.now_s()
         if self._checkpoint_began_s is not None:
@@ -178,7 +178,7 @@ class LiveRun:
             return
         try:
             self.collect()
-            if self.run.seq > self._checkpointed_seq:
+            if self._recording.is_kept and self.run.seq > self._checkpointed_seq:
                 self.checkpoint()
             self._checkpoints.settle()
             self._recording.sync()

@@ -20,14 +20,17 @@ async def standalone(
     config: engine.RunConfig,
     ports: Mapping[int, int],
     advertised: Mapping[int, tuple[str, int]] | None = None,
+    *,
+    is_recorded: bool = True,
 ) -> AsyncIterator[tuple[Lab, Gateway]]:
     """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
-    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port.
+    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port. Without
+    `is_recorded` nothing is written but the brokers' files, and an engine that fails cannot be built again.
 
     Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
     """
     lab = Lab(
-        engine.begin_recording(folder, config),
+        engine.begin_recording(folder, config, is_kept=is_recorded),
         lambda recording, pacer: engine.wake(recording, pacer, ""),
         lambda: None,
         has_page=False,

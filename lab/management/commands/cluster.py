@@ -6,6 +6,7 @@ import logging
 import secrets
 import signal
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -17,6 +18,7 @@ from lab.recordings.folder import branch_folder
 from lab.recordings.removal import remove_run_folder
 from lab.runtime import engine
 from lab.runtime.descriptors import use_all_descriptors
+from lab.runtime.lab import Lab, wait_for
 from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import wall_ms
 from lab.runtime.standalone import standalone
@@ -25,6 +27,8 @@ from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 MAX_BROKERS = 7
+LOOK_S = 0.5
+"""Between two looks at whether the engine of a cluster that is not recorded still runs."""
 
 
 class Command(BaseCommand):
@@ -44,6 +48,13 @@ class Command(BaseCommand):
             metavar="HOST:PORT",
             help="the first broker's address in responses to clients that reach it through a proxy or by another name; "
             "the others have the ports after it (default: the address that it listens on)",
+        )
+        parser.add_argument(
+            "--record",
+            choices=("all", "none"),
+            default="all",
+            help="what to record; with none, the files of the brokers are all that is written, and they are deleted at "
+            "the end (default all)",
         )
         parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
@@ -70,33 +81,47 @@ class Command(BaseCommand):
         tune_process_memory()
         use_all_descriptors()
         try:
-            asyncio.run(self._run(config, options["port"], advertised))
+            asyncio.run(self._run(config, options["port"], advertised, is_recorded=options["record"] != "none"))
         except (Refusal, ClusterError, ConfigException) as error:
             raise CommandError(str(error)) from error
 
-    async def _run(self, config: engine.RunConfig, port: int, advertised: dict[int, tuple[str, int]]) -> None:
+    async def _run(
+        self, config: engine.RunConfig, port: int, advertised: dict[int, tuple[str, int]], *, is_recorded: bool
+    ) -> None:
         ended = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
         run = f"cluster-{secrets.token_hex(4)}"
         folder = branch_folder(run, MAIN)
         note = ClusterNote(config.seed, len(config.brokers), config.era, config.start_wall_ms)
-        serves = False
+        stays = False
         ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
-        with noted(run, note):
+        with noted(run, note) if is_recorded else nullcontext():
             try:
-                async with standalone(folder, config, ports, advertised) as (_, gateway):
-                    serves = True
+                async with standalone(folder, config, ports, advertised, is_recorded=is_recorded) as (lab, gateway):
+                    stays = is_recorded
                     self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
                     self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
                     self.stdout.write(
                         f"Recording to {folder.path}. Ctrl-C stops it; the lab of this data folder then lists it."
+                        if is_recorded
+                        else f"Nothing is recorded. The files of the brokers are in {folder.cluster} until Ctrl-C."
                     )
                     self.stdout.flush()
-                    await ended.wait()
+                    await _serve(lab, ended)
             finally:
-                if not serves:
+                if not stays:
                     remove_run_folder(run)
+
+
+async def _serve(lab: Lab, ended: asyncio.Event) -> None:
+    """Returns when `ended` is set. Raises Refusal when the engine has failed and nothing is recorded from which it
+    could be built again.
+    """
+    while not ended.is_set():
+        await wait_for(ended, LOOK_S)
+        if not lab.recording.is_kept and lab.core != "live":
+            raise Refusal("refusal.not_recorded", 409)
 
 
 def _advertised(text: str | None, first: int, count: int) -> dict[int, tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,3 +95,31 @@ def test_clients_receive_the_advertised_addresses(tmp_path: Path) -> None:
         metadata = AdminClient({"bootstrap.servers": first_line(running)}).list_topics(timeout=PATIENCE_S)
         addresses = {broker.id: (broker.host, broker.port) for broker in metadata.brokers.values()}
     assert addresses == {1: ("localhost", 9092), 2: ("localhost", 9093)}
+
+
+def test_cluster_without_recording_writes_the_files_of_brokers_alone(tmp_path: Path) -> None:
+    with cluster(tmp_path, "--port", "0", "--record", "none") as running:
+        address = first_line(running)
+        assert running.stdout is not None
+        running.stdout.readline()
+        assert "Nothing is recorded" in running.stdout.readline()
+        producer = Producer({"bootstrap.servers": address, "acks": "all"})
+        producer.produce("fleeting", b"a record")
+        assert producer.flush(PATIENCE_S) == 0
+        (run,) = (tmp_path / "runs").iterdir()
+        assert [path.name for path in run.iterdir()] == ["main"]
+        assert [path.name for path in (run / "main").iterdir()] == ["cluster"]
+        running.send_signal(signal.SIGINT)
+        assert running.wait(PATIENCE_S) == 0
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_cluster_without_recording_ends_when_its_engine_fails(tmp_path: Path) -> None:
+    with cluster(tmp_path, "--port", "0", "--record", "none") as running:
+        address = first_line(running)
+        AdminClient({"bootstrap.servers": address}).list_topics(timeout=PATIENCE_S)
+        (folder,) = (tmp_path / "runs").glob("*/main")
+        # The data folder is gone: no space can be measured on it, and nothing can be written.
+        shutil.rmtree(folder)
+        assert running.wait(PATIENCE_S) == 1
+        assert running.stderr is not None and "The cluster has ended" in running.stderr.read()
