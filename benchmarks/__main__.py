@@ -1,6 +1,6 @@
 """Runs the benches, prints what was measured beside its bar, and keeps all of it as JSON in benchmarks/results/.
 
-    python -m benchmarks [--only engine,server]
+    python -m benchmarks [--only engine,server] [--life-seconds 600]
 
 Each bench runs in a process of its own, so that none inherits the other's heap, and one after the other. A figure that
 misses its bar is called short; then the exit code is 1.
@@ -24,10 +24,14 @@ RESULTS = ROOT / "benchmarks" / "results"
 BENCHES = tuple(dict.fromkeys(bar.bench for bar in BARS))
 
 
-def run_bench(name: str) -> dict[str, Any] | None:
+def run_bench(name: str, *arguments: str) -> dict[str, Any] | None:
     """The JSON printed by a bench; None when it failed. Its standard error is passed through."""
     done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{name}_bench"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, "-m", f"benchmarks.{name}_bench", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if done.returncode:
         print(f"{name}: the bench ended with {done.returncode}", file=sys.stderr)
@@ -72,7 +76,11 @@ def print_table(rows: list[Row]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", default="", help=f"benches, with commas between: {', '.join(BENCHES)}")
-    wanted = [name for name in parser.parse_args().only.split(",") if name] or list(BENCHES)
+    parser.add_argument(
+        "--life-seconds", type=int, default=600, help="how long the life bench puts a cluster under load"
+    )
+    given = parser.parse_args()
+    wanted = [name for name in given.only.split(",") if name] or list(BENCHES)
     for name in wanted:
         if name not in BENCHES:
             parser.error(f"there is no bench {name!r}; expected: {', '.join(BENCHES)}")
@@ -86,7 +94,7 @@ def main() -> int:
     for name in wanted:
         began_s = time.perf_counter()
         print(f"{name} ...", end=" ", file=sys.stderr, flush=True)
-        found[name] = run_bench(name)
+        found[name] = run_bench(name, *(("--seconds", str(given.life_seconds)) if name == "life" else ()))
         print(f"{time.perf_counter() - began_s:.0f} s", file=sys.stderr)
     rows = [judge(bar, found[bar.bench] or {}) for bar in BARS if bar.bench in wanted]
     print_table(rows)

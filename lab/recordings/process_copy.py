@@ -54,11 +54,17 @@ class ProcessCopy:
         return code == SAVED
 
     def _has_asked(self) -> bool:
-        return bool(select.select([self._question], [], [], LONGEST_S)[0]) and bool(os.read(self._question, 1))
+        return self._is_readable() and bool(os.read(self._question, 1))
 
     def _has_ended(self) -> bool:
         """The copy has its end of the pipe open as long as it lives."""
-        return bool(select.select([self._question], [], [], LONGEST_S)[0])
+        return self._is_readable()
+
+    def _is_readable(self) -> bool:
+        # Not `select`, which knows the first 1,024 descriptors only.
+        poll = select.poll()
+        poll.register(self._question, select.POLLIN)
+        return bool(poll.poll(LONGEST_S * 1_000))
 
 
 def _work(ask: int, answer: int, first: Callable[[], T], second: Callable[[T], None]) -> NoReturn:

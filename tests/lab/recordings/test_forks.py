@@ -1,6 +1,7 @@
 """Branches: what they share, that they go their own way, and cores that wake."""
 
 import itertools
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -17,6 +18,7 @@ from lab.recordings.fork import fork_recording
 from lab.recordings.process_copy import ProcessCopy
 from lab.recordings.recording import Recording
 from lab.runtime import engine
+from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
@@ -190,6 +192,16 @@ def test_copy_of_the_process_keeps_no_socket_open() -> None:
     assert theirs.recv(1) == b"", "the other end is closed although the copy lives"
     assert copied.attend(lambda: True)
     theirs.close()
+
+
+def test_copy_is_attended_to_in_a_process_with_many_descriptors() -> None:
+    use_all_descriptors()
+    many = [os.open("/dev/null", os.O_RDONLY) for _ in range(1_100)]
+    try:
+        assert ProcessCopy(lambda: None, lambda _: None).attend(lambda: True)
+    finally:
+        for descriptor in many:
+            os.close(descriptor)
 
 
 def test_copy_that_fails_is_reported() -> None:
