@@ -8,7 +8,7 @@ from django.db.models import Prefetch, QuerySet
 
 from lab.models import Bookmark, Branch, Run
 from lab.recordings.folder import BranchFolder, branch_folder
-from lab.recordings.summary import Summary, read_summary
+from lab.recordings.summary import RecordingSummary, read_summary
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
@@ -110,7 +110,7 @@ def _touched_s(folder: BranchFolder) -> float:
     return max((path.stat().st_mtime for path in folder.recording.glob("events-0/*.log")), default=0.0)
 
 
-def _sentence(summary: Summary, language: str) -> str:
+def _sentence(summary: RecordingSummary, language: str) -> str:
     """Topics and what happened, such as `orders, payments; 2 broker stops, 1 link cut`."""
     comma, semicolon = ("，", "；") if language == "zh-CN" else (", ", "; ")
     named = [topic for topic in summary.topics if not topic.startswith("__")]

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from broker_core.config_defs.java_text import signed, string_code
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 
 _MASK = 0xFFFFFFFF
 _M = 0x5BD1E995
@@ -57,7 +57,7 @@ class Queues(Protocol):
 class Partitioner:
     """The choice for one topic of one producer."""
 
-    def __init__(self, stream: Stream, batch_size: int) -> None:
+    def __init__(self, stream: RandomStream, batch_size: int) -> None:
         self.stream = stream
         self.batch_size = batch_size
 
@@ -83,7 +83,7 @@ class StickyPartitioner(Partitioner):
     weight that favours short queues.
     """
 
-    def __init__(self, stream: Stream, batch_size: int) -> None:
+    def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
         self._partition: int | None = None
         self._produced_bytes = 0
@@ -120,7 +120,7 @@ class StickyPartitioner(Partitioner):
 class StickyBatchPartitioner(Partitioner):
     """2.4 to 3.2 (KIP-480): one partition until a batch is full there, then another one at random."""
 
-    def __init__(self, stream: Stream, batch_size: int) -> None:
+    def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
         self._partition: int | None = None
 
@@ -135,7 +135,7 @@ class StickyBatchPartitioner(Partitioner):
 class RoundRobinPartitioner(Partitioner):
     """The Java producer until 2.3: one after the other, from a random start on."""
 
-    def __init__(self, stream: Stream, batch_size: int) -> None:
+    def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
         self._counter: int | None = None
 
@@ -147,7 +147,7 @@ class RoundRobinPartitioner(Partitioner):
 class RandomPartitioner(Partitioner):
     """The Scala producer, until 0.8: any partition, and that one for ten minutes. It takes Java's hash of a key."""
 
-    def __init__(self, stream: Stream, batch_size: int) -> None:
+    def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
         self._partition: int | None = None
         self._until_us = 0

@@ -7,7 +7,7 @@ failed broker is spread over all others.
 from collections.abc import Mapping
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 
 
 def assign_replicas(
@@ -15,7 +15,7 @@ def assign_replicas(
     partitions: int,
     replication_factor: int,
     *,
-    stream: Stream | None = None,
+    stream: RandomStream | None = None,
     fixed_start: int | None = None,
     first_partition: int = 0,
 ) -> dict[int, tuple[int, ...]]:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from broker_core.eras import Era
 from broker_core.events.envelope import Event
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZkClient
 
 
@@ -67,7 +67,7 @@ class ControllerHost(Protocol):
     def config(self) -> ControllerConfig: ...
 
     @property
-    def stream(self) -> Stream:
+    def stream(self) -> RandomStream:
         """Random numbers for assignments and topic ids."""
         ...
 

@@ -2,10 +2,10 @@
 
 from base64 import urlsafe_b64encode
 
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 
 
-def random_uuid(stream: Stream) -> str:
+def random_uuid(stream: RandomStream) -> str:
     """A random UUID of version 4 in Kafka's 22 characters of Base64; as in Kafka none starts with a dash."""
     while True:
         drawn = bytearray(stream.bytes(16))

@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZkClient
 from broker_core.zk.store import BadVersion, Create, SetData, ZnodeStat
 from broker_core.zk.znodes import BrokerIdZnode, ClusterIdZnode, FeatureZnode, ProducerIdBlockZnode, ZnodeDataError
@@ -12,7 +12,7 @@ from broker_core.zk.znodes import BrokerIdZnode, ClusterIdZnode, FeatureZnode, P
 PRODUCER_ID_BLOCK = 1_000
 
 
-class Unreadable(Exception):
+class MalformedZnode(Exception):
     """A znode that a broker requires is malformed. The message is Kafka's."""
 
 
@@ -23,15 +23,15 @@ def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
             zk.create(path, b"", makepath=True)
 
 
-def cluster_id(zk: ZkClient, stream: Stream) -> str:
-    """The cluster's id; the first broker generates and writes it. Raises Unreadable."""
+def cluster_id(zk: ZkClient, stream: RandomStream) -> str:
+    """The cluster's id; the first broker generates and writes it. Raises MalformedZnode."""
     if zk.exists(ClusterIdZnode.PATH) is None:
         zk.create(ClusterIdZnode.PATH, ClusterIdZnode(id=random_uuid(stream)).encode(), makepath=True)
     data, _ = zk.get(ClusterIdZnode.PATH)
     try:
         return ClusterIdZnode.decode(data).id
     except ZnodeDataError:
-        raise Unreadable(f"KafkaException: Failed to parse the cluster id json {_text(data)}") from None
+        raise MalformedZnode(f"KafkaException: Failed to parse the cluster id json {_text(data)}") from None
 
 
 def _text(data: bytes) -> str:
@@ -40,14 +40,14 @@ def _text(data: bytes) -> str:
 
 def take_producer_ids(zk: ZkClient, broker_id: int) -> int:
     """Takes the next block of producer ids for a broker and returns its first (`ProducerIdManager`). Raises
-    Unreadable.
+    MalformedZnode.
     """
     while True:
         data, stat = zk.get(ProducerIdBlockZnode.PATH)
         try:
             start = int(ProducerIdBlockZnode.decode(data).block_end) + 1 if data else 0
         except ValueError:
-            raise Unreadable(f"KafkaException: Failed to parse the producerId block json {_text(data)}") from None
+            raise MalformedZnode(f"KafkaException: Failed to parse the producerId block json {_text(data)}") from None
         block = ProducerIdBlockZnode(
             broker=broker_id, block_start=str(start), block_end=str(start + PRODUCER_ID_BLOCK - 1)
         )

@@ -33,7 +33,7 @@ class Subscription(msgspec.Struct, frozen=True):
     generation_id: int = DEFAULT_GENERATION
 
 
-class Reader:
+class ProtocolReader:
     """Reads Kafka's primitive types from bytes. Raises ProtocolError past their end."""
 
     def __init__(self, data: bytes) -> None:
@@ -144,7 +144,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 def decode_subscription(data: bytes) -> Subscription:
     """Reads a subscription of any version. Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     version = reader.int16()
     if version < 0:
         raise ProtocolError(f"version {version} is none")
@@ -164,6 +164,6 @@ def decode_assignment(data: bytes) -> tuple[str, ...]:
     """The topic-partitions of an assignment; none for empty bytes. Raises ProtocolError."""
     if not data:
         return ()
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     reader.int16()
     return tuple(sorted_partitions(reader.partitions()))

@@ -5,7 +5,7 @@
 from broker_core.groups.classic_group import ClassicGroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
-from broker_core.groups.offset_log import LOAD_BUFFER_SIZE, LoadedLog, replay
+from broker_core.groups.offset_log import LOAD_BUFFER_SIZE, LoadedOffsets, replay
 from broker_core.groups.offsets import StoredGroup
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
@@ -54,7 +54,7 @@ class Loading:
             self._take_in(partition, name, loaded)
         self._removals.begin()
 
-    def _take_in(self, partition: str, name: str, loaded: LoadedLog) -> None:
+    def _take_in(self, partition: str, name: str, loaded: LoadedOffsets) -> None:
         stored = loaded.groups.get(name) or StoredGroup("", 0, None, None, -1, ())
         group = self._groups.introduce(
             name,

@@ -19,7 +19,7 @@ from broker_core.records.record_batch import Record, iterate_batches, iterate_re
 LOAD_BUFFER_SIZE = 5_242_880
 
 
-class LoadedLog(msgspec.Struct):
+class LoadedOffsets(msgspec.Struct):
     """The state after all records: a tombstone removes what was before it."""
 
     groups: dict[str, StoredGroup] = {}
@@ -34,9 +34,9 @@ class LoadedLog(msgspec.Struct):
         return sorted({*self.groups, *with_offsets, *pending})
 
 
-def replay(log: UnifiedLog) -> LoadedLog:
+def replay(log: UnifiedLog) -> LoadedOffsets:
     """All records of a log. A record that cannot be read is passed over."""
-    loaded = LoadedLog()
+    loaded = LoadedOffsets()
     offset = log.log_start_offset
     while offset < log.log_end_offset:
         data = log.read(offset, LOAD_BUFFER_SIZE).data
@@ -54,7 +54,7 @@ def replay(log: UnifiedLog) -> LoadedLog:
     return loaded
 
 
-def _wait(loaded: LoadedLog, producer_id: int, record: Record) -> None:
+def _wait(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
     """An offset of a transaction, whose end is not known yet."""
     try:
         key = None if record.key is None else decode_key(record.key)
@@ -65,7 +65,7 @@ def _wait(loaded: LoadedLog, producer_id: int, record: Record) -> None:
         return
 
 
-def _end(loaded: LoadedLog, producer_id: int, record: Record) -> None:
+def _end(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
     """A marker: the offsets that waited for it count, or go."""
     marker = read_end_transaction_marker(record)
     if marker is None:
@@ -75,7 +75,7 @@ def _end(loaded: LoadedLog, producer_id: int, record: Record) -> None:
             loaded.offsets.setdefault(group, {}).update(pending)
 
 
-def _take(loaded: LoadedLog, record: Record) -> None:
+def _take(loaded: LoadedOffsets, record: Record) -> None:
     if record.key is None:
         return
     try:

@@ -10,7 +10,7 @@ import msgspec
 
 from broker_core.groups.consumer_protocol import (
     ProtocolError,
-    Reader,
+    ProtocolReader,
     int16,
     int32,
     int64,
@@ -123,7 +123,7 @@ def encode_group_value(group: StoredGroup) -> bytes:
 
 def decode_key(data: bytes) -> Key | None:
     """Whose record it is; None for a key that this version does not know. Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     version = reader.int16()
     if version in (0, OFFSET_KEY_VERSION):
         group, topic = reader.string(), reader.string()
@@ -133,7 +133,7 @@ def decode_key(data: bytes) -> Key | None:
 
 def decode_offset_value(data: bytes) -> CommittedOffset:
     """Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     version = reader.int16()
     if not 0 <= version <= VALUE_VERSION:
         raise ProtocolError(f"an offset's value has version {version}, expected 0 to {VALUE_VERSION}")
@@ -145,7 +145,7 @@ def decode_offset_value(data: bytes) -> CommittedOffset:
 
 def decode_group_value(data: bytes) -> StoredGroup:
     """Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     version = reader.int16()
     if not 0 <= version <= VALUE_VERSION:
         raise ProtocolError(f"a group's value has version {version}, expected 0 to {VALUE_VERSION}")
@@ -162,7 +162,7 @@ def decode_group_value(data: bytes) -> StoredGroup:
     )
 
 
-def _read_member(reader: Reader, version: int) -> StoredMember:
+def _read_member(reader: ProtocolReader, version: int) -> StoredMember:
     member_id = reader.string()
     instance = reader.nullable_string() if version == VALUE_VERSION else None
     client_id, client_host = reader.string(), reader.string()

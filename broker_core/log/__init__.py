@@ -11,7 +11,7 @@ from broker_core.log.index.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
 from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.local_log import RollFact
-from broker_core.log.lookup import Lookup, SegmentFacts, look_up_offset, look_up_timestamp
+from broker_core.log.lookup import Lookup, SegmentSizes, look_up_offset, look_up_timestamp
 from broker_core.log.producers.producer_state import decode_snapshot
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import BatchFact, TimestampAndOffset
@@ -34,7 +34,7 @@ __all__ = [
     "OffsetCheckpoint",
     "ReadInfo",
     "RollFact",
-    "SegmentFacts",
+    "SegmentSizes",
     "StorageFault",
     "TimeIndex",
     "TimestampAndOffset",

@@ -36,7 +36,7 @@ ReadFile = Callable[[int, str, int, int], bytes]
 """(base offset, suffix of the file such as "index", position, length) -> bytes"""
 
 
-class SegmentFacts(msgspec.Struct, frozen=True, gc=False):
+class SegmentSizes(msgspec.Struct, frozen=True, gc=False):
     """A segment: sizes of its `.log` in bytes, of its indexes in entries."""
 
     base_offset: int
@@ -107,7 +107,7 @@ class Lookup(msgspec.Struct, frozen=True, gc=False):
     cut_short: bool = False
 
 
-def look_up_offset(segments: Sequence[SegmentFacts], read: ReadFile, offset: int) -> Lookup:
+def look_up_offset(segments: Sequence[SegmentSizes], read: ReadFile, offset: int) -> Lookup:
     """The steps that find the batch with `offset`. `segments` are in order of their base offsets."""
     bases = [segment.base_offset for segment in segments]
     floor = bisect_right(bases, offset) - 1
@@ -141,7 +141,7 @@ def look_up_offset(segments: Sequence[SegmentFacts], read: ReadFile, offset: int
 
 
 def look_up_timestamp(
-    segments: Sequence[SegmentFacts], read: ReadFile, timestamp: int, log_start_offset: int = 0
+    segments: Sequence[SegmentSizes], read: ReadFile, timestamp: int, log_start_offset: int = 0
 ) -> Lookup:
     """The steps that find the first record with a timestamp at or above `timestamp` (ms)."""
     bases = [segment.base_offset for segment in segments]
@@ -173,7 +173,7 @@ def look_up_timestamp(
     )
 
 
-def _search_offsets(segment: SegmentFacts, read: ReadFile, offset: int) -> IndexSearch:
+def _search_offsets(segment: SegmentSizes, read: ReadFile, offset: int) -> IndexSearch:
     base = segment.base_offset
 
     def entry(slot: int) -> tuple[int, int]:
@@ -183,7 +183,7 @@ def _search_offsets(segment: SegmentFacts, read: ReadFile, offset: int) -> Index
     return _binary_search("index", segment.index_entries, OFFSET_ENTRY_BYTES, entry, offset, (base, 0))
 
 
-def _search_timestamps(segment: SegmentFacts, read: ReadFile, timestamp: int) -> IndexSearch:
+def _search_timestamps(segment: SegmentSizes, read: ReadFile, timestamp: int) -> IndexSearch:
     base = segment.base_offset
 
     def entry(slot: int) -> tuple[int, int]:
@@ -221,7 +221,7 @@ def _binary_search(
 
 
 def _scan(
-    segment: SegmentFacts, read: ReadFile, position: int, is_it: Callable[[BatchHeader], bool]
+    segment: SegmentSizes, read: ReadFile, position: int, is_it: Callable[[BatchHeader], bool]
 ) -> tuple[list[ScannedBatch], bool]:
     """The batches from `position` up to the target, and whether there were too many."""
     scanned: list[ScannedBatch] = []
@@ -245,12 +245,12 @@ def _scan(
     return scanned, False
 
 
-def _with_first_offset(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> ScannedBatch:
+def _with_first_offset(segment: SegmentSizes, read: ReadFile, batch: ScannedBatch) -> ScannedBatch:
     records = _records(segment, read, batch) if batch.base_offset == batch.last_offset else []
     return replace(batch, base_offset=records[0].offset) if records else batch
 
 
-def _records(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> list[Record]:
+def _records(segment: SegmentSizes, read: ReadFile, batch: ScannedBatch) -> list[Record]:
     """The records of a batch; none if they cannot be read."""
     data = read(segment.base_offset, "log", batch.position, batch.size)
     try:
@@ -259,7 +259,7 @@ def _records(segment: SegmentFacts, read: ReadFile, batch: ScannedBatch) -> list
         return []
 
 
-def _largest_timestamp(segment: SegmentFacts, read: ReadFile) -> int:
+def _largest_timestamp(segment: SegmentSizes, read: ReadFile) -> int:
     """The largest timestamp of a segment: of its last time index entry and the batches after it."""
     last = (-1, segment.base_offset)
     if segment.time_index_entries:
@@ -272,7 +272,7 @@ def _largest_timestamp(segment: SegmentFacts, read: ReadFile) -> int:
 
 
 def _first_record(
-    segment: SegmentFacts, read: ReadFile, batch: ScannedBatch, timestamp: int, start: int
+    segment: SegmentSizes, read: ReadFile, batch: ScannedBatch, timestamp: int, start: int
 ) -> tuple[int, int, int]:
     """(offset, timestamp, records before it) of the first record of a batch that is late enough."""
     for skipped, record in enumerate(_records(segment, read, batch)):

@@ -44,7 +44,7 @@ _DENSE = {
 }
 
 
-class Summary(msgspec.Struct, frozen=True, gc=False):
+class RecordsSummary(msgspec.Struct, frozen=True, gc=False):
     """The summary of a batch's records that a leader validates."""
 
     lowest_timestamp_delta: int
@@ -55,7 +55,7 @@ class Summary(msgspec.Struct, frozen=True, gc=False):
     """Whether any record has no key."""
 
 
-def summarize(body: bytes, record_count: int, at: int = 0) -> Summary:
+def summarize(body: bytes, record_count: int, at: int = 0) -> RecordsSummary:
     """Reads all records of a batch, at least one, from `at`; raises InvalidRecord for a malformed one."""
     if record_count < SHORTEST_RUN:
         outlines, at = outline_from(body, at, record_count)
@@ -64,7 +64,7 @@ def summarize(body: bytes, record_count: int, at: int = 0) -> Summary:
     return _summarize(stretches(body, record_count, at))
 
 
-def _summarize_few(outlines: list[Outline]) -> Summary:
+def _summarize_few(outlines: list[Outline]) -> RecordsSummary:
     lowest = highest = outlines[0][0]
     is_dense, has_null_key = True, False
     for index, (timestamp_delta, offset_delta, key_at, key_end, _, _, _) in enumerate(outlines):
@@ -76,10 +76,10 @@ def _summarize_few(outlines: list[Outline]) -> Summary:
             is_dense = False
         if key_end < key_at:
             has_null_key = True
-    return Summary(lowest, highest, is_dense, has_null_key)
+    return RecordsSummary(lowest, highest, is_dense, has_null_key)
 
 
-def _summarize(stretches: "Iterable[RecordRun | list[Outline]]") -> Summary:
+def _summarize(stretches: "Iterable[RecordRun | list[Outline]]") -> RecordsSummary:
     lows: list[int] = []
     highs: list[int] = []
     is_dense, has_null_key = True, False
@@ -100,7 +100,7 @@ def _summarize(stretches: "Iterable[RecordRun | list[Outline]]") -> Summary:
         has_null_key = has_null_key or any(map(lt, keys_end, keys_at))
         index = following
     highs += lows
-    return Summary(min(lows), max(highs), is_dense, has_null_key)
+    return RecordsSummary(min(lows), max(highs), is_dense, has_null_key)
 
 
 def read_records(

@@ -25,7 +25,7 @@ class LinkFault(msgspec.Struct, frozen=True):
         return not (self.latency_us or self.loss_percent or self.reorder_percent)
 
 
-class MessageError(ValueError):
+class MessageInFlightError(ValueError):
     """Something that cannot be done to a message in flight."""
 
     def __init__(self, message: Text) -> None:

@@ -2,7 +2,7 @@
 
 from broker_core.events.rpc import RpcRescheduled
 from broker_core.events.world import LinkQualityChanged
-from broker_core.sim.faults import LinkFault, MessageError
+from broker_core.sim.faults import LinkFault, MessageInFlightError
 from broker_core.sim.messages import FOLLOWING, Message
 from broker_core.sim.network import Network
 from broker_core.texts import text
@@ -74,12 +74,12 @@ class Links(Network):
         message.timer_id = self.scheduler.at(due_us, message.destination, message)
 
     def _waiting(self, rpc: str) -> Message:
-        """A message in flight that may be manipulated. Raises MessageError."""
+        """A message in flight that may be manipulated. Raises MessageInFlightError."""
         message = self.in_flight.get(rpc)
         if message is None:
-            raise MessageError(text("shell.message_not_in_flight", rpc=rpc))
+            raise MessageInFlightError(text("shell.message_not_in_flight", rpc=rpc))
         if message in self.frozen.get(message.destination, ()):
-            raise MessageError(text("shell.message_in_socket", rpc=rpc, node=message.destination))
+            raise MessageInFlightError(text("shell.message_in_socket", rpc=rpc, node=message.destination))
         return message
 
     def _take_back(self, message: Message) -> None:
@@ -88,37 +88,37 @@ class Links(Network):
                 messages.remove(message)
 
     def drop_message(self, rpc: str) -> None:
-        """Drops a message. Raises MessageError."""
+        """Drops a message. Raises MessageInFlightError."""
         message = self._waiting(rpc)
         if message.kind == "watch":
-            raise MessageError(text("shell.message_watch_drop", rpc=rpc))
+            raise MessageInFlightError(text("shell.message_watch_drop", rpc=rpc))
         self._take_back(message)
         self._drop(message, "reason.dropped")
         if message.correlation in self._one_way:
             self._forget(message.correlation)
 
     def delay_message(self, rpc: str, time_us: int) -> None:
-        """Delays a message; later ones do not wait for it. Raises MessageError."""
+        """Delays a message; later ones do not wait for it. Raises MessageInFlightError."""
         message = self._waiting(rpc)
         if message.held:
-            raise MessageError(text("shell.message_held_delay", rpc=rpc))
+            raise MessageInFlightError(text("shell.message_held_delay", rpc=rpc))
         self._let_go(message, message.due_us + time_us)
 
     def deliver_message(self, rpc: str) -> None:
-        """Delivers a message now, even if it is held. Raises MessageError."""
+        """Delivers a message now, even if it is held. Raises MessageInFlightError."""
         message = self._waiting(rpc)
         self._take_back(message)
         self._let_go(message, self.now_us)
 
     def duplicate_message(self, rpc: str) -> None:
-        """Delivers a message a second time, right after the first. Raises MessageError."""
+        """Delivers a message a second time, right after the first. Raises MessageInFlightError."""
         message = self._waiting(rpc)
         if message.held:
-            raise MessageError(text("shell.message_held_duplicate", rpc=rpc))
+            raise MessageInFlightError(text("shell.message_held_duplicate", rpc=rpc))
         fields = (("label.copy_of", rpc),)
         kind, correlation = message.kind, message.correlation
         if kind == "watch":
-            raise MessageError(text("shell.message_watch_duplicate", rpc=rpc))
+            raise MessageInFlightError(text("shell.message_watch_duplicate", rpc=rpc))
         copy = self._send(
             message.api, kind, message.source, message.destination, correlation, message.body, message.label, fields
         )

@@ -27,7 +27,7 @@ def _mix(state: int) -> list[int]:
     return list(reversed(_UNPACK(lanes.to_bytes(16 * _LANES, "little"))))
 
 
-class Stream:
+class RandomStream:
     """One stream. All draws are integers; there are no floats to round differently elsewhere."""
 
     __slots__ = ("_ahead", "_state")
@@ -67,10 +67,10 @@ class Streams:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, RandomStream] = {}
 
-    def __getitem__(self, name: str) -> Stream:
+    def __getitem__(self, name: str) -> RandomStream:
         stream = self._streams.get(name)
         if stream is None:
-            stream = self._streams[name] = Stream(self.seed, name)
+            stream = self._streams[name] = RandomStream(self.seed, name)
         return stream

@@ -3,7 +3,7 @@
 The key is the transactional id, so that compaction keeps its last record. A null value is a tombstone.
 """
 
-from broker_core.groups.consumer_protocol import ProtocolError, Reader, int16, int32, int64, string
+from broker_core.groups.consumer_protocol import ProtocolError, ProtocolReader, int16, int32, int64, string
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.record_batch import iterate_batches, iterate_records
@@ -40,13 +40,13 @@ def encode_value(transit: Transit) -> bytes:
 
 def decode_key(data: bytes) -> str | None:
     """The transactional id; None for a key of an unknown version. Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     return reader.string() if reader.int16() == VERSION else None
 
 
 def decode_value(data: bytes) -> Transit:
     """The metadata in a value. Raises ProtocolError."""
-    reader = Reader(data)
+    reader = ProtocolReader(data)
     version = reader.int16()
     if version != VERSION:
         raise ProtocolError(f"the value of a transactional id has version {version}, expected {VERSION}")

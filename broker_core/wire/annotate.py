@@ -13,8 +13,7 @@ from broker_core.errors import Errors
 from broker_core.wire.codec import Api, Schema
 from broker_core.wire.errors import WireError
 from broker_core.wire.framing import request_header_version, response_header_version
-from broker_core.wire.notation import Field as Described
-from broker_core.wire.notation import Struct
+from broker_core.wire.notation import Field, Struct
 from broker_core.wire.primitives import read_tag, read_varint, uuid_text
 from broker_core.wire.source import FIXED
 
@@ -25,7 +24,7 @@ LEFT_OVER = "not read"
 """The type of bytes after a message."""
 
 
-class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class FrameField(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """`length` bytes at `position` of the frame. `path`: its path in the message, such as `topics[0].name`; `depth`:
     its nesting depth. `type` is Kafka's name of it, and `value` its value as text.
     """
@@ -38,7 +37,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     depth: int = 0
 
 
-def annotate_request(api: Api, version: int, frame: bytes) -> list[Field]:
+def annotate_request(api: Api, version: int, frame: bytes) -> list[FrameField]:
     """The fields of a request with its length, by position, without gaps. Unreadable bytes are one field at the end."""
     header_version = request_header_version(api, version)
     walk = _Walk(frame)
@@ -56,7 +55,7 @@ def annotate_request(api: Api, version: int, frame: bytes) -> list[Field]:
     return walk.frame(header, api.request, version)
 
 
-def annotate_response(api: Api, version: int, frame: bytes) -> list[Field]:
+def annotate_response(api: Api, version: int, frame: bytes) -> list[FrameField]:
     """As `annotate_request`, for a response in a version."""
     walk = _Walk(frame)
 
@@ -76,9 +75,9 @@ class _Walk:
         self._is_flexible = False
         self._version = 0
         self._depth = 0
-        self._fields: list[Field] = []
+        self._fields: list[FrameField] = []
 
-    def frame(self, header: Callable[[], None], schema: Schema, version: int) -> list[Field]:
+    def frame(self, header: Callable[[], None], schema: Schema, version: int) -> list[FrameField]:
         """A header, the message after it, and the remaining bytes."""
         what = UNREADABLE
         try:
@@ -97,7 +96,7 @@ class _Walk:
             raise IndexError
         if len(value) > MAX_VALUE_LENGTH:
             value = value[: MAX_VALUE_LENGTH - 1] + "…"
-        self._fields.append(Field(path, self._at, length, kind, value, self._depth))
+        self._fields.append(FrameField(path, self._at, length, kind, value, self._depth))
         self._at += length
 
     def number(self, path: str, layout: str, kind: str, says: str = "") -> int:
@@ -146,7 +145,7 @@ class _Walk:
         if self._is_flexible:
             self.tags(path, tuple(tagged))
 
-    def tags(self, path: str, known: tuple[Described, ...]) -> None:
+    def tags(self, path: str, known: tuple[Field, ...]) -> None:
         """Tagged fields (KIP-482)."""
         prefix = path if not path or path.endswith(".") else f"{path}."
         count, end = read_varint(self._data, self._at)
@@ -163,7 +162,7 @@ class _Walk:
             if end > self._at:
                 self._add(name, end - self._at, "bytes", _bytes_text(self._data[self._at : end]))
 
-    def _field(self, field: Described, path: str) -> None:
+    def _field(self, field: Field, path: str) -> None:
         if not field.is_array:
             self._one(field, path, field.is_nullable_in(self._version))
             return
@@ -175,7 +174,7 @@ class _Walk:
             self._one(field, f"{path}[{number}]", is_nullable=False)
         self._depth -= 1
 
-    def _one(self, field: Described, path: str, is_nullable: bool) -> None:
+    def _one(self, field: Field, path: str, is_nullable: bool) -> None:
         if field.struct is not None:
             if is_nullable and self.number(path, "b", "present") < 0:
                 return

@@ -17,7 +17,7 @@ from broker_core.zk.store import (
     OpResult,
     SessionExpired,
     SetData,
-    WatchFired,
+    WatchedEvent,
     WatchKind,
     ZkError,
     ZnodeChange,
@@ -25,7 +25,7 @@ from broker_core.zk.store import (
     parent_of,
     validate_path,
 )
-from broker_core.zk.znode_tree import Transaction, Znode
+from broker_core.zk.znode_tree import PlannedWrite, Znode
 
 
 class MemoryStore:
@@ -42,7 +42,7 @@ class MemoryStore:
         self._data_watches: dict[str, dict[int, None]] = {}
         self._child_watches: dict[str, dict[int, None]] = {}
         self._changes: list[ZnodeChange] = []
-        self._fired: list[WatchFired] = []
+        self._fired: list[WatchedEvent] = []
         self._expected_foreign: list[ForeignChange] = []
 
     def copy(self) -> "MemoryStore":
@@ -103,7 +103,7 @@ class MemoryStore:
         self._begin_operation()
         return self._write(session, ops, as_multi=True)
 
-    def plan(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> Transaction:
+    def plan(self, session: int, ops: Sequence[Op], *, as_multi: bool = False) -> PlannedWrite:
         """Plans a write without changing anything. Raises its ZkError."""
         if session != OUTSIDE_SESSION and session not in self.sessions:
             raise SessionExpired(ops[0].path if ops else "/")
@@ -120,10 +120,10 @@ class MemoryStore:
             raise
         return self._commit(transaction)
 
-    def _transaction(self, session: int, ops: Sequence[Op], *, as_multi: bool) -> Transaction:
-        return Transaction(self._nodes, session, self.zxid + 1, ops, as_multi=as_multi)
+    def _transaction(self, session: int, ops: Sequence[Op], *, as_multi: bool) -> PlannedWrite:
+        return PlannedWrite(self._nodes, session, self.zxid + 1, ops, as_multi=as_multi)
 
-    def _commit(self, transaction: Transaction) -> list[OpResult]:
+    def _commit(self, transaction: PlannedWrite) -> list[OpResult]:
         transaction.commit()
         self.zxid = transaction.zxid
         for change in transaction.changes:
@@ -198,7 +198,7 @@ class MemoryStore:
         if kind != "changed":
             parent = parent_of(path)
             fired += [(session, 1, "children", parent) for session in self._child_watches.pop(parent, ())]
-        self._fired += [WatchFired(session, kind, path) for session, _, kind, path in sorted(fired)]
+        self._fired += [WatchedEvent(session, kind, path) for session, _, kind, path in sorted(fired)]
 
     # External changes
 
@@ -246,7 +246,7 @@ class MemoryStore:
         changes, self._changes = self._changes, []
         return changes
 
-    def take_watches(self) -> list[WatchFired]:
+    def take_watches(self) -> list[WatchedEvent]:
         fired, self._fired = self._fired, []
         return fired
 

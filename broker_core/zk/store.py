@@ -59,7 +59,7 @@ class ZnodeChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_foreign: bool = False
 
 
-class WatchFired(msgspec.Struct, frozen=True, gc=False):
+class WatchedEvent(msgspec.Struct, frozen=True, gc=False):
     """A watch of a session fired. Watches are one-shot: read again with `watch=True` to set it again."""
 
     session: int
@@ -235,7 +235,7 @@ class ZkStore(Protocol):
         """Returns and clears the changes since the last call, in order."""
         ...
 
-    def take_watches(self) -> list[WatchFired]:
+    def take_watches(self) -> list[WatchedEvent]:
         """Returns and clears the watches fired since the last call, in the order of operations, then of session ids.
 
         For one session and operation the znode itself comes before its parent, as a server sends them.

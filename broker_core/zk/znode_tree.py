@@ -62,7 +62,7 @@ class Znode:
         )  # fmt: skip
 
 
-class Transaction:
+class PlannedWrite:
     """A planned write: its results and its changes. The tree is not changed until `commit`.
 
     Raises the ZkError of the first member that fails, with its index if there is more than one member or

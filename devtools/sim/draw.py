@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from broker_core.partitions import TopicPartition, partition_name
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from devtools.sim.draw_members import draw_members
 from devtools.sim.draw_transactions import draw_transactions
 from devtools.sim.schedule import Schedule, pause
@@ -56,7 +56,7 @@ class _Drawing:
     def __init__(self, seed: int, era: str) -> None:
         self.seed = seed
         self.era = era
-        self.stream = Stream(seed, "schedule")
+        self.stream = RandomStream(seed, "schedule")
         self.brokers = self.pick((3, 3, 3, 3, 4, 4, 5, 6, 7))
         self.typed: list[tuple[int, int, str]] = []
         self.now_ms = 0

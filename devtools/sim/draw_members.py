@@ -5,7 +5,7 @@ They use a random stream of their own, so that the faults of a seed are the same
 
 from typing import Protocol
 
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 
 WITH_GROUPS_PERCENT = 25
 MAX_MEMBERS = 5
@@ -33,7 +33,7 @@ class Drawing(Protocol):
 
 def draw_members(drawing: Drawing) -> None:
     """In some seeds a few consumers join one or two groups, leave, die, and come back."""
-    stream = Stream(drawing.seed, "members")
+    stream = RandomStream(drawing.seed, "members")
     if stream.below(100) >= WITH_GROUPS_PERCENT or not drawing.topic_names:
         return
     drawing.configure_brokers(OFFSETS_TOPIC_CONFIG)

@@ -2,7 +2,7 @@
 and end transactions. They have a stream of their own, as members of groups have.
 """
 
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from devtools.sim.draw_members import Drawing
 
 WITH_TRANSACTIONS_PERCENT = 25
@@ -18,7 +18,7 @@ TRANSACTION_CONFIG = {
 
 def draw_transactions(drawing: Drawing) -> None:
     """In some seeds a few producers have ids; two of them may share a transactional id, and fence each other."""
-    stream = Stream(drawing.seed, "transactions")
+    stream = RandomStream(drawing.seed, "transactions")
     if stream.below(100) >= WITH_TRANSACTIONS_PERCENT or not drawing.topic_names:
         return
     drawing.configure_brokers(TRANSACTION_CONFIG)
@@ -32,7 +32,7 @@ def draw_transactions(drawing: Drawing) -> None:
             _draw_transactional(drawing, stream, f"x{number}", partition, at_ms)
 
 
-def _draw_transactional(drawing: Drawing, stream: Stream, name: str, partition: str, at_ms: int) -> None:
+def _draw_transactional(drawing: Drawing, stream: RandomStream, name: str, partition: str, at_ms: int) -> None:
     timeout_ms = (2_000, 5_000, 60_000)[stream.below(3)]
     line = f"producer open {name} --transactional-id tx{stream.below(2)} --timeout 6000"
     drawing.type_at(at_ms, f"{line} --transaction-timeout {timeout_ms}")

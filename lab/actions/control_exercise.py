@@ -10,19 +10,19 @@ from django.db import transaction
 
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import proposed_seed, start_run
-from lab.exercises.lesson import Exercise as Content
+from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
 from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
-from lab.protocol.frames import Done, Exercise
+from lab.protocol.frames import Done, ExerciseFrame
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 
 
-async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise) -> Done:
+async def control_exercise(lab: Lab, user: User, branch: Branch, frame: ExerciseFrame) -> Done:
     """Does it; the exercise's frame is sent to all pages of this user. Raises Refusal for what cannot be done."""
     if frame.op == "start":
         await _start(lab, user, branch, frame.exercise)
@@ -49,7 +49,7 @@ async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
         observer.publish()
 
 
-async def _observe(lab: Lab, user: User, branch: Branch, exercise: Content, state: dict[str, object]) -> None:
+async def _observe(lab: Lab, user: User, branch: Branch, exercise: Exercise, state: dict[str, object]) -> None:
     loop = asyncio.get_running_loop()
 
     def make(live: LiveRun | None) -> ExerciseObserver:
@@ -79,7 +79,7 @@ async def start_exercise_run(host: Host, user: User, slug: str, language: str) -
     return branch
 
 
-def _exercise(slug: str) -> Content:
+def _exercise(slug: str) -> Exercise:
     """Raises Refusal where there is none."""
     exercise = exercises().get(slug)
     if exercise is None:

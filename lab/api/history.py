@@ -23,7 +23,7 @@ from lab.recordings.contents import contents
 from lab.recordings.decoding import decoded
 from lab.recordings.files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
-from lab.recordings.summary import Summary, read_summary
+from lab.recordings.summary import RecordingSummary, read_summary
 from lab.recordings.timeline import SEGMENT_EVENTS
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
@@ -218,7 +218,9 @@ def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Boo
 def _branch(branch: Branch, lab: Lab) -> dict[str, Any]:
     """A branch for the list of them. Of one that is not open, what was last noted is good enough."""
     opened = host().open_lab(branch.run.slug, branch.name)
-    end: Recording | Summary = opened.recording if opened else read_summary(host().folder(branch.run.slug, branch.name))
+    end: Recording | RecordingSummary = (
+        opened.recording if opened else read_summary(host().folder(branch.run.slug, branch.name))
+    )
     return {
         "branch": branch.name,
         "parent": branch.parent.name if branch.parent else None,

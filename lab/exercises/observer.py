@@ -18,8 +18,7 @@ from lab.exercises.setup import run_setup
 from lab.learning import log as learning
 from lab.learning.events import AnyEvent
 from lab.models import Branch, ExerciseProgress
-from lab.protocol.frames import Exercise as ExerciseFrame
-from lab.protocol.frames import No
+from lab.protocol.frames import ExerciseFrame, No
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate

@@ -3,7 +3,7 @@
 A predicate is a function. Its docstring says when it is met, its keywords are the arguments that content gives:
 
     @predicate
-    def brokers_up(moment: Moment, *, at_least: int) -> Answer:
+    def brokers_up(moment: Moment, *, at_least: int) -> GoalState:
         ...
         return answer("goal.brokers_up", count >= at_least, n=count, wanted=at_least)
 
@@ -32,7 +32,7 @@ from lab.exercises.quantities import Quantity, check_quantity, number_of
 P = ParamSpec("P")
 
 
-class Answer(NamedTuple):
+class GoalState(NamedTuple):
     """`says`: what is there when the goal is met, and what is missing when it is not."""
 
     met: bool
@@ -68,7 +68,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Predicate(NamedTuple):
     """A predicate as content names it. `bound`: the keyword whose type is `Bound`, empty for none."""
 
-    ask: Callable[..., Answer]
+    ask: Callable[..., GoalState]
     arguments: type[msgspec.Struct]
     checks: dict[str, Callable[[Any], None]]
     bound: str
@@ -85,7 +85,7 @@ class Goal:
         self.name = name
         self._arguments = arguments
 
-    def answer(self, moment: Moment) -> Answer:
+    def answer(self, moment: Moment) -> GoalState:
         """Whether it is met now, and why."""
         return PREDICATES[self.name].ask(moment, **self._arguments)
 
@@ -95,15 +95,15 @@ class Goal:
         return [value for value in self._arguments.values() if isinstance(value, Happening)]
 
 
-def predicate(ask: Callable[Concatenate[Moment, P], Answer]) -> Callable[Concatenate[Moment, P], Answer]:
+def predicate(ask: Callable[Concatenate[Moment, P], GoalState]) -> Callable[Concatenate[Moment, P], GoalState]:
     """Registers a function as the predicate of its name. A reference that is not in the view is an answer, too."""
 
     @wraps(ask)
-    def asked(moment: Moment, /, *given: P.args, **arguments: P.kwargs) -> Answer:
+    def asked(moment: Moment, /, *given: P.args, **arguments: P.kwargs) -> GoalState:
         try:
             return ask(moment, *given, **arguments)
         except Unresolved as unresolved:
-            return Answer(False, unresolved.why)
+            return GoalState(False, unresolved.why)
 
     name = ask.__name__
     hints = get_type_hints(ask, include_extras=True)
@@ -128,17 +128,17 @@ def predicate(ask: Callable[Concatenate[Moment, P], Answer]) -> Callable[Concate
     return asked
 
 
-def answer(id: str, met: bool, /, **values: Value) -> Answer:
+def answer(id: str, met: bool, /, **values: Value) -> GoalState:
     """The answer whose sentence is `<id>.met` or `<id>.unmet`; the two share the values."""
-    return Answer(met, Text(f"{id}.met" if met else f"{id}.unmet", values))
+    return GoalState(met, Text(f"{id}.met" if met else f"{id}.unmet", values))
 
 
-def ask_all(goals: list[Goal], moment: Moment) -> Answer:
+def ask_all(goals: list[Goal], moment: Moment) -> GoalState:
     """All of them: the first that is not met says why, and the last says what was found.
 
     That the simulation is paused is not a finding: a learner who paused knows it.
     """
-    found = Answer(True, text("goal.done"))
+    found = GoalState(True, text("goal.done"))
     for goal in goals:
         answer = goal.answer(moment)
         if not answer.met:

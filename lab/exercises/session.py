@@ -19,14 +19,14 @@ from lab.exercises.happenings import Happening, Passed, RpcArrives
 from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
-from lab.exercises.predicate import Answer, ask_all
+from lab.exercises.predicate import GoalState, ask_all
 from lab.exercises.progress import Checked, Frozen, Given, Progress, State
 from lab.exercises.quantities import quantity_text, shown, value_of
 from lab.exercises.questions import asked_by, choices_of, meanings_of, outcome_of
 from lab.exercises.records import Records
 from lab.learning.events import AnyEvent
 from lab.learning.scoring import is_stop
-from lab.protocol.frames import Exercise as ExerciseFrame
+from lab.protocol.frames import ExerciseFrame
 from lab.texts.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 40
@@ -196,18 +196,18 @@ class ExerciseSession:
             self._records.wrong_state(step, found.id)
         return found
 
-    def _ask(self, step: Step, moment: Moment) -> Answer:
+    def _ask(self, step: Step, moment: Moment) -> GoalState:
         if step.answer is not None:
-            return Answer(False, self._answer_asked(step))
+            return GoalState(False, self._answer_asked(step))
         if step.prediction is None:
             return ask_all(step.goals, moment)
         if self._state.steps[step.id].given is not None:
-            return Answer(False, _awaited(step.prediction))
+            return GoalState(False, _awaited(step.prediction))
         place = self.exercise.steps.index(step)
         before = self.exercise.steps[place - 1]
-        still = ask_all(before.goals, moment) if before.goals else Answer(True, text("goal.done"))
+        still = ask_all(before.goals, moment) if before.goals else GoalState(True, text("goal.done"))
         if still.met:
-            return Answer(False, text("goal.predict_first"))
+            return GoalState(False, text("goal.predict_first"))
         # The instant that was asked about has passed: it has to be repeated.
         self._state.steps[step.id] = Progress(attempts=self._state.steps[step.id].attempts)
         self._state.steps[before.id].phase = "active"

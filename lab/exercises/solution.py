@@ -21,7 +21,7 @@ from lab.exercises.moment import Moment
 from lab.exercises.predicate import ask_all
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
-from lab.protocol.frames import Exercise as ExerciseFrame
+from lab.protocol.frames import ExerciseFrame
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500

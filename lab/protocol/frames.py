@@ -62,7 +62,7 @@ class Time(msgspec.Struct, tag_field="k", tag="time"):
     value: float | None = None
 
 
-class Exercise(msgspec.Struct, tag_field="k", tag="exercise"):
+class ExerciseFrame(msgspec.Struct, tag_field="k", tag="exercise"):
     id: str
     op: ExerciseOp
     exercise: str = ""
@@ -79,7 +79,7 @@ class Complete(msgspec.Struct, tag_field="k", tag="complete"):
     cursor: int
 
 
-ClientFrame = Hello | Ack | Do | Time | Exercise | Complete
+ClientFrame = Hello | Ack | Do | Time | ExerciseFrame | Complete
 
 
 class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):

@@ -11,7 +11,7 @@ from broker_core.log import (
     OFFSET_ENTRY_BYTES,
     TIME_ENTRY_BYTES,
     Lookup,
-    SegmentFacts,
+    SegmentSizes,
     look_up_offset,
     look_up_timestamp,
 )
@@ -107,7 +107,7 @@ def look_up(disk: DataFolder, folder_name: str, offset: int | None, timestamp: i
     """How a log finds an offset, or a timestamp (ms). Raises Refusal for an unknown folder."""
     folder = _folder(disk, folder_name)
     segments = [
-        SegmentFacts(int(base), *row[:3])
+        SegmentSizes(int(base), *row[:3])
         for base, row in sorted(folder.state.get("segments", {}).items(), key=lambda row: int(row[0]))
     ]
     files = {file.name: file for file in folder.files}

@@ -10,7 +10,7 @@ SUMMARY = "summary.json"
 BARS = 44
 
 
-class Summary(msgspec.Struct):
+class RecordingSummary(msgspec.Struct):
     """`density`: events in each of up to 44 equal spans. `happened`: the number of marks of each kind. `plays`: the run
     was playing, or paused only because no page was connected.
     """
@@ -24,7 +24,7 @@ class Summary(msgspec.Struct):
     plays: bool = False
 
 
-def summarise(recording: Recording, plays: bool, topics: list[str] | None = None) -> Summary:
+def summarise(recording: Recording, plays: bool, topics: list[str] | None = None) -> RecordingSummary:
     """The facts as they are now. `topics`: those that exist, where the caller knows them."""
     segments = recording.segments()
     counts = density(segments)["counts"]
@@ -34,7 +34,7 @@ def summarise(recording: Recording, plays: bool, topics: list[str] | None = None
             happened[mark.kind] = happened.get(mark.kind, 0) + 1
     if topics is None:
         topics = recording.last_topics()
-    return Summary(
+    return RecordingSummary(
         recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened, plays
     )
 
@@ -47,12 +47,12 @@ def write_summary(recording: Recording, plays: bool = False, topics: list[str] |
     temporary.replace(path)
 
 
-def read_summary(folder: BranchFolder) -> Summary:
+def read_summary(folder: BranchFolder) -> RecordingSummary:
     """What was last put there; an empty one if that cannot be read."""
     try:
-        return msgspec.json.decode((folder.recording / SUMMARY).read_bytes(), type=Summary)
+        return msgspec.json.decode((folder.recording / SUMMARY).read_bytes(), type=RecordingSummary)
     except (OSError, msgspec.MsgspecError):
-        return Summary()
+        return RecordingSummary()
 
 
 def _bars(counts: list[int]) -> list[int]:

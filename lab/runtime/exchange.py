@@ -13,7 +13,7 @@ import msgspec
 from broker_core.events.rpc import RpcSent
 from broker_core.run import CLIENT_PREFIX, Diverged, Input, Run, RunConfig, WireBytes
 from broker_core.sim.disk import RealDisk
-from broker_core.wire.annotate import Field, annotate_request, annotate_response
+from broker_core.wire.annotate import FrameField, annotate_request, annotate_response
 from broker_core.wire.framing import encode_frame
 from broker_core.wire.schemas import BY_NAME, SCHEMAS
 from broker_core.zk.memory_store import MemoryStore
@@ -39,7 +39,7 @@ class Exchanged(msgspec.Struct, omit_defaults=True):
     is_real: bool
     size: int
     data: str
-    fields: list[Field]
+    fields: list[FrameField]
 
 
 class _Wanted(NamedTuple):

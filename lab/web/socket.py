@@ -23,7 +23,7 @@ from lab.protocol.frames import (
     ClientFrame,
     Complete,
     Do,
-    Exercise,
+    ExerciseFrame,
     Hello,
     InvalidFrame,
     No,
@@ -110,7 +110,7 @@ class LabSocket(AsyncWebsocketConsumer):
                 watcher.say(await control_time.control_time(self._lab, frame))
             case Complete():
                 watcher.say(await complete_line.complete_line(self._lab, frame))
-            case Exercise():
+            case ExerciseFrame():
                 watcher.say(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
             case Hello():
                 raise InvalidFrame("refusal.second_hello")

@@ -10,7 +10,7 @@ from broker_core.errors import Errors
 from broker_core.events import Envelope, Event
 from broker_core.partitions import TopicPartition, broker_node
 from broker_core.sim.kernel import Kernel, Latency, Message
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.wire.messages import (
     CreateTopicSpec,
@@ -70,7 +70,7 @@ class FakeBroker:
         return START_WALL_MS + self.kernel.now_us // 1000
 
     @property
-    def stream(self) -> Stream:
+    def stream(self) -> RandomStream:
         return self.kernel.streams["controller"]
 
     def emit(self, event: Event) -> int:

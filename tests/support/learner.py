@@ -6,7 +6,7 @@ from lab.exercises.loader import exercises
 from lab.exercises.moment import Moment
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
-from lab.protocol.frames import Exercise as Frame
+from lab.protocol.frames import ExerciseFrame
 from lab.runtime.rehearsal import rehearsal_run
 
 SLUG = "001-high-watermark-two-fetches"
@@ -48,7 +48,7 @@ class Learner:
         raise AssertionError(f"{step} is {self.states[step]}: {self.why_not()}")
 
     def handle(self, op: Any, **more: Any) -> None:
-        self.session.handle(Frame(id="u1", op=op, **more), self.moment)
+        self.session.handle(ExerciseFrame(id="u1", op=op, **more), self.moment)
 
     def predict(self, choice: str) -> None:
         self.handle("predict", step="predict", choice=choice, confidence=0.7)

@@ -1,7 +1,7 @@
 """AllocateProducerIds (API key 67): brokers ask their controller for producer ids."""
 
 from broker_core.broker.apis.services import ControllerServices
-from broker_core.controller.registration import Unreadable, take_producer_ids
+from broker_core.controller.registration import MalformedZnode, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.producer_ids import BLOCK
@@ -21,7 +21,7 @@ def handle(services: ControllerServices, message: Message) -> None:
         try:
             first = take_producer_ids(services.zk, body.broker_id)
             response = AllocateProducerIdsResponse(Errors.NONE, first, BLOCK)
-        except Unreadable:
+        except MalformedZnode:
             response = AllocateProducerIdsResponse(Errors.UNKNOWN_SERVER_ERROR)
     is_good = response.error is Errors.NONE
     label = f"label.ids_from?first={response.producer_id_start}" if is_good else response.error.name

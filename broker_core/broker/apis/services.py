@@ -8,7 +8,7 @@ from broker_core.broker.admin.quota_admin import QuotaAdmin
 from broker_core.broker.admin.scram_admin import ScramAdmin
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
-from broker_core.broker.coordinators.marker_appends import MarkerHost
+from broker_core.broker.coordinators.marker_appends import MarkerAppendsHost
 from broker_core.broker.coordinators.transactions import TransactionParts
 from broker_core.broker.coordinators.zookeeper_offsets import ZookeeperOffsets
 from broker_core.broker.logs.log_directory import LogDirectory
@@ -107,5 +107,7 @@ class ClusterStateServices(ReplicationServices, GroupServices, TransactionServic
     def leader_and_isr(self, message: Message) -> None: ...
 
 
-class BrokerServices(ProduceServices, CoordinatorServices, ClusterStateServices, AdminServices, MarkerHost, Protocol):
+class BrokerServices(
+    ProduceServices, CoordinatorServices, ClusterStateServices, AdminServices, MarkerAppendsHost, Protocol
+):
     """All of them: a broker."""

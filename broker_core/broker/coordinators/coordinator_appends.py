@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol, TypeAlias
 
-from broker_core.broker.coordinators.marker_appends import MarkerAppend, MarkerHost, marker_decided
+from broker_core.broker.coordinators.marker_appends import MarkerAppend, MarkerAppendsHost, marker_decided
 from broker_core.broker.coordinators.transactions import TransactionParts
 from broker_core.errors import Errors
 from broker_core.groups.host import Store
@@ -14,7 +14,7 @@ CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
 EXPIRED_TIMER = "coordinator_append_expired"
 
 
-class AppendsHost(MarkerHost, Protocol):
+class AppendsHost(MarkerAppendsHost, Protocol):
     """What the appends of coordinators need of their broker."""
 
     transactions: TransactionParts

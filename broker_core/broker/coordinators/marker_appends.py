@@ -18,7 +18,7 @@ from broker_core.topics import OFFSETS_TOPIC
 from broker_core.wire.messages import WritableTxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 
-class MarkerHost(Protocol):
+class MarkerAppendsHost(Protocol):
     """What the appends of markers need of their broker."""
 
     kernel: Kernel
@@ -50,7 +50,7 @@ class MarkerAppend(msgspec.Struct, frozen=True):
     marker: WritableTxnMarker
 
 
-def write_markers(host: MarkerHost, message: Message) -> None:
+def write_markers(host: MarkerAppendsHost, message: Message) -> None:
     """Appends all markers of a request."""
     body: WriteTxnMarkersRequest = message.body
     count = sum(len(marker.partitions) for marker in body.markers)
@@ -67,7 +67,7 @@ def write_markers(host: MarkerHost, message: Message) -> None:
                 _append(host, append)
 
 
-def _append(host: MarkerHost, append: MarkerAppend) -> None:
+def _append(host: MarkerAppendsHost, append: MarkerAppend) -> None:
     marker = append.marker
     data = build_end_transaction_marker(
         ControlRecordType.COMMIT if marker.transaction_result else ControlRecordType.ABORT,
@@ -81,7 +81,7 @@ def _append(host: MarkerHost, append: MarkerAppend) -> None:
         marker_decided(host, append, error)
 
 
-def marker_decided(host: MarkerHost, append: MarkerAppend, error: Errors) -> None:
+def marker_decided(host: MarkerAppendsHost, append: MarkerAppend, error: Errors) -> None:
     """A marker is committed, or will not be. Offsets that a transaction has committed count from then on."""
     request, marker = append.request, append.marker
     request.errors[append.number][append.partition] = error
@@ -92,7 +92,7 @@ def marker_decided(host: MarkerHost, append: MarkerAppend, error: Errors) -> Non
         _respond(host, request)
 
 
-def _respond(host: MarkerHost, request: MarkerRequest) -> None:
+def _respond(host: MarkerAppendsHost, request: MarkerRequest) -> None:
     body: WriteTxnMarkersRequest = request.message.body
     results = tuple(
         (marker.producer_id, tuple((name, errors[name]) for name in marker.partitions))

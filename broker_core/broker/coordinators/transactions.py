@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from broker_core.broker.coordinators.transaction_verifier import TransactionVerifier, VerifierHost
-from broker_core.controller.registration import Unreadable, take_producer_ids
+from broker_core.controller.registration import MalformedZnode, take_producer_ids
 from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.log.unified_log import UnifiedLog
@@ -145,7 +145,7 @@ class TransactionParts:
         host = self._host
         if host.era.transactions.producer_ids_at_start:
             if host.reaches_zookeeper:
-                with suppress(Unreadable):
+                with suppress(MalformedZnode):
                     self.producer_ids.take(take_producer_ids(host.zk, host.broker_id))
             return False
         controller_id = host.known_controller()

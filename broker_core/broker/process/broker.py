@@ -35,7 +35,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.sim.disk import Disk
 from broker_core.sim.kernel import Kernel, Message
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.texts import Text
 from broker_core.zk.store import SessionExpired
@@ -149,7 +149,7 @@ class Broker:
         }
 
     @property
-    def stream(self) -> Stream:
+    def stream(self) -> RandomStream:
         """Random numbers of the control plane."""
         return self.kernel.streams["controller"]
 

@@ -10,7 +10,7 @@ from broker_core.broker.process.request_router import RequestRouter
 from broker_core.broker.replicas.replica_manager import ReplicaManager
 from broker_core.controller.controller import Controller
 from broker_core.controller.registration import (
-    Unreadable,
+    MalformedZnode,
     bootstrap_paths,
     cluster_id,
     register_broker,
@@ -24,7 +24,7 @@ from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStartin
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
 from broker_core.texts import Text, code_of
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
@@ -56,7 +56,7 @@ class LivingBroker(LogHost, Protocol):
     router: RequestRouter
 
     @property
-    def stream(self) -> Stream: ...
+    def stream(self) -> RandomStream: ...
 
     def known_controller(self) -> int: ...
 
@@ -102,7 +102,7 @@ class Life:
         broker.config_changes.load()
         try:
             broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.zookeeper.cluster_id else ""
-        except Unreadable as error:
+        except MalformedZnode as error:
             self._give_up(str(error))
             return
         try:
@@ -122,7 +122,7 @@ class Life:
             self._register()
             if broker.era.transactions.producer_ids_at_start:
                 broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
-        except (Unreadable, NodeExists) as error:
+        except (MalformedZnode, NodeExists) as error:
             self._close_what_was_opened(is_orderly=True)
             self._give_up(_SOMEBODY_THERE if isinstance(error, NodeExists) else str(error))
             return

@@ -42,7 +42,7 @@ class RuleError(ValueError):
         self.message = message
 
 
-class Plan:
+class AssignmentDraft:
     """The state of rules: the order of members and of partitions, and the assignment. `held`: previous owners."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Plan:
         return [member for member in self.members if topic in member.subscription.topics]
 
 
-def _give(plan: Plan, said: re.Match[str]) -> None:
+def _give(plan: AssignmentDraft, said: re.Match[str]) -> None:
     names: list[str] = []
     for place in said["what"].split(","):
         topic, _, number = place.rpartition("-")
@@ -103,7 +103,7 @@ def _give(plan: Plan, said: re.Match[str]) -> None:
         plan.give(member_id, names)
 
 
-def _keep(plan: Plan, said: re.Match[str]) -> None:
+def _keep(plan: AssignmentDraft, said: re.Match[str]) -> None:
     most = int(said["most"]) if said["most"] else len(plan.partitions)
     for member in plan.members:
         free = frozenset(plan.free())
@@ -111,7 +111,7 @@ def _keep(plan: Plan, said: re.Match[str]) -> None:
         plan.give(member.member_id, mine[:most])
 
 
-def _members(plan: Plan, said: re.Match[str]) -> None:
+def _members(plan: AssignmentDraft, said: re.Match[str]) -> None:
     if not said["names"]:
         plan.members.reverse()
         return
@@ -119,7 +119,7 @@ def _members(plan: Plan, said: re.Match[str]) -> None:
     plan.members = list(dict.fromkeys([*first, *plan.members]))
 
 
-def _partitions(plan: Plan, said: re.Match[str]) -> None:
+def _partitions(plan: AssignmentDraft, said: re.Match[str]) -> None:
     if said["by"] == "reversed":
         plan.partitions.reverse()
     elif said["by"] == "by topic":
@@ -128,7 +128,7 @@ def _partitions(plan: Plan, said: re.Match[str]) -> None:
         plan.partitions.sort(key=lambda name: TopicPartition.parse(name)[::-1])
 
 
-def _deal(plan: Plan, said: re.Match[str]) -> None:
+def _deal(plan: AssignmentDraft, said: re.Match[str]) -> None:
     free = plan.free()
     if said["how"] == "to the least":
         for name in free:
@@ -153,14 +153,14 @@ def _deal(plan: Plan, said: re.Match[str]) -> None:
                 plan.give(member_id, names[first : first + each + (place < more)])
 
 
-_RULES: tuple[tuple[re.Pattern[str], Callable[[Plan, re.Match[str]], None]], ...] = (
+_RULES: tuple[tuple[re.Pattern[str], Callable[[AssignmentDraft, re.Match[str]], None]], ...] = (
     (re.compile(rf"give (?P<what>{_PLACES}) to (?P<whom>[A-Za-z0-9._-]+)"), _give),
     (re.compile(r"keep(?: (?P<most>\d{1,6}))?"), _keep),
     (re.compile(rf"members (?:reversed|first (?P<names>{_NAMES}))"), _members),
     (re.compile(r"partitions (?P<by>by topic|by number|reversed)"), _partitions),
     (re.compile(r"deal (?P<how>one by one|in runs|to the least)"), _deal),
 )
-Rule: TypeAlias = tuple[Callable[[Plan, re.Match[str]], None], re.Match[str]]
+Rule: TypeAlias = tuple[Callable[[AssignmentDraft, re.Match[str]], None], re.Match[str]]
 
 
 def parse_rules(given: str) -> tuple[Rule, ...]:
@@ -200,7 +200,9 @@ class OwnAssignor(StickyAssignor):
         self._rules = rules
 
     def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> Assignment:
-        plan = Plan(partition_counts, members, {member.member_id: self.held(member)[0] for member in members})
+        plan = AssignmentDraft(
+            partition_counts, members, {member.member_id: self.held(member)[0] for member in members}
+        )
         for act, said in parse_rules(self._rules):
             act(plan, said)
         return plan.assignment

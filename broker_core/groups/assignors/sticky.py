@@ -11,7 +11,7 @@ from broker_core.groups.assignors.sticky_general import assign_general
 from broker_core.groups.consumer_protocol import (
     DEFAULT_GENERATION,
     ProtocolError,
-    Reader,
+    ProtocolReader,
     encode_partitions,
     int32,
 )
@@ -46,7 +46,7 @@ class StickyAssignor(Assignor):
         data = member.subscription.user_data
         if not data:
             return (), DEFAULT_GENERATION
-        reader = Reader(data)
+        reader = ProtocolReader(data)
         try:
             partitions = reader.partitions()
             return partitions, DEFAULT_GENERATION if reader.is_at_end else reader.int32()
@@ -143,7 +143,7 @@ class CooperativeStickyAssignor(StickyAssignor):
         subscription = member.subscription
         generation_id = subscription.generation_id
         if generation_id == DEFAULT_GENERATION and subscription.user_data and len(subscription.user_data) >= 4:
-            generation_id = Reader(subscription.user_data).int32()
+            generation_id = ProtocolReader(subscription.user_data).int32()
         return subscription.owned, generation_id
 
     def assign(self, partition_counts: Mapping[str, int], members: Sequence[GroupMemberInfo]) -> Assignment:

@@ -12,7 +12,7 @@ Row = tuple[str, int, str, str, dict[str, Value]]
 _SHOWN_BYTES = 120
 
 
-class Field(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class AnnotatedField(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """`length` bytes at `position` of the file. `says` is the key of a sentence, `values` are its placeholders.
     `offset`: the record that the field belongs to. `target`: the position in the .log that an index entry names.
     """
@@ -41,18 +41,18 @@ class Part(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     kind: PartKind
     position: int
     size: int
-    fields: list[Field]
+    fields: list[AnnotatedField]
     first_offset: int | None = None
     last_offset: int | None = None
     records: list[RecordSpan] = []
     fault: str = ""
 
 
-def fields_of(position: int, rows: list[Row], offset: int | None = None, whole: bool = False) -> list[Field]:
+def fields_of(position: int, rows: list[Row], offset: int | None = None, whole: bool = False) -> list[AnnotatedField]:
     """The fields of consecutive bytes. With `whole`, they belong to the batch, not to one record."""
     fields = []
     for name, length, value, says, values in rows:
-        fields.append(Field(name, position, length, value, says, values, None if whole else offset))
+        fields.append(AnnotatedField(name, position, length, value, says, values, None if whole else offset))
         position += length
     return fields
 
@@ -60,9 +60,9 @@ def fields_of(position: int, rows: list[Row], offset: int | None = None, whole: 
 def leftover(data: bytes, position: int) -> Part:
     """The bytes of a file after its last complete part: preallocated if they are zeros, torn otherwise."""
     if not any(data):
-        field = Field("room", position, len(data), f"{len(data)} × 00", "log.room", {"n": len(data)})
+        field = AnnotatedField("room", position, len(data), f"{len(data)} × 00", "log.room", {"n": len(data)})
         return Part("room", position, len(data), [field])
-    field = Field("torn", position, len(data), f"{len(data)} B", "log.torn", {"n": len(data)})
+    field = AnnotatedField("torn", position, len(data), f"{len(data)} B", "log.torn", {"n": len(data)})
     return Part("torn", position, len(data), [field], fault="torn")
 
 

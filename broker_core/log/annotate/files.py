@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from broker_core.log.annotate.annotations import Field, Part, Row, fields_of, leftover, shown_text
+from broker_core.log.annotate.annotations import AnnotatedField, Part, Row, fields_of, leftover, shown_text
 from broker_core.records.record_batch import crc32c
 
 _INDEX_ENTRY = struct.Struct(">ii")
@@ -135,13 +135,13 @@ def annotate_properties(data: bytes) -> list[Part]:
     for position, line in _lines(data):
         name, sign, value = _split_property(line)
         if not sign:
-            field = Field("comment", position, len(line), shown_text(line), "text.comment")
+            field = AnnotatedField("comment", position, len(line), shown_text(line), "text.comment")
             parts.append(Part("line", position, len(line), [field]))
             continue
         at = len(line) - len(value)
         says = f"property.{name.decode('utf-8', 'replace')}"
-        field = Field(shown_text(name), position + at, len(value), shown_text(value), says)
-        key = Field("name", position, len(name), shown_text(name), "property.name")
+        field = AnnotatedField(shown_text(name), position + at, len(value), shown_text(value), says)
+        key = AnnotatedField("name", position, len(name), shown_text(name), "property.name")
         parts.append(Part("line", position, len(line), [key, field]))
     return parts
 
@@ -171,7 +171,7 @@ def _text_line(position: int, line: bytes, separator: bytes, names: Sequence[str
     for place, word in enumerate(line.split(separator)):
         name = names[place] if place < len(names) else "more"
         shown = shown_text(word)
-        fields.append(Field(name, position + at, len(word), shown, f"{family}.{name}", {"n": shown}))
+        fields.append(AnnotatedField(name, position + at, len(word), shown, f"{family}.{name}", {"n": shown}))
         at += len(word) + len(separator)
     return Part("line", position, len(line), fields)
 

@@ -6,7 +6,16 @@ Source: `DefaultRecordBatch`, `DefaultRecord`, `LegacyRecord`.
 import struct
 from collections.abc import Iterator
 
-from broker_core.log.annotate.annotations import Field, Part, RecordSpan, Row, Value, fields_of, leftover, shown_text
+from broker_core.log.annotate.annotations import (
+    AnnotatedField,
+    Part,
+    RecordSpan,
+    Row,
+    Value,
+    fields_of,
+    leftover,
+    shown_text,
+)
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
     ATTRIBUTES_POSITION,
@@ -79,7 +88,7 @@ def _batch(batch: bytes, position: int, window: range) -> Part:
     if header.compression:
         codec = CompressionType(header.compression).name.lower() if header.compression <= 4 else str(header.compression)
         values: dict[str, Value] = {"n": header.record_count, "codec": codec}
-        body = Field("records", body_at, len(batch) - HEADER_BYTES, codec, "batch.compressed", values)
+        body = AnnotatedField("records", body_at, len(batch) - HEADER_BYTES, codec, "batch.compressed", values)
         fields.append(body)
         count = min(header.last_offset_delta + 1, _MAX_PLACES)
         records = [RecordSpan(header.base_offset + n, body_at, 0) for n in range(count)]
@@ -91,7 +100,7 @@ def _batch(batch: bytes, position: int, window: range) -> Part:
     except (VarintError, IndexError):
         fault = fault or "record"
         at = records[-1].position + records[-1].size if records else body_at
-        fields.append(Field("records", at, position + len(batch) - at, "?", "batch.unreadable"))
+        fields.append(AnnotatedField("records", at, position + len(batch) - at, "?", "batch.unreadable"))
     return Part("batch", position, len(batch), fields, header.base_offset, header.last_offset, records, fault)
 
 
@@ -146,7 +155,7 @@ def _attribute_words(header: BatchHeader) -> str:
 
 def _records(
     batch: bytes, header: BatchHeader, position: int, window: range
-) -> Iterator[tuple[RecordSpan, list[Field]]]:
+) -> Iterator[tuple[RecordSpan, list[AnnotatedField]]]:
     at = HEADER_BYTES
     for _ in range(header.record_count):
         length, body = decode_varint(batch, at)
@@ -161,7 +170,7 @@ def _records(
         at = end
 
 
-def _record_fields(data: bytes, header: BatchHeader, place: RecordSpan) -> list[Field]:
+def _record_fields(data: bytes, header: BatchHeader, place: RecordSpan) -> list[AnnotatedField]:
     reader = _Reader(data, place)
     length = reader.number("length")
     reader.finish("length", str(length), "record.length", {"n": length})
@@ -193,7 +202,7 @@ class _Reader:
 
     def __init__(self, data: bytes, place: RecordSpan) -> None:
         self.at = 0
-        self.fields: list[Field] = []
+        self.fields: list[AnnotatedField] = []
         self._data = data
         self._place = place
         self._begin = 0
@@ -223,7 +232,7 @@ class _Reader:
         if self.at > self._begin:
             begin = self._place.position + self._begin
             length = self.at - self._begin
-            self.fields.append(Field(name, begin, length, value, says, values or {}, self._place.offset))
+            self.fields.append(AnnotatedField(name, begin, length, value, says, values or {}, self._place.offset))
         self._begin = self.at
 
 

@@ -47,7 +47,7 @@ from broker_core.records.record_batch import (
     stamped_header,
     with_max_timestamp,
 )
-from broker_core.records.record_runs import Summary, summarize
+from broker_core.records.record_runs import RecordsSummary, summarize
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _ERRORS_SHOWN = 3
@@ -333,7 +333,7 @@ class LogValidator:
         return max(NO_TIMESTAMP, *(record.timestamp for record in examined)), is_dense
 
     def _is_beyond_doubt(
-        self, append: Append, header: BatchHeader, summary: Summary, lowest: int, highest: int
+        self, append: Append, header: BatchHeader, summary: RecordsSummary, lowest: int, highest: int
     ) -> bool:
         """Whether no record has to be checked individually."""
         if self.is_compacted and summary.has_null_key:
@@ -418,7 +418,7 @@ def _valid(data: bytes, record_count: int) -> ValidBatches:
     return ValidBatches(data, tuple(iterate_batches(data)), record_count)
 
 
-def _timestamp_range(header: BatchHeader, summary: Summary) -> tuple[int, int]:
+def _timestamp_range(header: BatchHeader, summary: RecordsSummary) -> tuple[int, int]:
     if header.attributes & LOG_APPEND_TIME_FLAG:
         return header.max_timestamp, header.max_timestamp
     base = header.base_timestamp

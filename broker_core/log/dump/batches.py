@@ -12,7 +12,7 @@ from functools import cached_property
 import google_crc32c
 import msgspec
 
-from broker_core.log.dump.files import CHUNK_BYTES, ReadableFile, Window
+from broker_core.log.dump.files import CHUNK_BYTES, BufferedFile, ReadableFile
 from broker_core.log.dump.java import INT_MAX, Thrown, int32, int64, kafka
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import (
@@ -47,7 +47,9 @@ NO_TIMESTAMP_TYPE = "NoTimestampType"
 class FileRecords:
     """A range of a `.log` that batches are read from. `path` is the file's name in messages."""
 
-    def __init__(self, file: ReadableFile, path: str, window: Window, start: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self, file: ReadableFile, path: str, window: BufferedFile, start: int = 0, end: int | None = None
+    ) -> None:
         self.file = file
         self.path = path
         self.window = window

@@ -7,7 +7,7 @@ import struct
 
 from broker_core.log.dump.java import Thrown
 from broker_core.log.dump.message_types import KRAFT_VERSION, SNAPSHOT_FOOTER, SNAPSHOT_HEADER, VOTERS
-from broker_core.log.dump.messages import MessageError, json_text, read_message
+from broker_core.log.dump.messages import UnreadableMessage, json_text, read_message
 from broker_core.log.dump.records import DumpedRecord, invalid
 
 _KEY = struct.Struct(">hh")
@@ -39,7 +39,7 @@ def control_text(record: DumpedRecord) -> str:
         name, definition = _SNAPSHOT_RECORDS[number]
         try:
             return f" {name} {json_text(read_message(definition, _there(record.value, 'data', 'slice()'), 0)[0])}"
-        except MessageError as error:
+        except UnreadableMessage as error:
             java_class = "java.nio.BufferUnderflowException" if error.message is None else "java.lang.RuntimeException"
             raise Thrown(java_class, error.message, f"a control record of type {number} cannot be read") from None
     return f" controlType: {'LEADER_CHANGE' if number == 2 else 'UNKNOWN'}({number})"

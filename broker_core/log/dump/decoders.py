@@ -26,7 +26,7 @@ from broker_core.log.dump.message_types import (
     TRANSACTION_LOG_KEY,
     TRANSACTION_LOG_VALUE,
 )
-from broker_core.log.dump.messages import Json, MessageError, Struct, json_text, read_message
+from broker_core.log.dump.messages import Json, Struct, UnreadableMessage, json_text, read_message
 from broker_core.log.dump.records import DumpedRecord
 from broker_core.partitions import partition_name
 from broker_core.records.varint import VarintError, decode_varint
@@ -142,22 +142,22 @@ def parse_group_record(record: DumpedRecord) -> tuple[Text | None, Text | None]:
             _open_members(data)
         _leave_out_default(data)
         return (json_text(key),), (json_text({"version": str(version), "data": data}),)
-    except MessageError as error:
+    except UnreadableMessage as error:
         return (f"Error at offset {record.offset}, skipping. {error.message}",), None
 
 
 def _version(data: bytes, which: str) -> int:
     if len(data) < _VERSION.size:
-        raise MessageError(f"Could not read version from {which}'s buffer.")
+        raise UnreadableMessage(f"Could not read version from {which}'s buffer.")
     return int(_VERSION.unpack_from(data)[0])
 
 
 def _read(definition: Struct, data: bytes, version: int, which: str) -> dict[str, Json]:
     try:
         return read_message(definition, data, version)[0]
-    except MessageError as error:
+    except UnreadableMessage as error:
         reason = "null" if error.message is None else error.message
-        raise MessageError(
+        raise UnreadableMessage(
             f"Could not read record with version {version} from {which}'s buffer due to: {reason}."
         ) from None
 
@@ -175,7 +175,7 @@ def _open_members(group: dict[str, Json]) -> None:
                 continue
             try:
                 member[field] = read_message(definition, data[2:], int(_VERSION.unpack_from(data)[0]))[0]
-            except MessageError:
+            except UnreadableMessage:
                 continue
 
 
@@ -224,7 +224,7 @@ def parse_transaction_record(record: DumpedRecord) -> tuple[Text | None, Text | 
             message = f"Unknown version {version} from the transaction log message value"
             raise _bad_transaction("java.lang.IllegalStateException", message)
         return (key,), (_transaction(read_message(TRANSACTION_LOG_VALUE, record.value[2:], version)[0]),)
-    except MessageError as error:
+    except UnreadableMessage as error:
         java_class = "java.nio.BufferUnderflowException" if error.message is None else "java.lang.RuntimeException"
         raise _bad_transaction(java_class, error.message) from None
 
@@ -235,7 +235,7 @@ def _bad_transaction(java_class: str, message: str | None) -> Thrown:
 
 def _short(data: bytes) -> int:
     if len(data) < _VERSION.size:
-        raise MessageError(None)
+        raise UnreadableMessage(None)
     return int(_VERSION.unpack_from(data)[0])
 
 

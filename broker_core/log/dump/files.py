@@ -136,7 +136,7 @@ def _absent(path: str) -> Thrown:
     return Thrown(_NO_SUCH_FILE, path, "there is no such file").at(path)
 
 
-class Window:
+class BufferedFile:
     """A file with a read buffer: nearby reads come from one chunk in memory."""
 
     def __init__(self, file: ReadableFile, chunk_bytes: int = CHUNK_BYTES) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from broker_core.log.dump.batches import FileRecordBatch, FileRecords
-from broker_core.log.dump.files import Files, ReadableFile, Window, open_index, open_log
+from broker_core.log.dump.files import BufferedFile, Files, ReadableFile, open_index, open_log
 from broker_core.log.dump.findings import Findings
 from broker_core.log.dump.java import INT_MAX, Thrown, int64, parse_long
 from broker_core.log.dump.log_file import records_of
@@ -38,7 +38,7 @@ class _Entries:
     """The entries of an index file: (first column, second column)."""
 
     def __init__(self, file: ReadableFile, entry: struct.Struct) -> None:
-        self._window = Window(file, _WINDOW_BYTES)
+        self._window = BufferedFile(file, _WINDOW_BYTES)
         self._entry = entry
         self.count = file.size // entry.size
 
@@ -84,7 +84,7 @@ def dump_offset_index(files: Files, path: str, checks: IndexChecks) -> Iterator[
                 _check_offset_index(files.absolute(path), index.size, entries, base_offset)
                 yield f"{path} passed sanity check.\n"
             else:
-                records = FileRecords(log, log_path, Window(log, _WINDOW_BYTES))
+                records = FileRecords(log, log_path, BufferedFile(log, _WINDOW_BYTES))
                 yield from _offset_entries(path, files.absolute(path), entries, base_offset, records, checks)
         except Thrown as thrown:
             raise thrown.at(path) from None
@@ -135,7 +135,7 @@ def dump_time_index(files: Files, path: str, checks: IndexChecks) -> Iterator[st
             yield f"{path} passed sanity check.\n"
             return
         finder = _BatchFinder(
-            FileRecords(log, log_path, Window(log, _WINDOW_BYTES)), _Entries(index, _OFFSET_ENTRY), base_offset
+            FileRecords(log, log_path, BufferedFile(log, _WINDOW_BYTES)), _Entries(index, _OFFSET_ENTRY), base_offset
         )
         yield from _time_entries(path, files.absolute(path), entries, base_offset, finder, checks)
     except Thrown as thrown:

@@ -12,7 +12,7 @@ from broker_core.log.dump.batches import LOG_APPEND_TIME, FileRecordBatch
 from broker_core.log.dump.compressed_input import StreamFault
 from broker_core.log.dump.java import Thrown, int32, int64, kafka, out_of_memory
 from broker_core.log.dump.records import MAX_RECORD_BYTES, DumpedRecord, invalid, read_held
-from broker_core.log.dump.stream import Stream, open_stream, unreadable
+from broker_core.log.dump.stream import DecompressedStream, open_stream, unreadable
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import COMPRESSION_MASK, LENGTH_OVERHEAD, NO_TIMESTAMP
 
@@ -211,7 +211,7 @@ def _value_place(batch: FileRecordBatch) -> tuple[int, int]:
     return batch.position + LENGTH_OVERHEAD + position + 4, size
 
 
-def _next_message(stream: Stream) -> DumpedMessage | None:
+def _next_message(stream: DecompressedStream) -> DumpedMessage | None:
     head = stream.read(LENGTH_OVERHEAD)
     if len(head) < LENGTH_OVERHEAD:
         return None

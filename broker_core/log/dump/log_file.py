@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from broker_core.log.dump.batches import FileRecordBatch, FileRecords
 from broker_core.log.dump.control import control_text
 from broker_core.log.dump.decoders import Parser
-from broker_core.log.dump.files import Files, Window, open_log
+from broker_core.log.dump.files import BufferedFile, Files, open_log
 from broker_core.log.dump.findings import FindingsByFile
 from broker_core.log.dump.java import INT_MAX, Thrown, int64, parse_long
 from broker_core.log.dump.legacy import read_messages
@@ -39,7 +39,7 @@ class LogDump:
         yield _title(name)
         file = open_log(files, path)
         try:
-            records = FileRecords(file, path, Window(file)).slice(0, self._max_bytes)
+            records = FileRecords(file, path, BufferedFile(file)).slice(0, self._max_bytes)
             valid_bytes = 0
             for batch in records.batches():
                 yield from self._batch(batch, files.absolute(path))

@@ -55,7 +55,7 @@ class Struct(NamedTuple):
 Kind: TypeAlias = "str | Struct | Sequence[str | Struct]"
 
 
-class MessageError(Exception):
+class UnreadableMessage(Exception):
     """A RuntimeException of the generated code. `message` is its Java message, or None."""
 
     def __init__(self, message: str | None) -> None:
@@ -64,7 +64,7 @@ class MessageError(Exception):
 
 
 def read_message(definition: Struct, data: bytes, version: int) -> tuple[dict[str, Json], int]:
-    """The message at the start of `data`, and its size. Raises MessageError."""
+    """The message at the start of `data`, and its size. Raises UnreadableMessage."""
     reader = _Reader(data, version)
     return reader.struct(definition), reader.at
 
@@ -105,7 +105,7 @@ class _Reader:
     def _nested(self, definition: Kind) -> dict[str, Json]:
         assert isinstance(definition, Struct)
         if self._version > definition.latest:
-            raise MessageError(f"Can't read version {self._version} of {definition.name}")
+            raise UnreadableMessage(f"Can't read version {self._version} of {definition.name}")
         return self.struct(definition)
 
     def _value(self, name: str, kind: Kind, nullable: bool, is_flexible: bool) -> Json:
@@ -121,14 +121,14 @@ class _Reader:
         if length < 0:
             if nullable:
                 return None
-            raise MessageError(f"non-nullable field {name} was serialized as null")
+            raise UnreadableMessage(f"non-nullable field {name} was serialized as null")
         if kind == "string":
             if length > _MAX_STRING_BYTES:
-                raise MessageError(f"string field {name} had invalid length {length}")
+                raise UnreadableMessage(f"string field {name} had invalid length {length}")
             return decode(self._array(length))
         if kind == "buffer":
             if length > self._remaining:
-                raise MessageError(f"newLimit > capacity: ({length} > {self._remaining})")
+                raise UnreadableMessage(f"newLimit > capacity: ({length} > {self._remaining})")
             return _base64(self._take(length))
         return _base64(self._array(length))
 
@@ -137,9 +137,9 @@ class _Reader:
         if length < 0:
             if nullable:
                 return None
-            raise MessageError(f"non-nullable field {name} was serialized as null")
+            raise UnreadableMessage(f"non-nullable field {name} was serialized as null")
         if length > self._remaining:
-            raise MessageError(
+            raise UnreadableMessage(
                 f"Tried to allocate a collection of size {length}, but there are only {self._remaining} bytes "
                 "remaining."
             )
@@ -159,21 +159,23 @@ class _Reader:
             raw |= (byte & 0x7F if index < 4 else byte) << 7 * index
             if byte < 0x80:
                 return int32(raw)
-        raise MessageError(
+        raise UnreadableMessage(
             "Varint is too long, the most significant bit in the 5th byte is set, "
             f"converted value: {raw & 0xFFFFFFFF:x}"
         )
 
     def _array(self, size: int) -> bytes:
         if size > self._remaining:
-            raise MessageError(f"Error reading byte array of {size} byte(s): only {self._remaining} byte(s) available")
+            raise UnreadableMessage(
+                f"Error reading byte array of {size} byte(s): only {self._remaining} byte(s) available"
+            )
         if size < 0:
-            raise MessageError(str(size))
+            raise UnreadableMessage(str(size))
         return self._take(size)
 
     def _take(self, size: int) -> bytes:
         if size > self._remaining:
-            raise MessageError(None)
+            raise UnreadableMessage(None)
         self.at += size
         return self._data[self.at - size : self.at]
 

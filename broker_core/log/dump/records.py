@@ -11,7 +11,7 @@ import msgspec
 from broker_core.log.dump.batches import LOG_APPEND_TIME, FileRecordBatch
 from broker_core.log.dump.compressed_input import ALLOCATABLE_BYTES, StreamFault
 from broker_core.log.dump.java import INT_MAX, LONG_MAX, Thrown, decode, int32, int64, kafka, out_of_memory
-from broker_core.log.dump.stream import Stream, open_stream, unreadable
+from broker_core.log.dump.stream import DecompressedStream, open_stream, unreadable
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import InvalidRecord, outline
 from broker_core.records.record_batch import HEADER_BYTES
@@ -152,7 +152,7 @@ def _small_body(batch: FileRecordBatch) -> bytes | None:
     return body if len(body) <= SMALL_BATCH_BYTES else None
 
 
-def _open(batch: FileRecordBatch) -> Stream:
+def _open(batch: FileRecordBatch) -> DecompressedStream:
     def fetch(position: int, length: int) -> bytes:
         return batch.window.get(batch.position + HEADER_BYTES + position, length)
 
@@ -181,7 +181,7 @@ def _decompressed(batch: FileRecordBatch) -> Iterator[DumpedRecord]:
     yield last
 
 
-def _next_record(batch: FileRecordBatch, stream: Stream) -> DumpedRecord:
+def _next_record(batch: FileRecordBatch, stream: DecompressedStream) -> DumpedRecord:
     try:
         size = _stream_varint(stream)
         if size < 0:
@@ -198,7 +198,7 @@ def _next_record(batch: FileRecordBatch, stream: Stream) -> DumpedRecord:
     return read_record(batch, Buffer(lambda at, length: body[at : at + length], 0, size), size)
 
 
-def read_held(stream: Stream, size: int, what: str) -> bytes:
+def read_held(stream: DecompressedStream, size: int, what: str) -> bytes:
     """The next `size` bytes, fewer at the end. Raises Thrown if they exceed the memory bound.
 
     A size above what Kafka's tool could allocate is rejected at once.
@@ -209,7 +209,7 @@ def read_held(stream: Stream, size: int, what: str) -> bytes:
     return held
 
 
-def _stream_varint(stream: Stream) -> int:
+def _stream_varint(stream: DecompressedStream) -> int:
     """`ByteUtils.readVarint(InputStream)`, which reads the end of the stream as a byte 0xff."""
     raw = 0
     for index in range(VARINT_MAX_BYTES):

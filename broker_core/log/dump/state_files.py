@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import google_crc32c
 
 from broker_core.log.dump.compressed_input import held
-from broker_core.log.dump.files import CHUNK_BYTES, Files, ReadableFile, Window
+from broker_core.log.dump.files import CHUNK_BYTES, BufferedFile, Files, ReadableFile
 from broker_core.log.dump.java import INT_MAX, Thrown, int32, kafka, parse_long
 
 TRANSACTION_INDEX_SUFFIX = ".txnindex"
@@ -41,7 +41,7 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
         raise
     try:
         entries = held(file.size, "an index of aborted transactions") // _ABORTED.size
-        window = Window(file)
+        window = BufferedFile(file)
         # All entries are checked before the first is shown.
         for number in range(entries):
             version = _ABORTED.unpack(window.whole(number * _ABORTED.size, _ABORTED.size))[0]
@@ -80,7 +80,7 @@ def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], No
         except _CorruptSnapshot as problem:
             complain(str(problem))
             return
-        window = Window(file)
+        window = BufferedFile(file)
         start = _VERSION_AND_CRC.size + _COUNT.size
         for number in range(count):
             yield _producer(window.whole(start + number * _PRODUCER.size, _PRODUCER.size))

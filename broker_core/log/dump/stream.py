@@ -18,7 +18,7 @@ from broker_core.log.dump.snappy import read_snappy
 from broker_core.records.compression import CompressionType
 
 
-class Stream:
+class DecompressedStream:
     """A decompressed stream that is read from its start to its end."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
@@ -44,7 +44,7 @@ class Stream:
         return b"".join(parts)
 
 
-def open_stream(codec: CompressionType, fetch: Fetch, size: int, magic: int) -> Stream:
+def open_stream(codec: CompressionType, fetch: Fetch, size: int, magic: int) -> DecompressedStream:
     """The decompressed records of `size` compressed bytes in a batch of this magic.
 
     Raises Thrown if the stream's header cannot be read: Kafka opens the stream before it reads records.
@@ -55,7 +55,7 @@ def open_stream(codec: CompressionType, fetch: Fetch, size: int, magic: int) -> 
         next(pieces)
     except StreamFault as fault:
         raise unreadable(codec, str(fault), fault) from None
-    return Stream(pieces)
+    return DecompressedStream(pieces)
 
 
 def unreadable(codec: CompressionType, message: str, fault: StreamFault) -> Thrown:

@@ -11,7 +11,7 @@ from broker_core.config_defs.keys import INT_MAX, ConfigException, ConfigKey, Co
 from broker_core.shell.grammar.parser import Option, ParsedOptions, ShellError
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.client_configs import check_connection
-from broker_core.shell.java.errors import JavaException, UsageError, load_properties
+from broker_core.shell.java.errors import JavaException, ToolUsageError, load_properties
 
 COMMAND_CONFIG = Option(
     "command-config", "A file of configurations of the admin client.", "command config property file", values="file"
@@ -94,10 +94,10 @@ def bad_address(servers: str) -> str:
 
 def check_address(servers: str | None) -> None:
     """The same in the words of tools that look at the addresses themselves (`ToolsUtils.validateBootstrapServer`).
-    Raises UsageError.
+    Raises ToolUsageError.
     """
     if servers is not None and bad_address(servers):
-        raise UsageError("Please provide valid host:port like host1:9091,host2:9092")
+        raise ToolUsageError("Please provide valid host:port like host1:9091,host2:9092")
 
 
 def _not_created(why: str) -> JavaException:

@@ -16,7 +16,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_help,
     key_values,
     load_properties,
@@ -63,7 +63,7 @@ OPTIONS = (
 RESETS: Mapping[str, int | None] = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP, "none": None}
 
 
-class Plan(NamedTuple):
+class ReadPlan(NamedTuple):
     """What is to be read: a partition, or all of the topics of these names.
 
     `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to continue after an offset that is
@@ -95,7 +95,7 @@ class Properties(NamedTuple):
 
 
 def properties_of(process: Process, options: ParsedOptions, random_group: str) -> Properties:
-    """Checks the options in the tool's order. Raises UsageError, OptionError, TerseException and JavaException."""
+    """Checks the options in the tool's order. Raises ToolUsageError, OptionError, TerseException and JavaException."""
     check_help(options, "This tool helps to read data from Kafka topics and outputs it to standard output.")
     _check_required(options)
     from_file = {}
@@ -115,7 +115,7 @@ def properties_of(process: Process, options: ParsedOptions, random_group: str) -
     )
 
 
-def plan_of(options: ParsedOptions, properties: Properties) -> Plan:
+def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
     """What the tool is to read. Raises ConfigException for a configuration that a consumer does not take, and
     JavaException for a regular expression that is none.
     """
@@ -124,7 +124,7 @@ def plan_of(options: ParsedOptions, properties: Properties) -> Plan:
     settings = settings_of(
         properties.consumer, (topic if include is None else include,), is_pattern=include is not None
     )
-    return Plan(
+    return ReadPlan(
         re.compile(re.escape(topic)) if include is None else _pattern(include),
         options.integer("partition"),
         properties.start,
@@ -166,30 +166,30 @@ def _included(options: ParsedOptions) -> str | None:
 def _check_required(options: ParsedOptions) -> None:
     if ("topic" in options) == (_included(options) is not None):
         old = "--whitelist is DEPRECATED use --include instead; ignored if --include specified."
-        raise UsageError("Exactly one of --include/--topic is required. " + (old if "whitelist" in options else ""))
+        raise ToolUsageError("Exactly one of --include/--topic is required. " + (old if "whitelist" in options else ""))
     if options.integer("partition") is not None:
         if "topic" not in options:
-            raise UsageError("The topic is required when partition is specified.")
+            raise ToolUsageError("The topic is required when partition is specified.")
         if "from-beginning" in options and "offset" in options:
-            raise UsageError("Options from-beginning and offset cannot be specified together.")
+            raise ToolUsageError("Options from-beginning and offset cannot be specified together.")
     elif "offset" in options:
-        raise UsageError("The partition is required when offset is specified.")
+        raise ToolUsageError("The partition is required when offset is specified.")
 
 
 def _consumer_properties(
     options: ParsedOptions, from_file: Mapping[str, str], given: Mapping[str, str], random_group: str
 ) -> dict[str, str]:
-    """The consumer's configurations. Raises UsageError when groups are named that differ, or beside a partition."""
+    """The consumer's configurations. Raises ToolUsageError when groups are named that differ, or beside a partition."""
     named = [options.value("group"), from_file.get("group.id"), given.get("group.id")]
     groups = list(dict.fromkeys(group for group in named if group is not None))
     if len(groups) > 1:
-        raise UsageError(
+        raise ToolUsageError(
             "The group ids provided in different places (directly using '--group', via '--consumer-property', or via "
             "'--consumer.config') do not match. Detected group ids: "
             + ", ".join(f"'{group}'" for group in hash_map_order(groups))
         )
     if groups and "partition" in options:
-        raise UsageError("Options group and partition cannot be specified together.")
+        raise ToolUsageError("Options group and partition cannot be specified together.")
     consumer = {**from_file, **given}
     reset = consumer.get("auto.offset.reset")
     if reset is None:
@@ -227,7 +227,7 @@ def _start(offset: str | None, from_beginning: bool) -> int:
         return named
     number = parse_integer(offset, 64)
     if number is None or number < 0:
-        raise UsageError(
+        raise ToolUsageError(
             f"The provided offset value '{offset}' is incorrect. "
             "Valid values are 'earliest', 'latest', or a non-negative long."
         )

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
-from broker_core.shell.console.console_unreadable import Unreadable
+from broker_core.shell.console.console_unreadable import UnreadableRecord
 from broker_core.shell.console.internal_formatters import INTERNAL_FORMATTERS
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import ERRORS_PACKAGE, UsageError, log_error
+from broker_core.shell.java.errors import ERRORS_PACKAGE, ToolUsageError, log_error
 
 PACKAGE = "org.apache.kafka.tools.consumer."
 DEFAULT_FORMATTER = PACKAGE + "DefaultMessageFormatter"
@@ -36,7 +36,7 @@ class MessageFormatter(Protocol):
 
 
 def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> MessageFormatter:
-    """The formatter of a class. Raises UsageError for one that there is not."""
+    """The formatter of a class. Raises ToolUsageError for one that there is not."""
     if name in _DEPRECATED:
         newer = PACKAGE + re.split(r"[.$]", name)[-1]
         process.err(
@@ -50,7 +50,7 @@ def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> 
         return DefaultMessageFormatter(process, properties)
     if name in INTERNAL_FORMATTERS:
         return INTERNAL_FORMATTERS[name]
-    raise UsageError(name)
+    raise ToolUsageError(name)
 
 
 class NoOpMessageFormatter:
@@ -85,7 +85,7 @@ class DefaultMessageFormatter:
             for name in columns:
                 written += self._column(name, partition, record)
                 written += self._line_separator if name == columns[-1] else self._separator
-        except Unreadable as error:
+        except UnreadableRecord as error:
             error.written = written
             raise
         return written
@@ -129,7 +129,7 @@ def _number(name: str, form: str) -> Deserializer:
     def read(data: bytes) -> str:
         if len(data) != size:
             message = f"Size of data received by {name}Deserializer is not {size}"
-            raise Unreadable(ERRORS_PACKAGE + "SerializationException", message)
+            raise UnreadableRecord(ERRORS_PACKAGE + "SerializationException", message)
         return str(struct.unpack(form, data)[0])
 
     return read

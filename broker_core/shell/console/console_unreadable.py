@@ -3,7 +3,7 @@
 from broker_core.shell.java.errors import JavaException
 
 
-class Unreadable(JavaException):
+class UnreadableRecord(JavaException):
     """A record is not what its formatter or deserializer expects; `written` was printed before."""
 
     written = ""

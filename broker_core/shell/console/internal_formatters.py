@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, NoReturn
 from broker_core.log.dump.decoders import TRANSACTION_STATES, in_set_order
 from broker_core.log.dump.java import MIN_HASH_TABLE_SIZE, grown_hash_table, scala_hash_order, string_hash
 from broker_core.log.dump.message_types import GROUP_RECORDS, TRANSACTION_LOG_KEY, TRANSACTION_LOG_VALUE
-from broker_core.log.dump.messages import Json, MessageError, Struct, json_text, read_message
+from broker_core.log.dump.messages import Json, Struct, UnreadableMessage, json_text, read_message
 from broker_core.records.record_batch import Record
-from broker_core.shell.console.console_unreadable import Unreadable
+from broker_core.shell.console.console_unreadable import UnreadableRecord
 
 _OFFSET_KEY, _OFFSET_VALUE = GROUP_RECORDS[0]
 _GROUP_KEY, _GROUP_VALUE = GROUP_RECORDS[2]
@@ -36,21 +36,21 @@ _TRANSACTIONS = _Topic({0: TRANSACTION_LOG_KEY}, TRANSACTION_LOG_KEY, TRANSACTIO
 
 def _version(data: bytes) -> int:
     if len(data) < _VERSION_BYTES:
-        _refuse(MessageError(None))
+        _refuse(UnreadableMessage(None))
     return int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
 
 
 def _read(definition: Struct, data: bytes) -> dict[str, Any]:
     try:
         return read_message(definition, data[_VERSION_BYTES:], _version(data))[0]
-    except MessageError as error:
+    except UnreadableMessage as error:
         _refuse(error)
 
 
-def _refuse(error: MessageError) -> NoReturn:
+def _refuse(error: UnreadableMessage) -> NoReturn:
     if error.message is None:
-        raise Unreadable("java.nio.BufferUnderflowException", "") from None
-    raise Unreadable("java.lang.RuntimeException", error.message) from None
+        raise UnreadableRecord("java.nio.BufferUnderflowException", "") from None
+    raise UnreadableRecord("java.lang.RuntimeException", error.message) from None
 
 
 class ApiMessageFormatter:
@@ -100,7 +100,7 @@ class CoordinatorFormatter:
             return ""
         if record.value is not None and not 0 <= _version(record.value) <= self._topic.latest:
             version = _version(record.value)
-            raise Unreadable("java.lang.IllegalStateException", self._kind.format(version))
+            raise UnreadableRecord("java.lang.IllegalStateException", self._kind.format(version))
         return self._shown(key, None if record.value is None else _read(self._topic.value, record.value)) + "\n"
 
 
@@ -152,11 +152,11 @@ def _transaction(key: dict[str, Any], value: dict[str, Any] | None) -> str:
     status = value["transactionStatus"]
     if not 0 <= status < len(TRANSACTION_STATES):
         message = f"Unknown transaction state id {status} from the transaction status message"
-        raise Unreadable("java.lang.IllegalStateException", message)
+        raise UnreadableRecord("java.lang.IllegalStateException", message)
     state = TRANSACTION_STATES[status]
     topics = [] if state == "Empty" else value["transactionPartitions"]
     if topics is None:
-        raise Unreadable("java.lang.NullPointerException", "")
+        raise UnreadableRecord("java.lang.NullPointerException", "")
     partitions = in_set_order(topics)
     return (
         f"{name}::TransactionMetadata(transactionalId={name}, producerId={value['producerId']}, "

@@ -34,7 +34,7 @@ CLUSTER_DEFAULTS = {
 """What the clusters of transcripts are configured with, besides what a transcript says itself."""
 
 
-class Step(NamedTuple):
+class TranscriptCommand(NamedTuple):
     """A command with its input and the output that is expected of it; `number` is its line in the file."""
 
     line: str
@@ -52,7 +52,7 @@ class Transcript(NamedTuple):
     title: str
     brokers: tuple[int, ...]
     config: dict[str, str]
-    steps: tuple[Step, ...]
+    steps: tuple[TranscriptCommand, ...]
     era: str | None = None
     seed: int | None = None
     config_of_broker: Mapping[int, Mapping[str, str]] = MappingProxyType({})
@@ -114,7 +114,10 @@ def parse_transcript(text: str, *, is_script: bool = False) -> Transcript:
         title,
         brokers,
         config,
-        tuple(Step(line, tuple(stdin), tuple(_trimmed(expected)), number) for line, stdin, expected, number in steps),
+        tuple(
+            TranscriptCommand(line, tuple(stdin), tuple(_trimmed(expected)), number)
+            for line, stdin, expected, number in steps
+        ),
         era,
         seed,
         config_of_broker,
@@ -291,10 +294,10 @@ class Playable(Protocol):
         ...
 
 
-class Played(NamedTuple):
+class PlayedCommand(NamedTuple):
     """A command that ran, with all it printed, standard error marked with `! `."""
 
-    step: Step
+    step: TranscriptCommand
     printed: list[str]
     exit_code: int
     #: names of member ids that have been seen in the transcript
@@ -340,22 +343,22 @@ def run_command(
             run.interrupt(number)
 
 
-def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterator[Played]:
+def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterator[PlayedCommand]:
     """Runs the commands one after the other, when the cluster is up. Raises ShellError at one that cannot be run."""
     run_command(run, ready_line(transcript.brokers), source=source)
     members: dict[str, str] = {}
     for step in transcript.steps:
         printed, exit_code = run_command(run, step.line, step.stdin, source)
-        yield Played(step, printed, exit_code, members)
+        yield PlayedCommand(step, printed, exit_code, members)
 
 
-def shown_raw(step: Step, printed: list[str], exit_code: int) -> list[str]:
+def shown_raw(step: TranscriptCommand, printed: list[str], exit_code: int) -> list[str]:
     """The command and all that it printed, as lines of a transcript in which nothing is replaced."""
     lines = [f"$ {step.line}", *(f"< {line}".rstrip(" ") for line in step.stdin)]
     return [*lines, *(shown(line).rstrip() for line in printed), *([f"[exit {exit_code}]"] if exit_code else [])]
 
 
-def difference(played: Played) -> list[str]:
+def difference(played: PlayedCommand) -> list[str]:
     """How the output differs from the expected one, as a unified diff; empty when it does not."""
     expected = list(played.step.expected)
     return list(unified_diff(expected, played.output, lineterm="", n=1))[2:]

@@ -56,7 +56,7 @@ class Parsed(NamedTuple):
     before: dict[str, str]
 
 
-class HelpAsked(BadArguments):
+class HelpScreen(BadArguments):
     """The usage is printed, and the tool ends."""
 
     def __init__(self, command: str) -> None:
@@ -71,7 +71,7 @@ class UnknownCommand(BadArguments):
         self.similar = similar
 
 
-class VersionAsked(BadArguments):
+class VersionScreen(BadArguments):
     """Kafka's version is printed, and the tool ends."""
 
     def __init__(self) -> None:
@@ -80,10 +80,10 @@ class VersionAsked(BadArguments):
 
 def complain(process: Process, tool: Tool, error: BadArguments) -> int:
     """Prints what is wrong, or what was asked for. Returns the exit code."""
-    if isinstance(error, VersionAsked):
+    if isinstance(error, VersionScreen):
         process.out(f"{KAFKA_VERSION} (Commit:{_COMMIT})")
         return 0
-    if isinstance(error, HelpAsked):
+    if isinstance(error, HelpScreen):
         process.out("\n".join((*tool.usage[error.command], "", tool.help[error.command])))
         return 1
     for line in (*tool.usage[error.command], *justified(f"{tool.name}: error: {error}", _USAGE_WIDTH)):
@@ -167,9 +167,9 @@ def _read(
         if not option.argument and has_value:
             raise BadArguments(command, f"{complaint}ignore implicit argument '{value}'")
         if option.name == _HELP:
-            raise HelpAsked(command)
+            raise HelpScreen(command)
         if option.name == _VERSION:
-            raise VersionAsked
+            raise VersionScreen
         if option.argument and not has_value:
             if not words or _is_flag(words[0]):
                 raise BadArguments(command, f"{complaint}expected one argument")

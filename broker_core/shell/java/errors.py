@@ -130,7 +130,7 @@ class TerseException(Exception):
     """A message that ends a tool and is printed alone (Kafka: `TerseException`)."""
 
 
-class UsageError(Exception):
+class ToolUsageError(Exception):
     """The options do not fit together: the tool prints the message and its options."""
 
 
@@ -141,11 +141,11 @@ def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
         process.err(f"ERROR {line}" if number == 0 else line)
 
 
-def print_usage(process: Process, error: UsageError, options: Sequence[Option]) -> int:
+def print_usage(process: Process, error: ToolUsageError, options: Sequence[Option]) -> int:
     """Prints a usage error with the table of options (`CommandLineUtils.printUsageAndExit`), or the version of Kafka.
     Returns the exit code.
     """
-    if isinstance(error, VersionAsked):
+    if isinstance(error, VersionRequested):
         process.out(KAFKA_VERSION)
         return 0
     process.err(str(error))
@@ -159,33 +159,33 @@ VERSION = Option("version", "Display Kafka version.")
 KAFKA_VERSION = "3.9.1"
 
 
-class VersionAsked(UsageError):
+class VersionRequested(ToolUsageError):
     """The tool prints the version of Kafka, and ends."""
 
 
 def check_help(options: ParsedOptions, about: str) -> None:
-    """Raises UsageError with what the tool is for, if --help was given, or VersionAsked, if --version was
+    """Raises ToolUsageError with what the tool is for, if --help was given, or VersionRequested, if --version was
     (`CommandLineUtils.maybePrintHelpOrVersion`).
     """
     if "help" in options:
-        raise UsageError(about)
+        raise ToolUsageError(about)
     if "version" in options:
-        raise VersionAsked()
+        raise VersionRequested()
 
 
 def check_required(options: ParsedOptions, *names: str) -> None:
-    """Raises UsageError for the first of these that is not given (`CommandLineUtils.checkRequiredArgs`)."""
+    """Raises ToolUsageError for the first of these that is not given (`CommandLineUtils.checkRequiredArgs`)."""
     for name in names:
         if name not in options:
-            raise UsageError(f'Missing required argument "[{name}]"')
+            raise ToolUsageError(f'Missing required argument "[{name}]"')
 
 
 def check_invalid(options: ParsedOptions, name: str, others: Sequence[str]) -> None:
-    """Raises UsageError when an option is combined with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
+    """Raises ToolUsageError for an option together with one that excludes it (`CommandLineUtils.checkInvalidArgs`)."""
     if name in options:
         for other in others:
             if other in options:
-                raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
+                raise ToolUsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
 
 
 def justified(text: str, width: int) -> list[str]:

@@ -14,7 +14,7 @@ from broker_core.events.world import InvariantViolated
 from broker_core.partitions import partition_of
 from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, explain_by_mode, message
 from broker_core.sim.invariants.shadow import (
-    Answer,
+    AcknowledgedProduce,
     ProducerShadow,
     ShadowClient,
     ShadowGroup,
@@ -120,7 +120,7 @@ class Checker:
         *,
         cause: int = 0,
         taken_by_cut: bool = False,
-        promise: Answer | None = None,
+        promise: AcknowledgedProduce | None = None,
         **values: object,
     ) -> None:
         """Raises an alarm, unless it was raised before.
@@ -239,7 +239,7 @@ def _all_of(causes: list[Text]) -> str:
     return last.code
 
 
-def _promised(answer: Answer | None) -> str:
+def _promised(answer: AcknowledgedProduce | None) -> str:
     if answer is None:
         return ""
     acks = "all" if answer.acks == -1 else answer.acks

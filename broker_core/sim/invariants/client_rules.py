@@ -6,7 +6,7 @@ from itertools import pairwise
 from broker_core.events import client, control, log, rpc, world
 from broker_core.partitions import ReplicaId, broker_id_of, topic_of
 from broker_core.sim.invariants.checker import Checker, watches
-from broker_core.sim.invariants.shadow import Answer, ShadowReplica
+from broker_core.sim.invariants.shadow import AcknowledgedProduce, ShadowReplica
 from broker_core.sim.invariants.watermark_rules import lost_by_deposed
 
 _MIN_ISR = "min.insync.replicas"
@@ -54,7 +54,7 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
             # Uncompressed messages of magic 0 and 1 are batches of their own.
             last = base + records - 1
         identity = shadow_log.batches[index].identity
-        answer = Answer(base, last, identity, acks, event.source, event.destination, checker.seq)
+        answer = AcknowledgedProduce(base, last, identity, acks, event.source, event.destination, checker.seq)
         if partition.leaders.get(partition.newest_epoch) != event.source and lost_by_deposed(
             checker, partition, shadow, answer
         ):
@@ -67,7 +67,7 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
             partition.unsafe.append(answer)
 
 
-def _check_acknowledged(checker: Checker, shadow: ShadowReplica, answer: Answer) -> None:
+def _check_acknowledged(checker: Checker, shadow: ShadowReplica, answer: AcknowledgedProduce) -> None:
     """Checks I-MINISR if the ISR is not complete, or the high watermark is too low."""
     base, last = answer.base, answer.last
     count = len(dict.fromkeys(shadow.isr + shadow.pending_isr))

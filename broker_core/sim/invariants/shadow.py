@@ -255,7 +255,7 @@ class ShadowReplica(msgspec.Struct):
     cut_seq: int = 0
 
 
-class Answer(NamedTuple):
+class AcknowledgedProduce(NamedTuple):
     """A successful response to a producer. `identity` is that of the batch."""
 
     base: int
@@ -302,8 +302,8 @@ class ShadowPartition(msgspec.Struct):
     history: History = msgspec.field(default_factory=History)
     compared_from: int = 0
     producers_forgotten_below: int = 0
-    answered: deque[Answer] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
-    unsafe: deque[Answer] = msgspec.field(default_factory=deque)
+    answered: deque[AcknowledgedProduce] = msgspec.field(default_factory=lambda: deque(maxlen=KEPT_ANSWERS))
+    unsafe: deque[AcknowledgedProduce] = msgspec.field(default_factory=deque)
     deleted_epoch: int = -1
     held: dict[str, int] = {}
     excuses: dict[str, Explanation] = {}

@@ -7,7 +7,7 @@ from broker_core.events.client import AcknowledgedRecordsLost
 from broker_core.partitions import broker_node
 from broker_core.sim.invariants.catalogue import UNCLEAN, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
-from broker_core.sim.invariants.shadow import Answer, ShadowPartition, ShadowReplica
+from broker_core.sim.invariants.shadow import AcknowledgedProduce, ShadowPartition, ShadowReplica
 
 _ORDER = "violation.watermark_order"
 _BACK = "violation.watermark_back"
@@ -146,7 +146,10 @@ def _lost_offset(partition: ShadowPartition, shadow: ShadowReplica) -> int | Non
 
 
 def check_committed(
-    checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, lost_answers: Sequence[Answer] = ()
+    checker: Checker,
+    partition: ShadowPartition,
+    shadow: ShadowReplica,
+    lost_answers: Sequence[AcknowledgedProduce] = (),
 ) -> None:
     """I-COMMIT: the leader in ZooKeeper must hold all committed records. `lost_answers`: what was taken out of the
     partition's, because it lacks them.
@@ -174,7 +177,7 @@ def check_committed(
     partition.committed = shadow.log
 
 
-def _promise(answered: Iterable[Answer], offset: int) -> Answer | None:
+def _promise(answered: Iterable[AcknowledgedProduce], offset: int) -> AcknowledgedProduce | None:
     """The response that acknowledged an offset, the strongest acks first."""
     answers = [answer for answer in answered if answer.base <= offset <= answer.last]
     return min(answers, key=lambda answer: answer.acks, default=None)
@@ -190,7 +193,7 @@ def check_led(checker: Checker, partition: ShadowPartition, shadow: ShadowReplic
         _count_lost(checker, shadow, lost, highest, why)
 
 
-def _take_lost(partition: ShadowPartition, shadow: ShadowReplica) -> list[Answer]:
+def _take_lost(partition: ShadowPartition, shadow: ShadowReplica) -> list[AcknowledgedProduce]:
     """Takes out the acknowledged batches that a new leader lacks, ascending; the latest response to each."""
     deleted_below = shadow.log.deleted_below
     if partition.committed is not None:
@@ -208,7 +211,9 @@ def _take_lost(partition: ShadowPartition, shadow: ShadowReplica) -> list[Answer
     return [lost[base] for base in sorted(lost)]
 
 
-def lost_by_deposed(checker: Checker, partition: ShadowPartition, deposed: ShadowReplica, answer: Answer) -> bool:
+def lost_by_deposed(
+    checker: Checker, partition: ShadowPartition, deposed: ShadowReplica, answer: AcknowledgedProduce
+) -> bool:
     """Counts records that a broker acknowledges after another one has become the leader, which lacks them."""
     leader = partition.replicas.get(partition.leaders.get(partition.newest_epoch, ""))
     if leader is None or not leader.log.lacks(answer.base, answer.last, answer.identity):
@@ -217,7 +222,9 @@ def lost_by_deposed(checker: Checker, partition: ShadowPartition, deposed: Shado
     return True
 
 
-def _count_lost(checker: Checker, leader: ShadowReplica, lost: list[Answer], committed_end: int, why: str) -> None:
+def _count_lost(
+    checker: Checker, leader: ShadowReplica, lost: list[AcknowledgedProduce], committed_end: int, why: str
+) -> None:
     """`committed_end`: records below it were committed."""
     checker.state(
         AcknowledgedRecordsLost(

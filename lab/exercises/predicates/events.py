@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from broker_core.texts import text
 from lab.exercises.happenings import Happening, Passed
 from lab.exercises.moment import Moment
-from lab.exercises.predicate import Answer, answer, one_of, predicate
+from lab.exercises.predicate import GoalState, answer, one_of, predicate
 
 Since = Literal["step", "lesson"]
 
@@ -17,7 +17,7 @@ def happened(
     what: Happening,
     at_least: int = 1,
     since: Annotated[str, one_of("step", "lesson")] = "step",
-) -> Answer:
+) -> GoalState:
     """Something has happened so often since the step, or the lesson, began. See `happenings.py` for `what`."""
     if isinstance(what, Passed):
         since_us = moment.tally.step_us if since == "step" else moment.tally.began_us
@@ -25,12 +25,12 @@ def happened(
         return answer("goal.passed", passed_ms >= what.ms, passed_s=passed_ms // 1000, wanted_s=what.ms // 1000)
     count = moment.tally.happened(what, since == "step")
     if count >= at_least and at_least == 1:
-        return Answer(True, text("goal.happened_once", what=what.says()))
+        return GoalState(True, text("goal.happened_once", what=what.says()))
     return answer("goal.happened", count >= at_least, what=what.says(), n=count, wanted=at_least)
 
 
 @predicate
-def never(moment: Moment, *, what: Happening, since: Annotated[str, one_of("step", "lesson")] = "step") -> Answer:
+def never(moment: Moment, *, what: Happening, since: Annotated[str, one_of("step", "lesson")] = "step") -> GoalState:
     """Something has not happened since the step, or the lesson, began; once it has, the lesson must be started over."""
     count = moment.tally.happened(what, since == "step")
     return answer("goal.never", count == 0, what=what.says())

@@ -4,12 +4,12 @@ from broker_core.texts import text
 from lab.exercises import places
 from lab.exercises.moment import Moment
 from lab.exercises.places import Client, Committed, group_of
-from lab.exercises.predicate import Answer, Bound, answer, predicate
+from lab.exercises.predicate import Bound, GoalState, answer, predicate
 from lab.exercises.quantities import number_of
 
 
 @predicate
-def group(moment: Moment, *, group: str, members: int) -> Answer:
+def group(moment: Moment, *, group: str, members: int) -> GoalState:
     """A group has this number of members and is Stable; Empty, or unknown, for none."""
     found = group_of(moment.view, group)
     state, count = ("Empty", 0) if found is None else (found["state"], len(found["members"]))
@@ -19,25 +19,25 @@ def group(moment: Moment, *, group: str, members: int) -> Answer:
 
 
 @predicate
-def owns(moment: Moment, *, client: Client, partitions: int) -> Answer:
+def owns(moment: Moment, *, client: Client, partitions: int) -> GoalState:
     """A member is assigned this number of partitions."""
     count = places.owned(moment.view, client)
     return answer("goal.owns", count == partitions, client=client, n=count, wanted=partitions)
 
 
 @predicate
-def committed(moment: Moment, *, of: Committed, bound: Bound) -> Answer:
+def committed(moment: Moment, *, of: Committed, bound: Bound) -> GoalState:
     """The offset that a group has committed, as `desk@orders-0`."""
     group, partition = of.split("@")
     offset = places.committed(moment.view, group, partition)
     complies, wanted = bound.compare(moment, offset)
     if offset < 0 and not complies:
-        return Answer(False, text("goal.nothing_committed", group=group, partition=partition))
+        return GoalState(False, text("goal.nothing_committed", group=group, partition=partition))
     return answer("goal.committed", complies, group=group, partition=partition, offset=offset, wanted=wanted)
 
 
 @predicate
-def read_ahead(moment: Moment, *, client: Client, of: Committed) -> Answer:
+def read_ahead(moment: Moment, *, client: Client, of: Committed) -> GoalState:
     """The position of a consumer is above the offset that its group has committed."""
     position, offset = number_of(moment, f"position({client})"), places.committed(moment.view, *of.split("@"))
     return answer("goal.read_ahead", position > offset, client=client, position=position, committed=offset)

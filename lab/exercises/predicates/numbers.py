@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from lab.exercises.moment import Moment
-from lab.exercises.predicate import Answer, Bound, answer, predicate
+from lab.exercises.predicate import Bound, GoalState, answer, predicate
 from lab.exercises.quantities import Quantity, check_quantity, is_word, number_of, quantity_text, shown, value_of
 
 
@@ -20,7 +20,7 @@ def _check_word(reference: Quantity) -> None:
 
 
 @predicate
-def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -> Answer:
+def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -> GoalState:
     """A quantity compares so: `{ is = "number", of = "segments(parts-0@b1)", equals = 2 }`."""
     found = number_of(moment, of)
     complies, wanted = bound.compare(moment, found)
@@ -28,7 +28,7 @@ def number(moment: Moment, *, of: Annotated[str, _check_number], bound: Bound) -
 
 
 @predicate
-def word(moment: Moment, *, of: Annotated[str, _check_word], equals: str) -> Answer:
+def word(moment: Moment, *, of: Annotated[str, _check_word], equals: str) -> GoalState:
     """A word is this one: `{ is = "word", of = "error(p1)", equals = "MESSAGE_TOO_LARGE" }`."""
     found = value_of(moment, of)
     return answer("goal.word_is", found == equals, quantity=quantity_text(moment, of), found=found, wanted=equals)

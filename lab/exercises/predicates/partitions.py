@@ -3,11 +3,11 @@
 from broker_core.partitions import broker_node, replica_name
 from lab.exercises.moment import Moment
 from lab.exercises.places import Node, Partition, leader_of, led_by, node_text
-from lab.exercises.predicate import Answer, answer, predicate
+from lab.exercises.predicate import GoalState, answer, predicate
 
 
 @predicate
-def leader(moment: Moment, *, partition: Partition, broker: Node) -> Answer:
+def leader(moment: Moment, *, partition: Partition, broker: Node) -> GoalState:
     """This broker leads a partition."""
     found = leader_of(moment.view, partition)
     shown, wanted = node_text(found), node_text(broker)
@@ -15,21 +15,21 @@ def leader(moment: Moment, *, partition: Partition, broker: Node) -> Answer:
 
 
 @predicate
-def other_leader(moment: Moment, *, partition: Partition, than: Node) -> Answer:
+def other_leader(moment: Moment, *, partition: Partition, than: Node) -> GoalState:
     """A broker other than this one leads a partition."""
     found = leader_of(moment.view, partition)
     return answer("goal.other_leader", found != than, partition=partition, leader=node_text(found))
 
 
 @predicate
-def offline(moment: Moment, *, partition: Partition) -> Answer:
+def offline(moment: Moment, *, partition: Partition) -> GoalState:
     """A partition has no leader."""
     found = led_by(moment.view, partition)
     return answer("goal.offline", found < 0, partition=partition, leader=node_text(broker_node(found)))
 
 
 @predicate
-def isr(moment: Moment, *, partition: Partition, size: int) -> Answer:
+def isr(moment: Moment, *, partition: Partition, size: int) -> GoalState:
     """The ISR of a partition has this size, in ZooKeeper and for the leader itself."""
     believed = moment.view["replicas"][replica_name(partition, leader_of(moment.view, partition))]["isr"]
     known = moment.view["partitions"][partition]["isr"]

@@ -17,11 +17,11 @@ from lab.exercises.places import (
     nodes_of,
     replicas_of,
 )
-from lab.exercises.predicate import Answer, answer, one_of, predicate
+from lab.exercises.predicate import GoalState, answer, one_of, predicate
 
 
 @predicate
-def setting(moment: Moment, *, node: Node, name: str, equals: str) -> Answer:
+def setting(moment: Moment, *, node: Node, name: str, equals: str) -> GoalState:
     """A node was started with this value of a setting."""
     owner = nodes_of(moment.view, node)[0]
     known = moment.view["nodes"].get(owner)
@@ -34,7 +34,7 @@ def setting(moment: Moment, *, node: Node, name: str, equals: str) -> Answer:
 @predicate
 def config(
     moment: Moment, *, entity: Annotated[str, one_of("topics", "brokers")], name: str, key: str, equals: str
-) -> Answer:
+) -> GoalState:
     """The dynamic configuration of a topic or a broker has this value, by its znode; `equals` empty: it is unset."""
     znode = moment.view["zk"].get(f"/config/{entity}/{name}")
     found = "" if znode is None else _configs(znode["data"]).get(key, "")
@@ -50,7 +50,7 @@ def _configs(data: str) -> dict[str, str]:
 
 
 @predicate
-def assigned(moment: Moment, *, group: str, client: Client, partitions: list[str]) -> Answer:
+def assigned(moment: Moment, *, group: str, client: Client, partitions: list[str]) -> GoalState:
     """A member is assigned exactly these partitions."""
     found = group_of(moment.view, group)
     rows = [] if found is None else [one for one in found["members"].values() if one["client"] == client]
@@ -66,7 +66,7 @@ def assigned(moment: Moment, *, group: str, client: Client, partitions: list[str
 
 
 @predicate
-def cut(moment: Moment, *, a: Node, b: Node) -> Answer:
+def cut(moment: Moment, *, a: Node, b: Node) -> GoalState:
     """The link between two nodes is cut."""
     ends = sorted((nodes_of(moment.view, a)[0], nodes_of(moment.view, b)[0]))
     link = moment.view["links"].get("|".join(ends))
@@ -74,7 +74,7 @@ def cut(moment: Moment, *, a: Node, b: Node) -> Answer:
 
 
 @predicate
-def differ(moment: Moment, *, a: Replica, b: Replica, at_least: int = 1) -> Answer:
+def differ(moment: Moment, *, a: Replica, b: Replica, at_least: int = 1) -> GoalState:
     """Two replicas hold different batches at so many offsets that both have."""
     one, other = (moment.view["replicas"][replicas_of(moment.view, name)[0]]["tail"] for name in (a, b))
     count = sum(
@@ -91,7 +91,7 @@ def _identity(row: list[int]) -> tuple[int, ...]:
 
 
 @predicate
-def alarm(moment: Moment, *, invariant: str, explained: bool | None = None) -> Answer:
+def alarm(moment: Moment, *, invariant: str, explained: bool | None = None) -> GoalState:
     """An alarm of an invariant was raised; `explained`: one that a setting allows, or one that it does not."""
     names = sorted({row["invariant"] for row in moment.view["alarms"].values()})
     met = any(
@@ -102,13 +102,13 @@ def alarm(moment: Moment, *, invariant: str, explained: bool | None = None) -> A
 
 
 @predicate
-def lost(moment: Moment, *, partition: Partition, at_least: int = 1) -> Answer:
+def lost(moment: Moment, *, partition: Partition, at_least: int = 1) -> GoalState:
     """So many acknowledged records of a partition have been lost."""
     count = sum(int(row["count"]) for row in moment.view["losses"].values() if row["partition"] == partition)
     return answer("goal.lost", count >= at_least, partition=partition, n=count, wanted=at_least)
 
 
 @predicate
-def measured(moment: Moment, *, what: str) -> Answer:
+def measured(moment: Moment, *, what: str) -> GoalState:
     """The learner has made a measurement, or opened a file, on the page."""
     return answer("goal.measured", what in moment.tally.facts, what=text("goal.measurement"))

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from broker_core.log.dump import LocalFiles, Thrown, dump
 from broker_core.shell.grammar.parser import OptionError, ParsedOptions, usage_lines
-from broker_core.shell.java.errors import KAFKA_VERSION, UsageError, VersionAsked, check_help
+from broker_core.shell.java.errors import KAFKA_VERSION, ToolUsageError, VersionRequested, check_help
 from broker_core.shell.tools.kafka.dump_log import ABOUT, OPTIONS, dump_options, files_of
 
 INTERRUPTED = 130
@@ -65,10 +65,10 @@ def _run(arguments: Sequence[str], out: TextIO, err: TextIO) -> int:
         wanted = dump_options(options)
         if is_short:
             wanted = wanted._replace(print_data_log=True)
-    except VersionAsked:
+    except VersionRequested:
         out.write(f"{KAFKA_VERSION}\n")
         return 0
-    except UsageError as error:
+    except ToolUsageError as error:
         err.writelines(f"{line}\n" for line in (str(error), *usage_lines(OPTIONS)))
         return 1
     except OptionError as error:

@@ -39,7 +39,7 @@ LISTEN_AGAIN_S = 5.0
 POLL_S = 0.005
 
 
-class Engine(Protocol):
+class GatewayLab(Protocol):
     """What the gateway asks of a lab."""
 
     async def act(self, job: Callable[[LiveRun], None]) -> None: ...
@@ -144,7 +144,7 @@ class Gateway:
     """All ports of one lab. Use it from the event loop."""
 
     def __init__(
-        self, engine: Engine, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
+        self, engine: GatewayLab, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
     ) -> None:
         """`ports` by broker id, 0 = a free one. `advertised`: the addresses that clients receive, where these are not
         the brokers' own. Raises Refusal for a port that is taken.

@@ -5,7 +5,7 @@ import logging
 import msgspec
 
 from lab.recordings.folder import BranchFolder
-from lab.runtime.tcp.gateway import Engine, Gateway
+from lab.runtime.tcp.gateway import Gateway, GatewayLab
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 PORTS_FILE = "ports.json"
 
 
-def open_gateway(engine: Engine, folder: BranchFolder, brokers: tuple[int, ...]) -> Gateway:
+def open_gateway(engine: GatewayLab, folder: BranchFolder, brokers: tuple[int, ...]) -> Gateway:
     """A gateway on the ports that the branch had before; on free ones where it had none or one of them is taken."""
     path = folder.path / PORTS_FILE
     try:

@@ -27,14 +27,14 @@ from broker_core.zk.store import (
     OpResult,
     SessionExpired,
     SetData,
-    WatchFired,
+    WatchedEvent,
     ZkError,
     ZnodeChange,
     ZnodeStat,
     parent_of,
     validate_path,
 )
-from broker_core.zk.znode_tree import Transaction
+from broker_core.zk.znode_tree import PlannedWrite
 from lab.runtime.zookeeper.external_changes import Reading, child_path, differences
 from lab.runtime.zookeeper.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
 from lab.runtime.zookeeper.server import ZookeeperError, ask
@@ -73,7 +73,7 @@ class KazooStore:
         self._observed: set[str] = set()
         self._known: dict[str, int] = {}
         self._foreign: list[ForeignChange] = []
-        self._fired: list[WatchFired] = []
+        self._fired: list[WatchedEvent] = []
         self._connections = {OUTSIDE_SESSION: KazooConnection(address, chroot, self._notice, self._reread)}
         try:
             self._move_in()
@@ -313,7 +313,7 @@ class KazooStore:
     def take_changes(self) -> list[ZnodeChange]:
         return self.model.take_changes()
 
-    def take_watches(self) -> list[WatchFired]:
+    def take_watches(self) -> list[WatchedEvent]:
         fired, self._fired = self._fired, []
         return fired
 
@@ -358,7 +358,7 @@ class KazooStore:
         )
 
 
-def exact(ops: Sequence[Op], plan: Transaction) -> list[Op]:
+def exact(ops: Sequence[Op], plan: PlannedWrite) -> list[Op]:
     """The same write, with the versions and sequence numbers that the model expects: it fails where they are others."""
     changes = iter(plan.changes)
     exact_ops: list[Op] = []

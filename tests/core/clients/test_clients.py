@@ -7,7 +7,7 @@ from broker_core.clients.metadata import backoff_us
 from broker_core.clients.partitioners import StickyPartitioner, murmur2
 from broker_core.events.group import OffsetCommitted
 from broker_core.events.rpc import RpcSent
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun, refused
 
@@ -29,13 +29,13 @@ ORDERS = "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3
 )
 def test_keys_hash_as_in_kafka(key: str, signed_hash: int, of_3: int, of_10: int) -> None:
     assert murmur2(key.encode()) == signed_hash
-    partitioner = StickyPartitioner(Stream(1, "partitioner"), batch_size=100)
+    partitioner = StickyPartitioner(RandomStream(1, "partitioner"), batch_size=100)
     assert partitioner.of_key(key.encode(), 3).partition == of_3
     assert partitioner.of_key(key.encode(), 10).partition == of_10
 
 
 def test_records_without_a_key_use_one_partition_per_batch() -> None:
-    sticky = StickyPartitioner(Stream(1, "partitioner"), batch_size=100)
+    sticky = StickyPartitioner(RandomStream(1, "partitioner"), batch_size=100)
     chosen = []
     for _ in range(200):
         chosen.append(sticky.partition(range(3)))
@@ -47,7 +47,7 @@ def test_records_without_a_key_use_one_partition_per_batch() -> None:
 def test_adaptive_partitioning_prefers_partitions_with_short_queues() -> None:
     counts = [0, 0, 0]
     for seed in range(800):
-        sticky = StickyPartitioner(Stream(seed, "partitioner"), batch_size=1)
+        sticky = StickyPartitioner(RandomStream(seed, "partitioner"), batch_size=1)
         counts[sticky.partition(range(3), [0, 3, 1])] += 1
     # the weights are 4 : 1 : 3
     assert counts[0] == pytest.approx(400, abs=60)

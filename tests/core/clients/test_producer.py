@@ -23,7 +23,7 @@ from broker_core.events.log import BatchAppended
 from broker_core.events.rpc import RpcSent
 from broker_core.shell.console.producer_options import settings_of
 from broker_core.shell.grammar.parser import ShellError
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun
 
@@ -114,7 +114,7 @@ class _Queues:
 
 
 def _chosen(kind: type[Partitioner], count: int) -> list[int]:
-    partitioner, queues = kind(Stream(3, "partitioner"), 100), _Queues()
+    partitioner, queues = kind(RandomStream(3, "partitioner"), 100), _Queues()
     found = []
     for number in range(count):
         found.append(partitioner.without_key((0, 1, 2), queues, number * 1_000_000).partition)
@@ -133,7 +133,7 @@ def test_partition_of_records_without_a_key_depends_on_the_era() -> None:
     assert turns[:3] == turns[3:6] == turns[6:]
     kept = _chosen(PARTITIONERS["random"], 700)
     assert len(set(kept[:600])) == 1
-    assert PARTITIONERS["random"](Stream(1, "p"), 1).of_key(b"key-1", 10).key_hash == 101943363
+    assert PARTITIONERS["random"](RandomStream(1, "p"), 1).of_key(b"key-1", 10).key_hash == 101943363
 
 
 def test_send_blocks_while_no_memory_is_free(shell: ShellRun) -> None:
@@ -274,7 +274,7 @@ def test_batch_too_large_after_compression_is_split_and_keeps_its_sequence_numbe
     shell.at("producer burst p small-0 10000")
     shell.at("producer flush p")
     assert shell.events(BatchSplit) == []
-    noise, letters = Stream(5, "noise"), string.ascii_letters + string.digits
+    noise, letters = RandomStream(5, "noise"), string.ascii_letters + string.digits
     values = ["".join(letters[noise.below(62)] for _ in range(600)) for _ in range(24)]
     requested = [shell.run.submit(f"producer send p small-0 {value}", "test") for value in values]
     shell.after(1)

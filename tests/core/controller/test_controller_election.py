@@ -13,7 +13,7 @@ from broker_core.controller.partition_state_machine import PartitionState
 from broker_core.controller.replica_state_machine import VALID_PREVIOUS_STATES as REPLICA_TABLE
 from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.errors import Errors, KafkaException
-from broker_core.sim.rng import Stream
+from broker_core.sim.rng import RandomStream
 
 
 def test_offline_election_follows_the_assignment_and_not_the_isr() -> None:
@@ -97,8 +97,8 @@ def test_assignment_of_added_partitions_continues_the_rotation() -> None:
 
 def test_assignment_uses_its_named_random_stream() -> None:
     racks = dict.fromkeys((1, 2, 3, 4, 5))
-    drawn = [assign_replicas(racks, 3, 2, stream=Stream(seed, "a")) for seed in range(20)]
-    assert drawn[0] == assign_replicas(racks, 3, 2, stream=Stream(0, "a"))
+    drawn = [assign_replicas(racks, 3, 2, stream=RandomStream(seed, "a")) for seed in range(20)]
+    assert drawn[0] == assign_replicas(racks, 3, 2, stream=RandomStream(0, "a"))
     assert len({replicas[0] for replicas in drawn}) > 3
 
 
@@ -124,7 +124,7 @@ def test_every_state_is_in_the_transition_table_and_reachable() -> None:
 
 
 def test_ids_are_uuids_of_version_4_in_22_characters() -> None:
-    stream = Stream(1, "ids")
+    stream = RandomStream(1, "ids")
     ids = [random_uuid(stream) for _ in range(300)]
     assert len(set(ids)) == 300
     assert all(len(each) == 22 and each[0] != "-" and each[8] in "QRST" for each in ids)

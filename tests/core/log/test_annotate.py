@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker_core.log import LogConfig, UnifiedLog
-from broker_core.log.annotate.annotations import Field, Part
+from broker_core.log.annotate.annotations import AnnotatedField, Part
 from broker_core.log.annotate.files import (
     annotate_checkpoint,
     annotate_index,
@@ -20,7 +20,7 @@ from broker_core.log.annotate.files import (
 )
 from broker_core.log.annotate.log_file import annotate_log
 from broker_core.log.index.time_index import TimeIndex
-from broker_core.log.lookup import SegmentFacts, look_up_offset, look_up_timestamp
+from broker_core.log.lookup import SegmentSizes, look_up_offset, look_up_timestamp
 from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, encode_snapshot
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import build_batch, iterate
@@ -47,7 +47,7 @@ def covers(parts: list[Part], data: bytes) -> None:
     assert parts[-1].position + parts[-1].size == len(data)
 
 
-def named(part: Part, name: str) -> list[Field]:
+def named(part: Part, name: str) -> list[AnnotatedField]:
     return [field for field in part.fields if field.name == name]
 
 
@@ -213,7 +213,7 @@ def random_log(seed: int, format_version: str = "3.0") -> UnifiedLog:
 def test_lookup_steps_match_the_lookup_of_the_log(seed: int, format_version: str) -> None:
     log = random_log(seed, format_version)
     segments = [
-        SegmentFacts(one.base_offset, one.size, one.offset_index.entries, one.time_index.entries)
+        SegmentSizes(one.base_offset, one.size, one.offset_index.entries, one.time_index.entries)
         for one in log.segments
     ]
     assert len(segments) > 1

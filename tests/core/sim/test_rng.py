@@ -2,7 +2,7 @@
 
 import pickle
 
-from broker_core.sim.rng import Stream, Streams
+from broker_core.sim.rng import RandomStream, Streams
 
 MASK = 2**64 - 1
 
@@ -20,13 +20,13 @@ def splitmix64(state: int, count: int) -> list[int]:
 
 def test_stream_matches_splitmix64() -> None:
     for seed in range(5):
-        stream = Stream(seed, "network")
+        stream = RandomStream(seed, "network")
         expected = splitmix64(stream._state, 300)
         assert [stream.next_u64() for _ in range(300)] == expected
 
 
 def test_draws_stay_below_their_bound_and_come_from_the_same_numbers() -> None:
-    stream = Stream(1, "network")
+    stream = RandomStream(1, "network")
     numbers = splitmix64(stream._state, 200)
     assert [stream.below(151) for _ in range(200)] == [number * 151 >> 64 for number in numbers]
 
@@ -36,5 +36,5 @@ def test_streams_are_independent_and_resume_after_a_pickle() -> None:
     first = [streams["a"].next_u64() for _ in range(70)]
     streams["b"].next_u64()
     copy = pickle.loads(pickle.dumps(streams))
-    alone = Stream(7, "a")
+    alone = RandomStream(7, "a")
     assert [alone.next_u64() for _ in range(140)] == first + [copy["a"].next_u64() for _ in range(70)]

@@ -16,7 +16,7 @@ from broker_core.zk.store import (
     NotEmpty,
     SessionExpired,
     SetData,
-    WatchFired,
+    WatchedEvent,
     ZnodeStat,
 )
 
@@ -239,14 +239,14 @@ def test_data_watches_fire_once(store, session) -> None:
     store.set(session, "/a", b"1")
     store.set(session, "/a", b"2")
     store.create(session, "/a/b")
-    assert store.take_watches() == [WatchFired(session, "changed", "/a"), WatchFired(other, "changed", "/a")]
+    assert store.take_watches() == [WatchedEvent(session, "changed", "/a"), WatchedEvent(other, "changed", "/a")]
     assert store.take_watches() == []
 
 
 def test_exists_watches_fire_on_creation(store, session) -> None:
     store.exists(session, "/controller", watch=True)
     store.create(session, "/controller")
-    assert store.take_watches() == [WatchFired(session, "created", "/controller")]
+    assert store.take_watches() == [WatchedEvent(session, "created", "/controller")]
 
 
 def test_reads_that_find_nothing_leave_no_watch(store, session) -> None:
@@ -266,12 +266,12 @@ def test_child_watches_fire_on_create_and_delete_but_not_on_data(store, session)
     assert store.take_watches() == []
     store.create(session, "/a/b")
     store.create(session, "/a/c")
-    assert store.take_watches() == [WatchFired(session, "children", "/a")]
+    assert store.take_watches() == [WatchedEvent(session, "children", "/a")]
     store.children(session, "/a", watch=True)
     store.set(session, "/a/b", b"x")
     assert store.take_watches() == []
     store.delete(session, "/a/b")
-    assert store.take_watches() == [WatchFired(session, "children", "/a")]
+    assert store.take_watches() == [WatchedEvent(session, "children", "/a")]
 
 
 def test_deletion_fires_both_kinds_and_the_parents(store, session) -> None:
@@ -283,9 +283,9 @@ def test_deletion_fires_both_kinds_and_the_parents(store, session) -> None:
     store.children(session, "/a", watch=True)
     store.delete(session, "/a/b")
     assert store.take_watches() == [
-        WatchFired(session, "deleted", "/a/b"),
-        WatchFired(session, "children", "/a"),
-        WatchFired(other, "deleted", "/a/b"),
+        WatchedEvent(session, "deleted", "/a/b"),
+        WatchedEvent(session, "children", "/a"),
+        WatchedEvent(other, "deleted", "/a/b"),
     ]
 
 
@@ -307,7 +307,7 @@ def test_closing_session_gets_no_watch_events_and_others_do(store, session) -> N
     store.exists(session, "/controller", watch=True)
     store.exists(other, "/controller", watch=True)
     store.close_session(session)
-    assert store.take_watches() == [WatchFired(other, "deleted", "/controller")]
+    assert store.take_watches() == [WatchedEvent(other, "deleted", "/controller")]
 
 
 def test_session_can_watch_again_and_again(store, session) -> None:
@@ -315,7 +315,7 @@ def test_session_can_watch_again_and_again(store, session) -> None:
     for count in range(20):
         store.get(session, "/a", watch=True)
         store.set(session, "/a", str(count).encode())
-        assert store.take_watches() == [WatchFired(session, "changed", "/a")]
+        assert store.take_watches() == [WatchedEvent(session, "changed", "/a")]
 
 
 def test_changes_are_returned_with_their_results(store, session) -> None:

@@ -8,7 +8,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from broker_core.zk.memory_store import MemoryStore
-from broker_core.zk.store import Check, Create, Delete, ForeignChange, SetData, WatchFired, ZkError
+from broker_core.zk.store import Check, Create, Delete, ForeignChange, SetData, WatchedEvent, ZkError
 
 PATHS = ["/a", "/b", "/a/x", "/a/y", "/a/x/deep", "/b/x", "/nosuch/x"]
 
@@ -103,7 +103,7 @@ def test_copy_is_independent() -> None:
     store.get(session, "/a", watch=True)
     for twin in (store.copy(), pickle.loads(pickle.dumps(store))):
         twin.set(session, "/a", b"2")
-        assert twin.take_watches() == [WatchFired(session, "changed", "/a")]
+        assert twin.take_watches() == [WatchedEvent(session, "changed", "/a")]
         assert twin.open_session("b") == 2
     assert store.get(session, "/a")[0] == b"1"
     assert store.take_watches() == []
@@ -115,7 +115,7 @@ def test_external_changes_are_applied_like_those_of_the_external_session() -> No
     store.create(session, "/controller", b"1", ephemeral=True)
     store.exists(session, "/controller", watch=True)
     store.apply_foreign("deleted", "/controller")
-    assert store.take_watches() == [WatchFired(session, "deleted", "/controller")]
+    assert store.take_watches() == [WatchedEvent(session, "deleted", "/controller")]
     store.apply_foreign("created", "/config", b"x", version=3)
     store.apply_foreign("changed", "/config", b"y")
     store.apply_foreign("children", "/config", cversion=6)

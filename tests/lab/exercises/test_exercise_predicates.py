@@ -9,7 +9,7 @@ from broker_core.texts import render
 from lab.exercises.loader import exercises
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
-from lab.exercises.predicate import PREDICATES, Answer, Bound, ask_all
+from lab.exercises.predicate import PREDICATES, Bound, GoalState, ask_all
 from lab.exercises.predicates import goal_of
 from lab.exercises.predicates.brokers import broker_is, paused
 from lab.exercises.predicates.logs import believes, dumped, high_watermark
@@ -87,7 +87,7 @@ def test_where_a_scan_begins_is_read_from_the_index_that_was_dumped() -> None:
     def moment() -> Moment:
         return Moment(run.view, run.now_us, True)
 
-    def wanted() -> Answer:
+    def wanted() -> GoalState:
         return dumped(moment(), replica="archive-0@leader", holds=2490, kind="index")
 
     assert render(wanted().says) == "No .index file of archive-0 on broker 2 has been dumped yet."

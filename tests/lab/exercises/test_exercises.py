@@ -9,7 +9,7 @@ from lab.exercises.moment import Moment
 from lab.exercises.observer import Shown
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import run_setup
-from lab.protocol.frames import Exercise as Frame
+from lab.protocol.frames import ExerciseFrame
 from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 from tests.support.learner import POWER, SLUG, Learner
@@ -202,7 +202,7 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
     do("broker kill 3")
     do("broker start 3", "sleep 2s")
     assert session.is_masked
-    session.handle(Frame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
+    session.handle(ExerciseFrame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
     assert predicted()["why_not"] == "What you predicted has not happened yet. Bring it about."
     do("broker powerloss 3")
     assert predicted()["prediction"]["outcome"] is None

@@ -18,7 +18,7 @@ from broker_core.zk.store import (
     ForeignChange,
     NodeExists,
     SetData,
-    WatchFired,
+    WatchedEvent,
     ZkError,
 )
 from lab.runtime.zookeeper.kazoo_connection import ZookeeperUnavailable
@@ -105,7 +105,7 @@ def test_external_deletion_of_the_controller_znode(kazoo_store, somebody, sessio
     kazoo_store.exists(session, "/controller", watch=True)
     somebody.delete("/controller")
     assert poll_until(kazoo_store, 1) == [ForeignChange("deleted", "/controller")]
-    assert kazoo_store.take_watches() == [WatchFired(session, "deleted", "/controller")]
+    assert kazoo_store.take_watches() == [WatchedEvent(session, "deleted", "/controller")]
     kazoo_store.create(session, "/controller", b"1", ephemeral=True)
     assert kazoo_store.poll_foreign() == []
     assert_agrees(kazoo_store, somebody)
@@ -232,7 +232,7 @@ def test_watches_have_arrived_when_a_write_returns(kazoo_store, somebody, sessio
         kazoo_store.get(other, "/a", watch=True)
         kazoo_store.set(session, "/a", b"%d" % count)
         assert not kazoo_store._connections[other]._armed
-        assert kazoo_store.take_watches() == [WatchFired(other, "changed", "/a")]
+        assert kazoo_store.take_watches() == [WatchedEvent(other, "changed", "/a")]
 
 
 def used_model() -> MemoryStore:
@@ -265,8 +265,8 @@ def test_materialise_writes_a_tree_with_its_versions_sessions_and_watches(kazoo_
         store.create(1, "/controller", ephemeral=True)
         store.close_session(1)
         assert store.take_watches() == [
-            WatchFired(2, "created", "/controller"),
-            WatchFired(2, "children", "/brokers/ids"),
+            WatchedEvent(2, "created", "/controller"),
+            WatchedEvent(2, "children", "/brokers/ids"),
         ]
         assert store.open_session("broker-1") == 4
     assert pickle.dumps(list(kazoo_store.tree())) == pickle.dumps(list(model.tree()))

@@ -19,7 +19,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_invalid,
     is_int,
@@ -149,7 +149,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
             yield from configs_clients.describe(process, entity.types, entity.names)
         else:
             yield from _describe(process, entity, describe_all="all" in options)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
         process.err(error.message)
@@ -171,7 +171,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
     """Checks the options in the tool's order (`ConfigCommandOptions.checkArgs`)."""
     if ("alter" in options) + ("describe" in options) != 1:
-        raise UsageError("Command must include exactly one action: --describe, --alter")
+        raise ToolUsageError("Command must include exactly one action: --describe, --alter")
     check_invalid(options, "alter", ["describe"])
     check_invalid(options, "describe", ["alter", "add-config", "delete-config"])
     flags = {flag: type_ for flag, type_ in (_FLAGS | _DEFAULT_FLAGS).items() if flag in options}

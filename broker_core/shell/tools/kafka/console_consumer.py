@@ -13,9 +13,9 @@ from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import Record
 from broker_core.shell.admin.admin_client import CONFIG_EXCEPTION, bad_address
 from broker_core.shell.admin.requests import RETRY_BACKOFF_US, Asking, metadata
-from broker_core.shell.console.console_consumer_options import OPTIONS, Plan, plan_of, properties_of
+from broker_core.shell.console.console_consumer_options import OPTIONS, ReadPlan, plan_of, properties_of
 from broker_core.shell.console.console_formatters import MessageFormatter
-from broker_core.shell.console.console_unreadable import Unreadable
+from broker_core.shell.console.console_unreadable import UnreadableRecord
 from broker_core.shell.grammar.parser import OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running, Sleep
 from broker_core.shell.grammar.registry import Command
@@ -24,7 +24,7 @@ from broker_core.shell.java.errors import (
     ERRORS_PACKAGE,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     error_class,
     log_error,
     print_usage,
@@ -65,9 +65,9 @@ def _run(process: Process, arguments: list[str]) -> Running:
         try:
             options.parse(arguments)
         except OptionError as error:
-            raise UsageError(error.message) from None
+            raise ToolUsageError(error.message) from None
         properties = properties_of(process, options, random_group)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except TerseException as complaint:
         process.err(str(complaint))
@@ -93,7 +93,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     era = process.cluster.era
     has_groups = era.apis is None or JOIN_GROUP in era.apis
     in_group = plan.partition is None and (has_groups or plan.settings.group_id != random_group)
-    reader: RecordReader = Reader(process, plan)
+    reader: RecordReader = PlanReader(process, plan)
     client_id = properties.consumer["client.id"]
     if in_group and properties.consumer.get("group.protocol", "").upper() == "CONSUMER":
         reader = NewProtocolReader(process, client_id, plan.settings.group_id)
@@ -124,11 +124,11 @@ class _Printer:
         self._rest = ""
 
     def print(self, partition: str, record: Record) -> None:
-        """Raises Unreadable for a record that cannot be printed, unless such records are skipped."""
+        """Raises UnreadableRecord for a record that cannot be printed, unless such records are skipped."""
         self.count += 1
         try:
             text = self._formatter.text(partition, record)
-        except Unreadable as error:
+        except UnreadableRecord as error:
             self._write(error.written)
             if not self._skips:
                 raise
@@ -163,7 +163,7 @@ def _print_all(process: Process, options: ParsedOptions, reader: RecordReader, p
                 printer.print(partition, record)
     except OptionError as error:
         failure = JavaException.option(error)
-    except Unreadable as error:
+    except UnreadableRecord as error:
         failure = error
     except JavaException as error:
         log_error(process, ["Error processing message, terminating consumer process: "], LOGGER)
@@ -177,10 +177,10 @@ def _print_all(process: Process, options: ParsedOptions, reader: RecordReader, p
     return 0 if failure is None else _unknown_error(process, failure)
 
 
-class Reader:
+class PlanReader:
     """Reads the partitions of a plan, leader after leader, and finds them again when leaders move."""
 
-    def __init__(self, process: Process, plan: Plan) -> None:
+    def __init__(self, process: Process, plan: ReadPlan) -> None:
         self.process = process
         self.plan = plan
         self.positions: dict[str, int] = {}

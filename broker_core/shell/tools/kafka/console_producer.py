@@ -21,7 +21,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_required,
     error_class,
@@ -231,8 +231,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         check_required(options, "topic")
         check_address(options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list"))
     except OptionError as error:
-        return print_usage(process, UsageError(error.message), OPTIONS)
-    except UsageError as error:
+        return print_usage(process, ToolUsageError(error.message), OPTIONS)
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
         settings = era_settings(producer_settings(process, options), process.cluster.era)

@@ -22,7 +22,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_invalid,
     print_usage,
@@ -100,8 +100,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         _check(process, options)
     except OptionError as error:
-        return print_usage(process, UsageError(error.message), OPTIONS)
-    except UsageError as error:
+        return print_usage(process, ToolUsageError(error.message), OPTIONS)
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     if not process.cluster.era.coordinates_consumers:
         refuse(process, text("shell.old_groups", era=process.cluster.era.name))
@@ -119,7 +119,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
             yield from reset_offsets(process, options)
         else:
             yield from _delete_offsets(process, options)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except (JavaException, OptionError) as error:
         failed = JavaException.option(error) if isinstance(error, OptionError) else error
@@ -156,7 +156,7 @@ def _open_client(process: Process, options: ParsedOptions) -> None:
 
 
 def _check(process: Process, options: ParsedOptions) -> None:
-    """`ConsumerGroupCommandOptions.checkArgs`. Raises UsageError."""
+    """`ConsumerGroupCommandOptions.checkArgs`. Raises ToolUsageError."""
     check_help(
         options,
         "This tool helps to list all consumer groups, describe a consumer group, delete consumer group info, or reset "
@@ -165,33 +165,35 @@ def _check(process: Process, options: ParsedOptions) -> None:
     has_scope = "group" in options or "all-groups" in options
     if "describe" in options:
         if not has_scope:
-            raise UsageError(
+            raise ToolUsageError(
                 "Option [describe] takes one of these options: [reset-offsets], [describe], [delete], [list]"
             )
         if sum(1 for name in ("members", "offsets", "state") if name in options) > 1:
-            raise UsageError("Option [describe] takes at most one of these options: [members], [offsets], [state]")
+            raise ToolUsageError("Option [describe] takes at most one of these options: [members], [offsets], [state]")
         if options.value("state"):
-            raise UsageError("Option [describe] does not take a value for [state]")
+            raise ToolUsageError("Option [describe] does not take a value for [state]")
     if "delete" in options:
         if not has_scope:
-            raise UsageError("Option [delete] takes one of these options: [all-groups], [group]")
+            raise ToolUsageError("Option [delete] takes one of these options: [all-groups], [group]")
         if "topic" in options:
-            raise UsageError("The consumer does not support topic-specific offset deletion from a consumer group.")
+            raise ToolUsageError("The consumer does not support topic-specific offset deletion from a consumer group.")
     if "delete-offsets" in options and not ("group" in options and "topic" in options):
-        raise UsageError("Option [delete-offsets] takes the following options: [all-groups], [group]")
+        raise ToolUsageError("Option [delete-offsets] takes the following options: [all-groups], [group]")
     if "reset-offsets" in options:
         if "dry-run" in options and "execute" in options:
-            raise UsageError("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
+            raise ToolUsageError("Option [reset-offsets] only accepts one of [execute] and [dry-run]")
         if "dry-run" not in options and "execute" not in options:
             process.err(NOT_EXECUTED)
         if not has_scope:
-            raise UsageError("Option [reset-offsets] takes one of these options: [all-groups], [group]")
+            raise ToolUsageError("Option [reset-offsets] takes one of these options: [all-groups], [group]")
         for scenario in SCENARIOS:
             check_invalid(options, scenario, [other for other in SCENARIOS if other != scenario])
     check_invalid(options, "group", ("all-groups", "list"))
     check_invalid(options, "topic", ("list", "describe"))
     if sum(1 for action in ACTIONS if action in options) != 1:
-        raise UsageError("Command must include exactly one action: " + ", ".join(f"--{action}" for action in ACTIONS))
+        raise ToolUsageError(
+            "Command must include exactly one action: " + ", ".join(f"--{action}" for action in ACTIONS)
+        )
 
 
 def _error(process: Process, message: str) -> None:
@@ -217,7 +219,7 @@ def _filter(options: ParsedOptions, name: str, known: tuple[str, ...], plural: s
     wanted = [word.strip().lower() for word in text.split(",")]
     if any(word not in by_name for word in wanted):
         kind = plural if name == "type" else name
-        raise UsageError(f"Invalid {kind} list '{text}'. Valid {plural} are: {', '.join(known)}")
+        raise ToolUsageError(f"Invalid {kind} list '{text}'. Valid {plural} are: {', '.join(known)}")
     return {by_name[word] for word in wanted}
 
 

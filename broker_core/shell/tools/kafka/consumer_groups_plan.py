@@ -10,7 +10,7 @@ from broker_core.config_defs.java_text import split
 from broker_core.config_defs.keys import INT_MAX, LONG_MAX
 from broker_core.partitions import partition_name
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import JavaException, UsageError
+from broker_core.shell.java.errors import JavaException, ToolUsageError
 
 Plan = dict[str, int]
 """Offsets by partition."""
@@ -25,7 +25,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
     """The plan of a group; empty, with a complaint, when the file has none for it. `is_single`: no other group is asked
     for, so that rows need not name it.
 
-    Raises JavaException for an invalid plan, UsageError for a negative offset.
+    Raises JavaException for an invalid plan, ToolUsageError for a negative offset.
     """
     if name not in process.files:
         cause = f"java.nio.file.NoSuchFileException: {name}"
@@ -49,7 +49,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
         owner, topic, *numbers = [*given, *("", "null", "0", "0")[len(given) :]]
         partition, offset = (int(number) for number in numbers[:2])
         if offset < 0:
-            raise UsageError("Invalid negative offset")
+            raise ToolUsageError("Invalid negative offset")
         plans.setdefault(owner, {})[partition_name(topic, partition)] = offset
     if group not in plans:
         process.out("")

@@ -18,7 +18,7 @@ from broker_core.shell.admin.group_admin import (
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Process
-from broker_core.shell.java.errors import JavaException, UsageError, is_int, parse_int
+from broker_core.shell.java.errors import JavaException, ToolUsageError, is_int, parse_int
 from broker_core.shell.tools.kafka.consumer_groups_plan import RUNTIME_EXCEPTION, Plan, plan_from_file
 from broker_core.shell.tools.kafka.topics import described_order
 from broker_core.wire.messages import OffsetCommitRequest
@@ -111,7 +111,7 @@ def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> 
 
 
 def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[list[str]]:
-    """What the scope names. Raises UsageError without one, JavaException for a topic that there is not."""
+    """What the scope names. Raises ToolUsageError without one, JavaException for a topic that there is not."""
     if "all-topics" in options:
         committed = yield from committed_offsets(process, group)
         return sorted_partitions(committed)
@@ -133,18 +133,18 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
         return found
     if "from-file" in options:
         return []
-    raise UsageError("One of the reset scopes should be defined: --all-topics, --topic.")
+    raise ToolUsageError("One of the reset scopes should be defined: --all-topics, --topic.")
 
 
 def partitions_in(text: str) -> list[str]:
-    """The partitions that a topic with numbers, `orders:0,1`, means. Raises UsageError."""
+    """The partitions that a topic with numbers, `orders:0,1`, means. Raises ToolUsageError."""
     words = split(text, ":")
     if len(words) != 2:
-        raise UsageError(f"Invalid topic arg '{text}', expected topic name and partitions")
+        raise ToolUsageError(f"Invalid topic arg '{text}', expected topic name and partitions")
     topic, numbers = words
     for number in split(numbers, ","):
         if not is_int(number):
-            raise UsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
+            raise ToolUsageError(f"Invalid partition '{number}' specified in topic arg '{text}''")
     return [partition_name(topic, parse_int(number)) for number in split(numbers, ",")]
 
 
@@ -161,7 +161,9 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         committed = yield from committed_offsets(process, group)
         for name in partitions:
             if name not in committed:
-                raise UsageError(f"Cannot shift offset for partition {name} since there is no current committed offset")
+                raise ToolUsageError(
+                    f"Cannot shift offset for partition {name} since there is no current committed offset"
+                )
         return (yield from _within(process, {name: _wrapped(committed[name] + shift) for name in partitions}))
     if "to-datetime" in options:
         timestamp = parse_datetime(options.value("to-datetime") or "")
@@ -177,7 +179,7 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
         committed = yield from committed_offsets(process, group)
         rest = yield from list_offsets(process, [name for name in partitions if name not in committed], LATEST)
         return {name: committed.get(name, rest.get(name, 0)) for name in partitions}
-    raise UsageError(f"Option '[reset-offsets]' requires one of the following scenarios: [{_LISTED}]")
+    raise ToolUsageError(f"Option '[reset-offsets]' requires one of the following scenarios: [{_LISTED}]")
 
 
 def _within(process: Process, wanted: Plan) -> Asking[Plan]:

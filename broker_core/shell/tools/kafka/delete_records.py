@@ -16,7 +16,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_required,
     print_usage,
@@ -59,7 +59,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         check_required(options, "offset-json-file")
         open_admin_client(process, options)
         offsets = _offsets(_read(process, options.value("offset-json-file") or ""))
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
         return _failed(process, JavaException.option(error))

@@ -16,7 +16,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, Sleep
 from broker_core.shell.grammar.registry import Command
-from broker_core.shell.java.errors import HELP, VERSION, UsageError, check_help, check_required, print_usage
+from broker_core.shell.java.errors import HELP, VERSION, ToolUsageError, check_help, check_required, print_usage
 from broker_core.texts import text
 
 ABOUT = (
@@ -97,7 +97,7 @@ def dump_options(options: ParsedOptions) -> DumpOptions:
 
 
 def files_of(options: ParsedOptions) -> list[str]:
-    """The files that --files names. Raises OptionError when it is given twice, UsageError when it is not."""
+    """The files that --files names. Raises OptionError when it is given twice, ToolUsageError when it is not."""
     check_required(options, "files")
     return split(options.value("files") or "", ",")
 
@@ -107,12 +107,12 @@ def _run(process: Process, arguments: list[str]) -> Running:
     try:
         options.parse(arguments)
         if not arguments:
-            raise UsageError(ABOUT)
+            raise ToolUsageError(ABOUT)
         check_help(options, ABOUT)
         first_offsets = process.cluster.era.log.index_rule == "append start"
         wanted = dump_options(options)._replace(first_offsets=first_offsets)
         return (yield from _dump(process, files_of(options), wanted))
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
         return _died(

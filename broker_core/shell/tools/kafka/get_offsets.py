@@ -17,7 +17,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_help,
     is_int,
     log_error,
@@ -61,7 +61,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         check_help(options, "An interactive shell for getting topic-partition offsets.")
         servers = options.value("bootstrap-server" if "bootstrap-server" in options else "broker-list")
         if servers == "":
-            raise UsageError("Error while validating the bootstrap address")
+            raise ToolUsageError("Error while validating the bootstrap address")
         check_address(servers)
         if "topic-partitions" in options and ("topic" in options or "partitions" in options):
             raise TerseException("--topic-partitions cannot be used with --topic or --partitions")
@@ -69,7 +69,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         timestamp = _timestamp("latest" if "time" not in options else options.value("time") or "")
         open_admin_client(process, options)
         yield from _print_offsets(process, options, wanted, timestamp)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except TerseException as error:
         process.err(f"Error occurred: {error}")

@@ -9,7 +9,7 @@ from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions
 from broker_core.shell.grammar.process import Process, Running, settled
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import json_values as java_json
-from broker_core.shell.java.errors import HELP, VERSION, JavaException, UsageError, check_help, print_usage
+from broker_core.shell.java.errors import HELP, VERSION, JavaException, ToolUsageError, check_help, print_usage
 from broker_core.texts import text
 from broker_core.wire.messages import ElectionType, ElectLeadersRequest, ElectLeadersResponse, PartitionResult
 
@@ -59,7 +59,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         response = yield from _elect(process, body)
         failed = _report(process, kind, response)
         yield from settled(process)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
         return _failed(process, JavaException.option(error), [])

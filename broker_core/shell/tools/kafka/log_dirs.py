@@ -17,7 +17,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_required,
     parse_int,
@@ -48,7 +48,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         brokers = yield from _brokers(process, options.value("broker-list") or "")
         process.out("Querying brokers for log directories information")
         described = yield from _described(process, brokers)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except OptionError as error:
         return _failed(process, JavaException.option(error))

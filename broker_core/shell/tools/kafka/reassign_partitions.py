@@ -35,7 +35,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_required,
     parse_int,
@@ -118,7 +118,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except OptionError as error:
         process.err(f"{error.java_class}: {error.message}")
         return 1
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
         open_admin_client(process, options)
@@ -145,18 +145,18 @@ def _failed(process: Process, error: JavaException) -> int:
 
 
 def _check(options: ParsedOptions) -> str:
-    """The action. Raises UsageError for options that do not fit it."""
+    """The action. Raises ToolUsageError for options that do not fit it."""
     check_help(options, "This tool helps to move topic partitions between replicas.")
     given = [action for action in ACTIONS if action in options]
     if len(given) != 1:
         actions = ", ".join(f"--{action}" for action in ACTIONS)
-        raise UsageError(f"Command must include exactly one action: {actions}")
+        raise ToolUsageError(f"Command must include exactly one action: {actions}")
     (action,) = given
     check_required(options, *REQUIRED[action])
     allowed = {action, "bootstrap-server", "command-config", *REQUIRED[action], *PERMITTED[action]}
     for option in OPTIONS:
         if option.name in options and option.name not in allowed:
-            raise UsageError(f'Option "[{option.name}]" can\'t be used with action "[{action}]"')
+            raise ToolUsageError(f'Option "[{option.name}]" can\'t be used with action "[{action}]"')
     return action
 
 

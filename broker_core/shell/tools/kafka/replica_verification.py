@@ -20,7 +20,7 @@ from broker_core.shell.java.errors import (
     HELP,
     VERSION,
     JavaException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_invalid,
     log_error,
@@ -71,7 +71,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         check_address(options.value("broker-list"))
         check_invalid(options, "topics-include", ["topic-white-list"])
         yield from _verify(process, options)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except Unlike as error:
         process.out(str(error))

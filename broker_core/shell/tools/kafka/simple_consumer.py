@@ -10,14 +10,14 @@ from broker_core.shell.admin.admin_client import check_address
 from broker_core.shell.admin.group_admin import list_offsets
 from broker_core.shell.admin.requests import Asking, metadata
 from broker_core.shell.console.console_formatters import DEFAULT_FORMATTER, MessageFormatter, formatter_of
-from broker_core.shell.console.console_unreadable import Unreadable
+from broker_core.shell.console.console_unreadable import UnreadableRecord
 from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions, quoted
 from broker_core.shell.grammar.process import Call, Disconnected, Process, Running
 from broker_core.shell.grammar.registry import Command, refuse
 from broker_core.shell.java.errors import (
     JavaException,
     TerseException,
-    UsageError,
+    ToolUsageError,
     check_required,
     key_values,
     log_error,
@@ -65,13 +65,13 @@ def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
     try:
         if not arguments:
-            raise UsageError(_ABOUT)
+            raise ToolUsageError(_ABOUT)
         options.parse(arguments)
         check_required(options, "topic")
         check_address(options.value("broker-list"))
         refuse(process, text("shell.tool_removed", line=_today(options)))
         yield from _read(process, options)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except TerseException as complaint:
         process.err(str(complaint))
@@ -113,7 +113,7 @@ def _today(options: ParsedOptions) -> str:
 
 
 def _read(process: Process, options: ParsedOptions) -> Asking[None]:
-    """Prints records up to the limit. Raises TerseException, UsageError and JavaException."""
+    """Prints records up to the limit. Raises TerseException, ToolUsageError and JavaException."""
     partition = options.partition(default=0)
     broker_id = yield from _replica(process, partition, _or(options.integer("replica"), _LEADER))
     offset = _or(options.integer("offset"), EARLIEST_TIMESTAMP)
@@ -143,7 +143,7 @@ def _print(
     """Raises JavaException for a record that cannot be printed, unless such records are skipped."""
     try:
         text = formatter.text(partition, record)
-    except Unreadable as error:
+    except UnreadableRecord as error:
         if "skip-message-on-error" not in options:
             raise
         log_error(process, ["Error processing message, skipping this message: "], _LOGGER)

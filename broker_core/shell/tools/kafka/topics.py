@@ -19,7 +19,7 @@ from broker_core.shell.java.errors import (
     VERSION,
     ZERO_UUID,
     JavaException,
-    UsageError,
+    ToolUsageError,
     check_help,
     check_invalid,
     check_required,
@@ -117,7 +117,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         return _died(process, JavaException.option(error))
     except JavaException as error:
         return _died(process, error)
-    except UsageError as error:
+    except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
         if "create" in options:
@@ -158,20 +158,22 @@ def _failed(process: Process, error: JavaException) -> int:
 
 
 def _check(process: Process, options: ParsedOptions) -> None:
-    """Raises UsageError for options that do not fit together, in the tool's order."""
+    """Raises ToolUsageError for options that do not fit together, in the tool's order."""
     check_help(options, "This tool helps to create, delete, describe, or change a topic.")
     if len(arguments_given(options)) != 1:
-        raise UsageError("Command must include exactly one action: --list, --describe, --create, --alter or --delete")
+        raise ToolUsageError(
+            "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
+        )
     if "describe" in options and "if-exists" in options:
         if "topic" not in options and "topic-id" not in options:
-            raise UsageError("--topic or --topic-id is required to describe a topic")
+            raise ToolUsageError("--topic or --topic-id is required to describe a topic")
         if "topic" in options and "topic-id" in options:
             process.out(BOTH_WARNING)
     if "list" not in options and "describe" not in options:
         check_required(options, "topic")
     if "alter" in options:
         if "config" in options:
-            raise UsageError(
+            raise ToolUsageError(
                 'Option combination "[[bootstrap-server], [config]]" can\'t be used with option "[alter]" '
                 "(the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
             )

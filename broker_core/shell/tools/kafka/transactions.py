@@ -24,7 +24,7 @@ from broker_core.shell.grammar.registry import Command
 from broker_core.shell.java import argparse_help
 from broker_core.shell.java.argparse4j import BadArguments, Tool, complain, parse
 from broker_core.shell.java.errors import JavaException, load_properties, log_error
-from broker_core.shell.tools.kafka.transactions_hanging import Failed, abort, detailed, find_hanging
+from broker_core.shell.tools.kafka.transactions_hanging import FindHangingError, abort, detailed, find_hanging
 from broker_core.texts import text
 from broker_core.wire.messages import (
     ActiveProducer,
@@ -128,7 +128,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         check_client(process, _admin_properties(process, before), before.get("--bootstrap-server"))
     except BadArguments as error:
         return complain(process, _TOOL, error)
-    except Failed as failed:
+    except FindHangingError as failed:
         process.err(str(failed))
         return 1
     except JavaException as error:
@@ -154,7 +154,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
             return 0
         else:
             table = yield from find_hanging(process, options, _producers, _partitions_of)
-    except Failed as failed:
+    except FindHangingError as failed:
         process.err(str(failed))
         return 1
     for line in _lines(table):
@@ -163,12 +163,12 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _admin_properties(process: Process, before: dict[str, str]) -> dict[str, str]:
-    """What the file lists before the command. Raises Failed when there is none."""
+    """What the file lists before the command. Raises FindHangingError when there is none."""
     name = before.get("--command-config")
     try:
         return {} if name is None else load_properties(process, name)
     except JavaException as error:
-        raise Failed(detailed(f"Failed to load admin client properties: {error.message}")) from None
+        raise FindHangingError(detailed(f"Failed to load admin client properties: {error.message}")) from None
 
 
 def _lines(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -187,7 +187,7 @@ def _list(process: Process, options: ParsedOptions) -> Asking[list[list[str]]]:
         try:
             yield from until_ready(process, broker_id, deadline_us, "listTransactions(api=LIST_TRANSACTIONS)")
         except JavaException as late:
-            raise Failed(detailed(f"Failed to list transactions: {late.message}")) from None
+            raise FindHangingError(detailed(f"Failed to list transactions: {late.message}")) from None
         response = yield Call(broker_id, "ListTransactions", body, "ListTransactions")
         if not isinstance(response, Disconnected):
             rows += [[name, str(broker_id), str(id), state] for name, id, state in response.transaction_states]
@@ -204,7 +204,7 @@ def _query_coordinator(process: Process, transactional_id: str) -> Asking[tuple[
                 call = "describeTransactions(api=DESCRIBE_TRANSACTIONS)"
                 yield from until_ready(process, found.node_id, deadline_us, call)
             except JavaException as unsent:
-                raise Failed(_could_not_describe(transactional_id, unsent.message)) from None
+                raise FindHangingError(_could_not_describe(transactional_id, unsent.message)) from None
             body = DescribeTransactionsRequest((transactional_id,))
             response = yield Call(
                 found.node_id, "DescribeTransactions", body, f"DescribeTransactions {transactional_id}"
@@ -213,7 +213,7 @@ def _query_coordinator(process: Process, transactional_id: str) -> Asking[tuple[
                 return found.node_id, response.transaction_states[0]
         yield Sleep(RETRY_BACKOFF_US)
     late = timed_out("describeTransactions(api=FIND_COORDINATOR)")
-    raise Failed(_could_not_describe(transactional_id, late.message))
+    raise FindHangingError(_could_not_describe(transactional_id, late.message))
 
 
 def _could_not_describe(transactional_id: str, why: str) -> str:
@@ -227,9 +227,9 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
             f"DescribeTransactions request for transactionalId `{transactional_id}` failed because the ID could not "
             "be found"
         )
-        raise Failed(_could_not_describe(transactional_id, why))
+        raise FindHangingError(_could_not_describe(transactional_id, why))
     if found.error is not Errors.NONE:
-        raise Failed(_could_not_describe(transactional_id, exception_message(found.error)))
+        raise FindHangingError(_could_not_describe(transactional_id, exception_message(found.error)))
     start_ms = found.transaction_start_time_ms
     header = ["CoordinatorId", "TransactionalId", "ProducerId", "ProducerEpoch", "TransactionState"]
     header += ["TransactionTimeoutMs", "CurrentTransactionStartTimeMs", "TransactionDurationMs", "TopicPartitions"]
@@ -255,7 +255,7 @@ def _producers(
             process, partition, broker_id, "DescribeProducers", body, "describeProducers", _describing_error
         )
     except JavaException as late:
-        raise Failed(detailed(f"{failed}: {late.message}")) from None
+        raise FindHangingError(detailed(f"{failed}: {late.message}")) from None
     (found,) = response.partitions
     if found.error is Errors.NONE:
         producers: tuple[ActiveProducer, ...] = found.active_producers
@@ -264,7 +264,7 @@ def _producers(
         why = _not_there(process, partition, broker_id)
     else:
         why = exception_message(found.error, found.message)
-    raise Failed(detailed(f"{failed}: {why}"))
+    raise FindHangingError(detailed(f"{failed}: {why}"))
 
 
 def _describing_error(response: DescribeProducersResponse) -> Errors:

@@ -27,7 +27,7 @@ DescribeProducers = Callable[[Process, str, int | None, str], Asking[tuple[Activ
 DescribePartitions = Callable[[Process, str], Asking[tuple[str, ...]]]
 
 
-class Failed(Exception):
+class FindHangingError(Exception):
     """What the tool prints before it ends with exit code 1."""
 
 
@@ -37,19 +37,19 @@ def detailed(message: str) -> str:
 
 
 def abort(process: Process, options: ParsedOptions, describe: DescribeProducers) -> Asking[None]:
-    """Writes an abort marker for a transaction, without its coordinator. Raises Failed."""
+    """Writes an abort marker for a transaction, without its coordinator. Raises FindHangingError."""
     partition = options.partition()
     start_offset = options.integer("start-offset")
     producer_id = options.integer("producer-id")
     if start_offset is None and producer_id is None:
-        raise Failed(
+        raise FindHangingError(
             "The transaction to abort must be identified either with --start-offset (for brokers on 3.0 or above) or "
             "with --producer-id, --producer-epoch, and --coordinator-epoch (for older brokers)"
         )
     if start_offset is None:
         for name in ("producer-epoch", "coordinator-epoch"):
             if name not in options:
-                raise Failed(f"Missing required argument --{name}")
+                raise FindHangingError(f"Missing required argument --{name}")
         ids = (producer_id or 0, options.integer("producer-epoch") or 0, options.integer("coordinator-epoch") or 0)
     else:
         producers = yield from describe(
@@ -57,7 +57,7 @@ def abort(process: Process, options: ParsedOptions, describe: DescribeProducers)
         )
         found = next((each for each in producers if each.current_txn_start_offset == start_offset), None)
         if found is None:
-            raise Failed(
+            raise FindHangingError(
                 f"Could not find any open transactions starting at offset {start_offset} on partition {partition}"
             )
         ids = (found.producer_id, found.producer_epoch, found.coordinator_epoch)
@@ -78,10 +78,10 @@ def _write_marker(
             process, partition, None, "WriteTxnMarkers", body, "abortTransaction", _marker_error
         )
     except JavaException as late:
-        raise Failed(detailed(f"Failed to abort transaction {spec}: {late.message}")) from None
+        raise FindHangingError(detailed(f"Failed to abort transaction {spec}: {late.message}")) from None
     error = _marker_error(response)
     if error is not Errors.NONE:
-        raise Failed(detailed(f"Failed to abort transaction {spec}: {exception_message(error)}"))
+        raise FindHangingError(detailed(f"Failed to abort transaction {spec}: {exception_message(error)}"))
 
 
 def _marker_error(response: WriteTxnMarkersResponse) -> Errors:
@@ -91,14 +91,14 @@ def _marker_error(response: WriteTxnMarkersResponse) -> Errors:
 def find_hanging(
     process: Process, options: ParsedOptions, describe: DescribeProducers, partitions_of: DescribePartitions
 ) -> Asking[list[list[str]]]:
-    """Open transactions that are old and that no coordinator would end. Raises Failed."""
+    """Open transactions that are old and that no coordinator would end. Raises FindHangingError."""
     topic, number, broker_id = options.value("topic"), options.integer("partition"), options.integer("broker-id")
     if topic is None and broker_id is None:
-        raise Failed(
+        raise FindHangingError(
             "The `find-hanging` command requires either --topic or --broker-id to limit the scope of the search"
         )
     if number is not None and topic is None:
-        raise Failed("The --partition argument requires --topic to be provided")
+        raise FindHangingError("The --partition argument requires --topic to be provided")
     minutes = options.integer("max-transaction-timeout")
     limit_ms = (MAX_TIMEOUT_MIN if minutes is None else minutes) * 60_000
     if topic is not None and number is not None:
@@ -108,7 +108,7 @@ def find_hanging(
         error = next((error for _, _, error in known.topics if topic is not None), Errors.NONE)
         if error is not Errors.NONE:
             why = exception_message(error)
-            raise Failed(detailed(f"Failed to describe 1 topics: {why}"))
+            raise FindHangingError(detailed(f"Failed to describe 1 topics: {why}"))
         partitions = [row[0] for row in known.partitions if broker_id is None or broker_id in row[3]]
     rows = [HEADERS]
     transactional_ids = yield from _transactional_ids(process)

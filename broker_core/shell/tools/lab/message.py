@@ -6,7 +6,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.parser import duration_us
 from broker_core.shell.grammar.process import Process, Running
 from broker_core.shell.grammar.registry import Command, not_understood, refuse
-from broker_core.sim.faults import MessageError
+from broker_core.sim.faults import MessageInFlightError
 from broker_core.texts import text
 
 FORMS = (
@@ -35,7 +35,7 @@ def _do(process: Process, act: Callable[[], None]) -> Running:
     yield from ()
     try:
         act()
-    except MessageError as error:
+    except MessageInFlightError as error:
         refuse(process, error.message)
         return 1
     return 0
