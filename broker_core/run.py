@@ -22,6 +22,7 @@ from broker_core.cluster import Cluster, RunConfig
 from broker_core.events import Envelope
 from broker_core.events.codec import encode_all
 from broker_core.shell.completion import complete
+from broker_core.shell.grammar.parser import split
 from broker_core.shell.grammar.registry import Grammar
 from broker_core.shell.session import Shell
 from broker_core.shell.tools import COMMANDS
@@ -89,6 +90,11 @@ class ForeignSource(Protocol):
     """A store that meets the changes of others in the middle of its own operations."""
 
     def take_foreign(self) -> list[ForeignChange]: ...
+
+
+def check_line(line: str) -> None:
+    """Raises ShellError for a console line that names no command."""
+    _GRAMMAR.find(split(line))
 
 
 class Diverged(RuntimeError):

@@ -1,17 +1,52 @@
-"""Checks exercises as a compiler checks programs: nothing that a learner meets may be missing, solved or unsolvable."""
+"""Checks lessons as a compiler checks programs: nothing that a learner meets may be missing, solved or unsolvable."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 
+from broker_core.events.console import CommandReceived
+from broker_core.refusals import ShellError
+from broker_core.run import check_line
+from lab.exercises.bilingual import Bilingual
+from lab.exercises.chain import chain_of
 from lab.exercises.glossary import Term
-from lab.exercises.lesson import Exercise
-from lab.exercises.loader import ContentError
-from lab.exercises.solution import Rehearsal, TimedEngine
+from lab.exercises.lesson import Exercise, Step
+from lab.exercises.loader import ContentError, exercises
+from lab.exercises.questions import choices_of
+from lab.exercises.setup import lesson_run
+from lab.exercises.solution import Rehearsal, wrong_sections_of
+
+SEEDS = (1, 2, 3, 4, 5)
+MIN_MINUTES, MAX_MINUTES = 4, 10
+WORDS_A_MINUTE = 180
+HAN_A_WORD = 1.6
+STEP_MINUTES, QUESTION_MINUTES = 0.7, 0.5
+TOLERANCE = 2.0
+_CODE_LINE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_PLACE = re.compile(r"`[^`]+`|[A-Z]\w+ |\d")
 
 
 def problems(
-    exercise: Exercise, terms: dict[str, Term], make_engine: Callable[[int, str], TimedEngine]
+    exercise: Exercise,
+    terms: dict[str, Term],
 ) -> Iterator[str]:
-    """What is wrong with an exercise. `make_engine` gives a fresh engine, its brokers up, for a seed and an era."""
+    """What is wrong with a lesson."""
+    yield from _texts(exercise, terms)
+    yield from _questions(exercise)
+    yield from _minutes(exercise)
+    yield from _lines(exercise)
+    answers: dict[str, set[str]] = {}
+    # Another seed gives another leader and other latencies: the solution must not depend on them.
+    for seed in SEEDS:
+        try:
+            yield from (f"{fault} (seed {seed})" for fault in _played(exercise, seed, answers))
+        except ContentError as error:
+            yield f"{error} (seed {seed})"
+    for step in exercise.steps:
+        if step.answer is not None and not step.answer.constant and len(answers.get(step.id, {1, 2})) < 2:
+            yield f"{exercise.slug}: the answer of {step.id!r} is the same for each seed; mark it constant if it must be."
+
+
+def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     for term in exercise.terms:
         if term not in terms:
             yield f"{exercise.slug}: the term {term!r} does not stand in docs/GLOSSARY.md."
@@ -19,12 +54,110 @@ def problems(
     for term in exercise.terms:
         if term.lower() not in said:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
-    # Another seed gives another leader and other latencies: the way to the goal must not hang on them.
-    for seed in SEEDS:
-        try:
-            Rehearsal(exercise, make_engine(seed, exercise.era)).play()
-        except ContentError as error:
-            yield f"{error} (seed {seed})"
+    for slug in exercise.requires:
+        if slug not in exercises():
+            yield f"{exercise.slug}: it requires {slug!r}, which is not a lesson."
+    if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
+        yield f"{exercise.slug}: the last hint names neither a line nor a place."
 
 
-SEEDS = (1, 2, 3, 4, 5)
+def _questions(exercise: Exercise) -> Iterator[str]:
+    if not exercise.topics:
+        return
+    for step in exercise.steps:
+        choices = choices_of(step)
+        if choices and not any(choice.expected for choice in choices):
+            yield f"{exercise.slug}: no choice of {step.id!r} is expected."
+        for choice in choices:
+            if choice.reason is None:
+                yield f"{exercise.slug}: choice {choice.value!r} of {step.id!r} has no reason."
+            if bool(choice.tag) == choice.expected and step.prediction is not None:
+                yield f"{exercise.slug}: choice {choice.value!r} of {step.id!r}: expected a tag, or none if it is right."
+
+
+def _minutes(exercise: Exercise) -> Iterator[str]:
+    if not exercise.topics:
+        return
+    parts = [part.minutes for part in exercise.parts] or [exercise.minutes]
+    if sum(parts) != exercise.minutes:
+        yield f"{exercise.slug}: the parts take {sum(parts)} minutes, and the lesson {exercise.minutes}."
+    for minutes in parts:
+        if not MIN_MINUTES <= minutes <= MAX_MINUTES:
+            yield f"{exercise.slug}: a part of {minutes} minutes; expected {MIN_MINUTES} to {MAX_MINUTES}."
+    texts = [exercise.brief, exercise.debrief, *(step.text for step in exercise.steps)]
+    words = sum(len(text.en.split()) for text in texts)
+    questions = sum(step.kind != "goals" for step in exercise.steps)
+    estimate = words / WORDS_A_MINUTE + len(exercise.steps) * STEP_MINUTES + questions * QUESTION_MINUTES
+    if not estimate / TOLERANCE <= exercise.minutes <= estimate * TOLERANCE:
+        yield f"{exercise.slug}: {exercise.minutes} minutes; its texts and steps suggest {estimate:.0f}."
+
+
+def _lines(exercise: Exercise) -> Iterator[str]:
+    texts: list[Bilingual] = [
+        exercise.brief,
+        exercise.debrief,
+        *exercise.hints,
+        *(step.text for step in exercise.steps),
+    ]
+    for text in texts:
+        if _code_of(text.en) != _code_of(text.zh):
+            yield f"{exercise.slug}: the lines of code differ between English and Chinese: {_code_of(text.en)[:1]}."
+        for line in _code_of(text.en):
+            try:
+                check_line(line)
+            except ShellError as error:
+                yield f"{exercise.slug}: the line {line!r} is not accepted: {error}"
+
+
+def _code_of(text: str) -> list[str]:
+    blocks = (found[1].replace("\\\n", " ") for found in _CODE_LINE.finditer(text))
+    return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iterator[str]:
+    rehearsal = Rehearsal(exercise, lesson_run(exercise, seed))
+    rehearsal.play()
+    steps = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
+    for step in exercise.steps:
+        yield from _outcome(exercise, step, steps[step.id], answers)
+    yield from _chain(exercise, rehearsal)
+    for section in wrong_sections_of(exercise):
+        again = Rehearsal(exercise, lesson_run(exercise, seed))
+        step, _, wrong = section.step.partition("/")
+        again.play(until=step)
+        again.do(section)
+        shown = next(one for one in again.session.frame("en")["steps"] if one["id"] == step)
+        wanted = next(one.text.en for one in exercise.step(step).wrong if one.id == wrong)
+        if shown["state"] != "active" or shown["wrong"] != wanted:
+            yield (
+                f"{exercise.slug}/wrong.lab: [{section.step}] does not lead to its wrong state: "
+                f"the step is {shown['state']} and shows {shown['wrong'] or shown['why_not']!r}."
+            )
+
+
+def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: dict[str, set[str]]) -> Iterator[str]:
+    given = shown["prediction"] or shown["answer"]
+    if not isinstance(given, dict):
+        return
+    outcome = str(given["outcome"] or given["choice"])
+    answers.setdefault(step.id, set()).add(outcome)
+    expected = next((choice.value for choice in choices_of(step) if choice.expected), None)
+    if expected is not None and outcome != expected:
+        yield f"{exercise.slug}: the outcome of {step.id!r} is {outcome!r}; {expected!r} is marked as expected."
+    said = shown["said"]
+    if isinstance(said, dict) and len(set(said.values())) != len(said):
+        yield f"{exercise.slug}: two choices of {step.id!r} mean the same: {said}."
+
+
+def _chain(exercise: Exercise, rehearsal: Rehearsal) -> Iterator[str]:
+    if exercise.chain is None:
+        return
+    seq = rehearsal.session.frame("en")["chain"]
+    if not seq:
+        yield f"{exercise.slug}: what the debrief's chain explains has not happened in the solution."
+        return
+    by_seq = {envelope[0]: envelope for envelope in rehearsal.envelopes}
+    chain = chain_of(by_seq.get, seq)
+    if not isinstance(chain[-1][4], CommandReceived):
+        kinds = [type(envelope[4]).__name__ for envelope in chain]
+        yield f"{exercise.slug}: the debrief's chain does not reach a command: {' <- '.join(kinds)}."

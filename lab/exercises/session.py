@@ -24,6 +24,7 @@ from lab.exercises.progress import Checked, Frozen, Given, Progress, State
 from lab.exercises.quantities import quantity_text, shown, value_of
 from lab.exercises.questions import asked_by, choices_of, meanings_of, outcome_of
 from lab.exercises.records import Records
+from lab.exercises.tally import Tally
 from lab.learning.events import AnyEvent
 from lab.learning.scoring import is_stop
 from lab.protocol.frames import ExerciseFrame
@@ -62,6 +63,11 @@ class ExerciseSession:
         """What to store, as JSON."""
         stored: dict[str, Any] = msgspec.to_builtins(self._state)
         return stored
+
+    @property
+    def tally(self) -> Tally:
+        """What it has counted."""
+        return self._state.tally
 
     @property
     def seq(self) -> int:

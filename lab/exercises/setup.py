@@ -4,10 +4,29 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker_core.refusals import ShellError
+from broker_core.run import Run
 from broker_core.texts import Text, Value, text
+from lab.exercises.lesson import Exercise
+from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 LIMIT_US = 120_000_000
+
+
+def cluster_of(exercise: Exercise) -> dict[str, Any]:
+    """The fields of a RunConfig for the cluster that a lesson's `[run]` describes."""
+    wanted = exercise.run
+    return {
+        "era": exercise.era,
+        "brokers": tuple(range(1, wanted.brokers + 1)),
+        "broker_config": wanted.config,
+        "config_of_broker": {int(broker): {"broker.rack": rack} for broker, rack in wanted.racks.items()},
+    }
+
+
+def lesson_run(exercise: Exercise, seed: int) -> Run:
+    """A run in memory with the cluster of a lesson, its brokers up."""
+    return rehearsal_run(seed, **cluster_of(exercise))
 
 
 class Engine(Protocol):

@@ -4,13 +4,19 @@ Its sections name the steps, in order:
 
     [produce]                       the step that the lines below bring about
     producer open p1 --acks all     a console line, as a learner types it
-    play / pause                    the buttons: time runs until the step is done, or stands still
+    play / pause                    the buttons: time runs until the step is done, or the simulation is paused
+    play 10s                        time runs so long, or until the step is done
     step rpc [until done]           Enter, once or as often as the step needs
     predict HW                      locks in a prediction
+    answer 35 / answer              answers a question, with these words or with what is right
+    fact zero_copy bytes=0          what the page states about a measurement, with its figures
+
+`wrong.lab` has the same lines in sections `[step/wrong state]`, each played after the solution of the steps before.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from broker_core.events import Envelope
 from broker_core.refusals import ShellError
@@ -19,12 +25,15 @@ from lab.exercises.lesson import Exercise
 from lab.exercises.loader import ContentError, lines_of
 from lab.exercises.moment import Moment
 from lab.exercises.predicate import ask_all
+from lab.exercises.quantities import value_of
+from lab.exercises.questions import meanings_of, outcome_of
 from lab.exercises.session import ExerciseSession
 from lab.exercises.setup import Engine, run_setup
 from lab.protocol.frames import ExerciseFrame
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 PLAY_US = 60_000_000
 PLAY_STEP_US = 10_000
 
@@ -51,18 +60,35 @@ class Section(NamedTuple):
 
 def sections_of(exercise: Exercise) -> Iterator[Section]:
     """The sections of a solution. Raises ContentError unless they name the steps, each once, in order."""
+    sections = _sections(f"{exercise.slug}/solution.lab", exercise.solution)
+    named, steps = [section.step for section in sections], [step.id for step in exercise.steps]
+    if named != steps:
+        raise ContentError(f"{exercise.slug}/solution.lab: it has the sections {named}; {steps} were expected.")
+    yield from sections
+
+
+def wrong_sections_of(exercise: Exercise) -> list[Section]:
+    """The sections of wrong.lab. Raises ContentError unless they name each wrong state once."""
+    sections = _sections(f"{exercise.slug}/wrong.lab", exercise.wrong)
+    named, states = (
+        sorted(one.step for one in sections),
+        sorted(f"{s.id}/{w.id}" for s in exercise.steps for w in s.wrong),
+    )
+    if named != states:
+        raise ContentError(f"{exercise.slug}/wrong.lab: it has the sections {named}; {states} were expected.")
+    return sections
+
+
+def _sections(where: str, script: str) -> list[Section]:
     sections: list[Section] = []
-    for line in lines_of(exercise.solution):
+    for line in lines_of(script):
         if line.startswith("[") and line.endswith("]"):
             sections.append(Section(line[1:-1], []))
         elif sections:
             sections[-1].lines.append(line)
         else:
-            raise ContentError(f"{exercise.slug}/solution.lab: {line!r} stands before the first [step].")
-    named, steps = [section.step for section in sections], [step.id for step in exercise.steps]
-    if named != steps:
-        raise ContentError(f"{exercise.slug}/solution.lab: it has the sections {named}; {steps} were expected.")
-    yield from sections
+            raise ContentError(f"{where}: {line!r} stands before the first [section].")
+    return sections
 
 
 class Rehearsal:
@@ -73,6 +99,8 @@ class Rehearsal:
         self.exercise = exercise
         self._engine = engine
         self._paused = True
+        self.envelopes: list[Envelope] = []
+        """What has happened since the set-up."""
         try:
             run_setup(engine, exercise.setup)
         except Refusal as refusal:
@@ -86,13 +114,15 @@ class Rehearsal:
             if self._phase(step.id) == "done":
                 raise ContentError(f"{exercise.slug}: step {step.id!r} is done before anything was done.")
 
-    def play(self) -> None:
-        """Plays the solution. Raises ContentError where it does not do what the steps ask for."""
+    def play(self, until: str = "") -> None:
+        """Plays the solution, or what of it comes before step `until`. Raises ContentError where it does not do what
+        the steps ask for.
+        """
         steps = [step.id for step in self.exercise.steps]
         for place, section in enumerate(sections_of(self.exercise)):
-            for line in section.lines:
-                self._do(section.step, line)
-            self._look()
+            if section.step == until:
+                return
+            self.do(section)
             if self._phase(section.step) != "done":
                 why = self.session.frame("en")["steps"][place]["why_not"]
                 raise ContentError(f"{self.exercise.slug}/solution.lab: [{section.step}] is not done at its end: {why}")
@@ -102,12 +132,20 @@ class Rehearsal:
         if not self.session.is_finished:
             raise ContentError(f"{self.exercise.slug}: the solution has ended and the exercise has not.")
 
+    def do(self, section: Section) -> None:
+        """Plays the lines of a section."""
+        for line in section.lines:
+            self._do(section.step.partition("/")[0], line)
+        self._look()
+
     def _do(self, step: str, line: str) -> None:
         match line.split():
             case ["pause"]:
                 self._paused = True
             case ["play"]:
-                self._play_until_done(step)
+                self._play_until_done(step, PLAY_US)
+            case ["play", length]:
+                self._play_until_done(step, self._seconds_us(length))
             case ["step", "rpc"]:
                 self._engine.step_rpc()
             case ["step", "rpc", "until", "done"]:
@@ -117,7 +155,12 @@ class Rehearsal:
                     self._engine.step_rpc()
                     self._look()
             case ["predict", *words]:
-                self._predict(step, " ".join(words))
+                self._handle("predict", step, " ".join(words))
+            case ["answer", *words]:
+                self._handle("answer", step, " ".join(words) or self.right_answer(step))
+            case ["fact", name, *figures]:
+                pairs = (figure.partition("=") for figure in figures)
+                self.session.saw(name, {key: int(value) for key, _, value in pairs}, self._moment())
             case _:
                 try:
                     self._engine.submit(line)
@@ -125,22 +168,42 @@ class Rehearsal:
                     raise ContentError(f"{self.exercise.slug}/solution.lab: {line!r}: {error}") from None
         self._look()
 
-    def _play_until_done(self, step: str) -> None:
+    def _seconds_us(self, length: str) -> int:
+        match = _SECONDS.fullmatch(length)
+        if match is None:
+            raise ContentError(f"{self.exercise.slug}: play {length}: expected seconds, as in play 10s.")
+        return int(float(match[1]) * 1_000_000)
+
+    def _play_until_done(self, step: str, length_us: int) -> None:
         self._paused = False
-        end_us = self._engine.now_us + PLAY_US
+        end_us = self._engine.now_us + length_us
         while self._phase(step) != "done" and self._engine.now_us < end_us:
             self._engine.advance(self._engine.now_us + PLAY_STEP_US)
             self._look()
 
-    def _predict(self, step: str, choice: str) -> None:
-        frame = ExerciseFrame(id="", op="predict", step=step, choice=choice, confidence=0.5)
+    def right_answer(self, step: str) -> str:
+        """What is right to answer now."""
+        asked = self.exercise.step(step)
+        if asked.answer is None:
+            raise ContentError(f"{self.exercise.slug}: step {step!r} asks no question.")
+        moment = self._moment()._replace(tally=self.session.tally)
+        found = value_of(moment, asked.answer.asks)
+        choices = asked.answer.choices
+        return outcome_of(choices, meanings_of(choices, moment), moment, found) if choices else str(found)
+
+    def _handle(self, op: Literal["predict", "answer"], step: str, choice: str) -> None:
+        asked = self.exercise.step(step).prediction
+        confidence = None if asked is None else 1 / len(asked.choices)
+        frame = ExerciseFrame(id="", op=op, step=step, choice=choice, confidence=confidence)
         try:
             self.session.handle(frame, self._moment())
         except Refusal as refusal:
-            raise ContentError(f"{self.exercise.slug}/solution.lab: predict {choice}: {refusal}") from None
+            raise ContentError(f"{self.exercise.slug}/solution.lab: {op} {choice}: {refusal}") from None
 
     def _look(self) -> None:
-        self.session.on_events(self._moment(), [made[0] for made in self._engine.take()])
+        made = [one[0] for one in self._engine.take()]
+        self.envelopes += made
+        self.session.on_events(self._moment(), made)
 
     def _moment(self) -> Moment:
         return Moment(self._engine.view, self._engine.now_us, self._paused)

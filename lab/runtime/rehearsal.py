@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from broker_core.eras import DEFAULT_ERA
 from broker_core.run import Run, RunConfig
@@ -17,9 +18,9 @@ BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
 
 
-def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3)) -> Run:
-    """A run in memory with the latencies of a lab, all its brokers up."""
-    run = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers), MemoryStore())
+def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3), **more: Any) -> Run:
+    """A run in memory with the latencies of a lab, all its brokers up. `more`: of RunConfig."""
+    run = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more), MemoryStore())
     while run.now_us < BOOT_LIMIT_US and not _all_up(run):
         run.advance(run.now_us + BOOT_STEP_US)
     return run

@@ -96,7 +96,7 @@ def test_unexpected_file_is_reported(copy) -> None:
 
 
 def faults(folder: Path) -> list[str]:
-    return list(compiler.problems(load(folder), glossary(), rehearsal_run))
+    return list(compiler.problems(load(folder), glossary()))
 
 
 def test_exercise_that_starts_solved_is_found(copy) -> None:
