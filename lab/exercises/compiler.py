@@ -5,15 +5,14 @@ from collections.abc import Iterator
 
 from broker_core.events.console import CommandReceived
 from broker_core.refusals import ShellError
-from broker_core.run import check_line
 from lab.exercises.bilingual import Bilingual
 from lab.exercises.chain import chain_of
 from lab.exercises.glossary import Term
 from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises
 from lab.exercises.questions import choices_of
-from lab.exercises.setup import lesson_run
-from lab.exercises.solution import Rehearsal, wrong_sections_of
+from lab.exercises.solution import Rehearsal, lesson_run, wrong_sections_of
+from lab.runtime.rehearsal import check_line
 
 SEEDS = (1, 2, 3, 4, 5)
 MIN_MINUTES, MAX_MINUTES = 4, 10
@@ -42,8 +41,8 @@ def problems(
         except ContentError as error:
             yield f"{error} (seed {seed})"
     for step in exercise.steps:
-        if step.answer is not None and not step.answer.constant and len(answers.get(step.id, {1, 2})) < 2:
-            yield f"{exercise.slug}: the answer of {step.id!r} is the same for each seed; mark it constant if it must be."
+        if step.answer is not None and not step.answer.constant and len(answers.get(step.id, ())) == 1:
+            yield f"{exercise.slug}: the answer of {step.id!r} is the same for each seed; mark it as constant."
 
 
 def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
@@ -72,7 +71,7 @@ def _questions(exercise: Exercise) -> Iterator[str]:
             if choice.reason is None:
                 yield f"{exercise.slug}: choice {choice.value!r} of {step.id!r} has no reason."
             if bool(choice.tag) == choice.expected and step.prediction is not None:
-                yield f"{exercise.slug}: choice {choice.value!r} of {step.id!r}: expected a tag, or none if it is right."
+                yield f"{exercise.slug}: choice {choice.value!r} of {step.id!r}: expected a tag, none if it is right."
 
 
 def _minutes(exercise: Exercise) -> Iterator[str]:
@@ -100,8 +99,9 @@ def _lines(exercise: Exercise) -> Iterator[str]:
         *(step.text for step in exercise.steps),
     ]
     for text in texts:
-        if _code_of(text.en) != _code_of(text.zh):
-            yield f"{exercise.slug}: the lines of code differ between English and Chinese: {_code_of(text.en)[:1]}."
+        english, chinese = ([line.split()[0] for line in _code_of(one)] for one in (text.en, text.zh))
+        if english != chinese:
+            yield f"{exercise.slug}: the lines of code differ between English and Chinese: {english}, {chinese}."
         for line in _code_of(text.en):
             try:
                 check_line(line)
@@ -123,11 +123,11 @@ def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iter
     yield from _chain(exercise, rehearsal)
     for section in wrong_sections_of(exercise):
         again = Rehearsal(exercise, lesson_run(exercise, seed))
-        step, _, wrong = section.step.partition("/")
-        again.play(until=step)
+        id, _, wrong = section.step.partition("/")
+        again.play(until=id)
         again.do(section)
-        shown = next(one for one in again.session.frame("en")["steps"] if one["id"] == step)
-        wanted = next(one.text.en for one in exercise.step(step).wrong if one.id == wrong)
+        shown = next(one for one in again.session.frame("en")["steps"] if one["id"] == id)
+        wanted = next(one.text.en for one in exercise.step(id).wrong if one.id == wrong)
         if shown["state"] != "active" or shown["wrong"] != wanted:
             yield (
                 f"{exercise.slug}/wrong.lab: [{section.step}] does not lead to its wrong state: "

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from broker_core.refusals import ShellError
-from broker_core.run import Run
 from broker_core.texts import Text, Value, text
 from lab.exercises.lesson import Exercise
-from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 LIMIT_US = 120_000_000
@@ -22,11 +20,6 @@ def cluster_of(exercise: Exercise) -> dict[str, Any]:
         "broker_config": wanted.config,
         "config_of_broker": {int(broker): {"broker.rack": rack} for broker, rack in wanted.racks.items()},
     }
-
-
-def lesson_run(exercise: Exercise, seed: int) -> Run:
-    """A run in memory with the cluster of a lesson, its brokers up."""
-    return rehearsal_run(seed, **cluster_of(exercise))
 
 
 class Engine(Protocol):

@@ -28,8 +28,9 @@ from lab.exercises.predicate import ask_all
 from lab.exercises.quantities import value_of
 from lab.exercises.questions import meanings_of, outcome_of
 from lab.exercises.session import ExerciseSession
-from lab.exercises.setup import Engine, run_setup
+from lab.exercises.setup import Engine, cluster_of, run_setup
 from lab.protocol.frames import ExerciseFrame
+from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500
@@ -51,6 +52,11 @@ class TimedEngine(Engine, Protocol):
     def take(self) -> Sequence[tuple[Envelope, Any, Any]]: ...
 
 
+def lesson_run(exercise: Exercise, seed: int) -> TimedEngine:
+    """A run in memory with the cluster of a lesson, its brokers up."""
+    return rehearsal_run(seed, **cluster_of(exercise))
+
+
 class Section(NamedTuple):
     """The lines that bring one step about."""
 
@@ -70,10 +76,8 @@ def sections_of(exercise: Exercise) -> Iterator[Section]:
 def wrong_sections_of(exercise: Exercise) -> list[Section]:
     """The sections of wrong.lab. Raises ContentError unless they name each wrong state once."""
     sections = _sections(f"{exercise.slug}/wrong.lab", exercise.wrong)
-    named, states = (
-        sorted(one.step for one in sections),
-        sorted(f"{s.id}/{w.id}" for s in exercise.steps for w in s.wrong),
-    )
+    named = sorted(one.step for one in sections)
+    states = sorted(f"{step.id}/{wrong.id}" for step in exercise.steps for wrong in step.wrong)
     if named != states:
         raise ContentError(f"{exercise.slug}/wrong.lab: it has the sections {named}; {states} were expected.")
     return sections

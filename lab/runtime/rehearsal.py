@@ -6,6 +6,7 @@ from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from broker_core import run
 from broker_core.eras import DEFAULT_ERA
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
@@ -20,10 +21,15 @@ BOOT_LIMIT_US = 60_000_000
 
 def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3), **more: Any) -> Run:
     """A run in memory with the latencies of a lab, all its brokers up. `more`: of RunConfig."""
-    run = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more), MemoryStore())
-    while run.now_us < BOOT_LIMIT_US and not _all_up(run):
-        run.advance(run.now_us + BOOT_STEP_US)
-    return run
+    made = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more), MemoryStore())
+    while made.now_us < BOOT_LIMIT_US and not _all_up(made):
+        made.advance(made.now_us + BOOT_STEP_US)
+    return made
+
+
+def check_line(line: str) -> None:
+    """Raises ShellError for a console line that names no command."""
+    run.check_line(line)
 
 
 def pageless_run(config: RunConfig, store: ZkStore) -> Run:
