@@ -38,10 +38,13 @@ check: setup  ## lint, types, layers, generated files; the page too, where there
 	@$(MANAGE) gen_docs --check
 	@$(MANAGE) check_vendor
 	@$(MANAGE) check_exercises
+	@$(MANAGE) check_course
+	@$(MANAGE) make_hero --check
 
 gen: setup  ## write the generated files anew
 	@$(MANAGE) gen_events
 	@$(MANAGE) gen_docs
+	@$(MANAGE) make_hero
 
 bench: setup  ## measure, and print both sides of each ratio
 	@$(WITH_CHROMIUM) && $(RUN) -m benchmarks $(ARGS)

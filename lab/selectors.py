@@ -74,13 +74,26 @@ def branch_choices(user: User | AnonymousUser) -> list[dict[str, Any]]:
 
 def run_cards(user: User | AnonymousUser, language: str, live: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """The list of runs as its template wants it. `live`: (run, branch) of the engines that run now."""
-    return [_card(run, language, live) for run in runs_of(user)]
+    return [_card(run, _touched(run), language, live) for run in runs_of(user)]
 
 
-def _card(run: Run, language: str, live: set[tuple[str, str]]) -> dict[str, Any]:
+def newest_run_cards(
+    user: User | AnonymousUser, language: str, live: set[tuple[str, str]], most: int
+) -> tuple[list[dict[str, Any]], int]:
+    """The runs used last, up to `most`, the newest first, and the number of all runs."""
+    touched = [(run, _touched(run)) for run in runs_of(user)]
+    newest = sorted(touched, key=lambda pair: max(pair[1].values()), reverse=True)[:most]
+    return [_card(run, times, language, live) for run, times in newest], len(touched)
+
+
+def _touched(run: Run) -> dict[str, float]:
+    """When something was last recorded in each branch."""
+    return {branch.name: _touched_s(branch_folder(run.slug, branch.name)) for branch in run.branches.all()}
+
+
+def _card(run: Run, touched_s: dict[str, float], language: str, live: set[tuple[str, str]]) -> dict[str, Any]:
     folders = {branch.name: branch_folder(run.slug, branch.name) for branch in run.branches.all()}
     summaries = {name: read_summary(folder) for name, folder in folders.items()}
-    touched_s = {name: _touched_s(folder) for name, folder in folders.items()}
     # The branch used last represents the run.
     newest = max(touched_s, key=lambda name: touched_s[name])
     shown = summaries[newest]
@@ -101,6 +114,8 @@ def _card(run: Run, language: str, live: set[tuple[str, str]]) -> dict[str, Any]
         "summary": _sentence(shown, language),
         "density": shown.density,
         "density_max": max(shown.density, default=0),
+        "alarms": [bar + 0.35 for bar in shown.alarms],
+        "alarm_count": shown.happened.get("InvariantViolated", 0),
         "live": any((run.slug, name) in live for name in folders),
     }
 

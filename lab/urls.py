@@ -7,15 +7,20 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, history, texts
-from lab.web import dev, pages
+from lab.api import analytics, clients, disk, find, history, texts
+from lab.web import course_pages, dev, pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
 _BRANCH = "<slug:run>/<slug:branch>"
 
 urlpatterns = [
-    path("", pages.front, name="front"),
+    path("", course_pages.front, name="front"),
+    path("open-lab", course_pages.open_a_lab, name="open-lab"),
+    path("take-over", course_pages.take_over_recording, name="take-over"),
+    path("glossary/", course_pages.glossary_page, name="glossary"),
+    path("course/<slug:slug>/", course_pages.lesson, name="lesson"),
+    path("course/<slug:slug>/start", course_pages.start, name="start-lesson"),
     path("sign-in/", pages.sign_in_page, name="sign-in"),
     path("inspect/", pages.own_files, name="own-files"),
     path("runs/", pages.runs, name="runs"),
@@ -23,10 +28,10 @@ urlpatterns = [
     path("runs/<slug:run>/rename", pages.rename, name="rename-run"),
     path("runs/<slug:run>/duplicate", pages.duplicate, name="duplicate-run"),
     path("runs/<slug:run>/rerun", pages.rerun_in_era, name="rerun-run"),
-    path("exercises/<slug:slug>/run", pages.run_of_exercise, name="run-of-exercise"),
     path("compare/", pages.compare, name="compare"),
     path("runs/<slug:run>/delete", pages.delete, name="delete-run"),
     path(f"r/{_BRANCH}", pages.lab, name="lab"),
+    path("api/find.json", find.everything, name="find"),
     path(f"api/runs/{_BRANCH}/index.json", history.index),
     path(f"api/runs/{_BRANCH}/segments/<int:n>.json", history.segment),
     path(f"api/runs/{_BRANCH}/seek", history.seek),

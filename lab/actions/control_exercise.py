@@ -1,6 +1,4 @@
-"""An exercise on a branch: start it, also in a new run of its own; predict, take a hint, start over, leave it, and
-resume it after a reload.
-"""
+"""An exercise on a branch: start it, predict, take a hint, start over, leave it, and resume it after a reload."""
 
 import asyncio
 
@@ -8,15 +6,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from lab.actions.delete_run import delete_run
-from lab.actions.start_run import proposed_seed, start_run
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
 from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Done, ExerciseFrame
-from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
@@ -25,7 +20,7 @@ from lab.texts.refusal import Refusal
 async def control_exercise(lab: Lab, user: User, branch: Branch, frame: ExerciseFrame) -> Done:
     """Does it; the exercise's frame is sent to all pages of this user. Raises Refusal for what cannot be done."""
     if frame.op == "start":
-        await _start(lab, user, branch, frame.exercise)
+        await start_exercise(lab, user, branch, frame.exercise)
     else:
         observer = lab.observers.get(user.pk)
         if not isinstance(observer, ExerciseObserver):
@@ -63,22 +58,6 @@ async def _observe(lab: Lab, user: User, branch: Branch, exercise: Exercise, sta
     await lab.observe(user.pk, make)
 
 
-async def start_exercise_run(host: Host, user: User, slug: str, language: str) -> Branch:
-    """Begins an exercise in a new run of its era; returns the run's main branch. Of a run in which it cannot begin
-    nothing is left. Raises Refusal.
-    """
-    exercise = _exercise(slug)
-    name = exercise.title.zh if language == "zh-CN" else exercise.title.en
-    form = {"name": name, "seed": str(proposed_seed()), "brokers": "3", "era": exercise.era}
-    branch = await start_run(host, user, form)
-    try:
-        await _start(await host.lab(branch.run.slug, branch.name), user, branch, slug)
-    except BaseException:
-        await delete_run(host, branch.run, confirmed=True)
-        raise
-    return branch
-
-
 def _exercise(slug: str) -> Exercise:
     """Raises Refusal where there is none."""
     exercise = exercises().get(slug)
@@ -87,7 +66,8 @@ def _exercise(slug: str) -> Exercise:
     return exercise
 
 
-async def _start(lab: Lab, user: User, branch: Branch, slug: str) -> None:
+async def start_exercise(lab: Lab, user: User, branch: Branch, slug: str) -> None:
+    """Lays the table and begins, in place of what this user did on the branch before. Raises Refusal."""
     exercise = _exercise(slug)
     loop = asyncio.get_running_loop()
 

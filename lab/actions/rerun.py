@@ -44,14 +44,20 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
     await start_entered_run(host, made, config)
     try:
         again = await host.lab(made.run.slug, made.name)
-        for _, at_us, line in commands_of(recording.inputs()):
-            await _advance(again, at_us)
-            await _submit(again, user.get_username(), line)
-        await _advance(again, recording.last_at_us)
+        given = [(at_us, line) for _, at_us, line in commands_of(recording.inputs())]
+        await repeat_commands(again, given, recording.last_at_us, user.get_username())
     except BaseException:
         await delete_run(host, made.run, confirmed=True)
         raise
     return made
+
+
+async def repeat_commands(lab: Lab, commands: list[tuple[int, str]], until_us: int, source: str) -> None:
+    """Gives commands, each at its instant, and lets simulated time come to `until_us`; the lab is paused then."""
+    for at_us, line in commands:
+        await _advance(lab, at_us)
+        await _submit(lab, source, line)
+    await _advance(lab, until_us)
 
 
 async def _submit(lab: Lab, source: str, line: str) -> None:

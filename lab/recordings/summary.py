@@ -11,8 +11,8 @@ BARS = 44
 
 
 class RecordingSummary(msgspec.Struct):
-    """`density`: events in each of up to 44 equal spans. `happened`: the number of marks of each kind. `plays`: the run
-    was playing, or paused only because no page was connected.
+    """`density`: events in each of up to 44 equal spans; `alarms`: the spans with alarms. `happened`: the number of
+    marks of each kind. `plays`: the run was playing, or paused only because no page was connected.
     """
 
     last_seq: int = 0
@@ -20,6 +20,7 @@ class RecordingSummary(msgspec.Struct):
     bytes: int = 0
     topics: list[str] = []
     density: list[int] = []
+    alarms: list[int] = []
     happened: dict[str, int] = {}
     plays: bool = False
 
@@ -27,15 +28,25 @@ class RecordingSummary(msgspec.Struct):
 def summarise(recording: Recording, plays: bool, topics: list[str] | None = None) -> RecordingSummary:
     """The facts as they are now. `topics`: those that exist, where the caller knows them."""
     segments = recording.segments()
-    counts = density(segments)["counts"]
+    counts, bucket_us = (density(segments)[name] for name in ("counts", "bucket_us"))
     happened: dict[str, int] = {}
+    alarms = set()
     for facts in segments:
         for mark in facts.marks:
             happened[mark.kind] = happened.get(mark.kind, 0) + 1
+            if mark.kind == "InvariantViolated":
+                alarms.add(_bar(mark.at_us // bucket_us, len(counts)))
     if topics is None:
         topics = recording.last_topics()
     return RecordingSummary(
-        recording.last_seq, recording.last_at_us, recording.size_bytes, topics, _bars(counts), happened, plays
+        last_seq=recording.last_seq,
+        last_at_us=recording.last_at_us,
+        bytes=recording.size_bytes,
+        topics=topics,
+        density=_bars(counts),
+        alarms=sorted(alarms),
+        happened=happened,
+        plays=plays,
     )
 
 
@@ -59,3 +70,8 @@ def _bars(counts: list[int]) -> list[int]:
     if len(counts) <= BARS:
         return counts
     return [sum(counts[len(counts) * bar // BARS : len(counts) * (bar + 1) // BARS]) for bar in range(BARS)]
+
+
+def _bar(bucket: int, buckets: int) -> int:
+    """The span that a bucket belongs to."""
+    return bucket if buckets <= BARS else next(bar for bar in range(BARS) if bucket < buckets * (bar + 1) // BARS)

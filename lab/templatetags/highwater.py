@@ -6,11 +6,12 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.templatetags.static import static
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from broker_core.texts import Value
+from lab.exercises.bilingual import Bilingual
 from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import digest, translate
 from lab.web import vendor
@@ -134,6 +135,67 @@ def age(context: template.Context, seconds: int) -> str:
         if seconds >= length:
             return translate(_preferences(context).language, f"age.{unit}", n=int(seconds // length))
     return translate(_preferences(context).language, "age.now")
+
+
+@register.simple_tag(takes_context=True)
+def t_of(context: template.Context, family: str, name: str) -> str:
+    """The text `family.name`, where the name is a value."""
+    return translate(_preferences(context).language, f"{family}.{name}")
+
+
+@register.filter
+def words(text: str) -> list[str]:
+    """A list from words with blanks between them."""
+    return text.split()
+
+
+@register.filter
+def percent(share: float) -> int:
+    """0.71 -> 71."""
+    return round(share * 100)
+
+
+@register.filter
+def page_address(name: str) -> str:
+    """The address of a page by its name; empty where there is no such page."""
+    try:
+        return reverse(name)
+    except NoReverseMatch:
+        return ""
+
+
+@register.filter
+def challenge_address(slug: str) -> str:
+    """The address of a challenge; empty where challenges have no page."""
+    try:
+        return reverse("challenge", args=(slug,))
+    except NoReverseMatch:
+        return ""
+
+
+@register.filter
+def said(text: Bilingual, language: str) -> str:
+    """A text of the course in the visitor's language."""
+    return text.zh if language == "zh-CN" else text.en
+
+
+@register.filter
+def said_other(text: Bilingual, language: str) -> str:
+    """The same in the other language, for the grey second line of titles."""
+    return text.en if language == "zh-CN" else text.zh
+
+
+@register.filter
+def other_language(language: str) -> str:
+    """The language of `said_other`."""
+    return "en" if language == "zh-CN" else "zh-CN"
+
+
+@register.simple_tag(takes_context=True)
+def dots_label(context: template.Context, dots: list[str]) -> str:
+    """What the dots of a lesson's predictions say."""
+    counts = {name: dots.count(name) for name in ("right", "wrong")}
+    return translate(_preferences(context).language, "course.dots", n=len(dots), **counts)
 
 
 @register.filter

@@ -17,15 +17,15 @@ from django.views.decorators.http import require_GET, require_POST
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
-from lab.actions.control_exercise import start_exercise_run
 from lab.actions.delete_run import delete_run
 from lab.actions.duplicate_run import duplicate_run
 from lab.actions.rename_run import rename_run
 from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.api.state_charts import state_charts
+from lab.course.attempts import started_on
+from lab.course.loader import course
 from lab.exercises.frames import page_content
-from lab.exercises.loader import exercises
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host
@@ -33,11 +33,6 @@ from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
 from lab.web.sign_in import LOCAL_USER, safe_next, sign_in
-
-
-@require_GET
-def front(request: HttpRequest) -> HttpResponse:
-    return redirect("runs")
 
 
 @never_cache
@@ -58,7 +53,7 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def runs(request: HttpRequest) -> HttpResponse:
-    user = await _user(request)
+    user = await user_of(request)
     if user.get_username() == LOCAL_USER:
         await sync_to_async(adopt_clusters)(user)
     return await _runs_page(request)
@@ -68,14 +63,14 @@ async def runs(request: HttpRequest) -> HttpResponse:
 @require_GET
 async def own_files(request: HttpRequest) -> HttpResponse:
     """The inspector for files of one's own. They are read in the browser; the server sees none of them."""
-    return await _render(request, "inspect/own_files.html", {})
+    return await page(request, "inspect/own_files.html", {})
 
 
 @login_required
 @require_POST
 async def new_run(request: HttpRequest) -> HttpResponse:
     try:
-        branch = await start_run(host(), await _user(request), request.POST.dict())
+        branch = await start_run(host(), await user_of(request), request.POST.dict())
     except Refusal as refusal:
         return await _runs_page(request, refusal, request.POST.dict())
     return redirect("lab", branch.run.slug, branch.name)
@@ -83,20 +78,8 @@ async def new_run(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-async def run_of_exercise(request: HttpRequest, slug: str) -> HttpResponse:
-    """Begins an exercise in a new run of the era that it is about."""
-    try:
-        branch = await start_exercise_run(host(), await _user(request), slug, preferences_of(request).language)
-    except Refusal as refusal:
-        return await _runs_page(request, refusal)
-    query = urlencode({"p": exercises()[slug].partition})
-    return HttpResponseRedirect(f"{reverse('lab', args=(branch.run.slug, branch.name))}?{query}")
-
-
-@login_required
-@require_POST
 async def rename(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
     try:
         await sync_to_async(rename_run)(found, request.POST.get("name", ""))
     except Refusal as refusal:
@@ -107,7 +90,7 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
     try:
         await duplicate_run(host(), found)
     except Refusal as refusal:
@@ -118,7 +101,7 @@ async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def delete(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await _user(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
     try:
         await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:
@@ -130,7 +113,7 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
 @require_POST
 async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
     """Plays a branch's commands to a cluster of another era, and shows both side by side."""
-    user = await _user(request)
+    user = await user_of(request)
     branch = await sync_to_async(selectors.branch_of)(user, run, request.POST.get("branch", ""))
     again = await rerun(host(), user, branch, request.POST.get("era", ""))
     query = urlencode({"a": f"{run}/{branch.name}", "b": f"{again.run.slug}/{again.name}"}, safe="/")
@@ -142,12 +125,12 @@ async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
 @require_GET
 async def compare(request: HttpRequest) -> HttpResponse:
     """Two branches, of one run or of two, side by side. Raises Refusal (404) for one that is not the asker's."""
-    user = await _user(request)
+    user = await user_of(request)
     choices = await sync_to_async(selectors.branch_choices)(user)
     sides = {side: _side(choices, request.GET.get(side, "")) for side in ("a", "b")}
     eras = [name for name in ERAS if sides["a"] and name != sides["a"]["era"]]
     context = {"choices": choices, **sides, "sides": list(sides.items()), "eras": eras}
-    return await _render(request, "compare/compare.html", context)
+    return await page(request, "compare/compare.html", context)
 
 
 def _side(choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
@@ -163,17 +146,19 @@ def _side(choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
 @require_GET
 async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The lab's page. Raises Refusal (404) for an instant that the branch does not have."""
-    found = await sync_to_async(selectors.branch_of)(await _user(request), run, branch)
+    user, whole = await user_of(request), course()
+    found = await sync_to_async(selectors.branch_of)(user, run, branch)
     opened = await host().lab(run, branch)
     await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET), now_us=opened.clock().at_us)
     context = {
         "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
-        "exercises": [page_content(exercise) for exercise in exercises().values()],
+        "exercises": [{**page_content(one.exercise), "number": one.number} for one in whole.lessons.values()],
+        "lesson": whole.lessons.get(await sync_to_async(started_on)(user, found)),
         "state_charts": state_charts(),
     }
-    return await _render(request, "lab/lab.html", context)
+    return await page(request, "lab/lab.html", context)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -193,10 +178,9 @@ async def _runs_page(
     renamed: dict[str, str] | None = None,
 ) -> HttpResponse:
     """The list of runs. With a refusal: what it says, and what was refused: the form of a new run, or a new name."""
-    user = await _user(request)
-    live = {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
+    user = await user_of(request)
     language = preferences_of(request).language
-    cards = await sync_to_async(selectors.run_cards)(user, language, live)
+    cards = await sync_to_async(selectors.run_cards)(user, language, live_branches())
     context = {
         "runs": cards,
         "new_run": {"name": translate(language, "runs.proposed_name", n=len(cards) + 1), "seed": proposed_seed()},
@@ -206,15 +190,22 @@ async def _runs_page(
         "form": form or {},
         "renamed": renamed or {},
     }
-    return await _render(request, "runs/list.html", context, status=refusal.status if refusal else 200)
+    return await page(request, "runs/list.html", context, status=refusal.status if refusal else 200)
 
 
-async def _render(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    context["user_name"] = (await _user(request)).get_username()
+def live_branches() -> set[tuple[str, str]]:
+    """(run, branch) of the engines that run now."""
+    return {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
+
+
+async def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    """A page of a signed-in user."""
+    context["user_name"] = (await user_of(request)).get_username()
     return await sync_to_async(render)(request, template, context, status=status)
 
 
-async def _user(request: HttpRequest) -> User:
+async def user_of(request: HttpRequest) -> User:
+    """Who asks, behind `login_required`."""
     user = await request.auser()
     assert isinstance(user, User)
     return user

@@ -69,7 +69,7 @@ addEventListener("pageshow", () => (isLeaving = false));
 function leaveFor(slug) {
   if (isLeaving) return;
   isLeaving = true;
-  const form = Object.assign(document.createElement("form"), { method: "post", action: `/exercises/${slug}/run`, hidden: true });
+  const form = Object.assign(document.createElement("form"), { method: "post", action: `/course/${slug}/start`, hidden: true });
   form.append(Object.assign(document.createElement("input"), { name: "csrfmiddlewaretoken", value: page.csrf }));
   document.body.append(form);
   form.submit();
@@ -109,8 +109,9 @@ function takeLine(event) {
   if (line) offerLine(line.textContent.trim());
 }
 
-/** @param {Texts} texts */
-const title = (texts) => html`<h2>${texts[short]}</h2><div class="other" lang=${otherLang}>${texts[other]}</div>`;
+/** @param {Texts} texts @param {string} [address] of the page that the title leads to */
+const title = (texts, address) => html`<h2>${address ? html`<a href=${address}>${texts[short]}</a>` : texts[short]}</h2>
+  <div class="other" lang=${otherLang}>${texts[other]}</div>`;
 /** @param {number} count */
 const minutes = (count) => (count ? t("exercise.minutes", { n: count }) : "");
 
@@ -157,7 +158,7 @@ class HwExercise extends HwElement {
         ${elsewhere ? html`<span class="tag" title=${t("exercise.era_said", { era: one.era })}>${t("runs.of_era",
           { era: one.era })}</span>` : ""}
         <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
-      ${title(texts)}
+      ${title(texts, `/course/${one.slug}/`)}
       ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
       <button class="btn ${isNext ? "pri" : ""}" aria-label="${begin}: ${texts[short]}" @click=${() => start(one)}>${begin}</button>
     </article>`;
@@ -165,7 +166,9 @@ class HwExercise extends HwElement {
 
   list() {
     const next = exercises.find(({ slug }) => !finished.value.has(slug));
-    return html`<div class="ex-list"><p class="dim">${t("exercise.choose")}</p>${exercises.map((one) => this.card(one,
+    return html`<div class="ex-list">
+      <p class="dim">${t("exercise.choose")} <a class="link" href="/">${t("exercise.course")}</a></p>
+      ${exercises.map((one) => this.card(one,
       one === next))}</div>`;
   }
 

@@ -5,7 +5,7 @@
  * @typedef {{ value: string, note?: Texts }} Choice
  * @typedef {{ choices: Choice[], steps: boolean }} Prediction `steps`: locking it in makes a step
  * @typedef {{ id: string, text: Texts, prediction: Prediction | null }} StepTexts
- * @typedef {{ slug: string, number: number, minutes: number, era: string, is_once: boolean, partition: string, title: Texts, brief: Texts,
+ * @typedef {{ slug: string, number: string, minutes: number, era: string, is_once: boolean, partition: string, title: Texts, brief: Texts,
  *             concept: Texts | null, debrief: Texts, hints: Texts[], steps: StepTexts[] }} Exercise
  */
 

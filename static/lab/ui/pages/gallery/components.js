@@ -29,8 +29,26 @@ const FORMS = html`
 const MESSAGES = ["ok", "warn", "bad"].map((tone) => html`<div class="message ${tone}" role="status">
   <div><b>${tone}</b><p>What happened.</p></div></div>`);
 
+/**
+ * A lesson in a list, as templates/course/card.html draws it.
+ * @param {string} look @param {string} title @param {string[]} dots @param {unknown} [more]
+ */
+const card = (look, title, dots, more = "") => html`<li class="lesson-card ${look}"><a href="#"><b>${title}</b><span class="marks">
+  <span>4.2</span><span>10′</span>${more}<span class="dots">${dots.map((dot) => html`<i class=${dot}></i>`)}</span></span></a></li>`;
+const CARDS = html`<ol class="cards">${card("new", "Not started", ["open", "open"])}
+  ${card("current", "To go on with", ["right", "open"])}${card("done", "Finished", ["right", "wrong"])}
+  ${card("due", "Review due", ["right"])}${card("new", "Of another era", [], html`<span class="era-tag">0.10</span>`)}
+  ${card("new", "A challenge", [], html`<span class="era-tag attack">attack</span>`)}</ol>`;
+
 /** @type {Record<string, Group>} */
 export const GROUPS = {
+  course: {
+    screen: "picture",
+    shown: [
+      { tag: "hw-search", frame: "narrow", body: () => html`<hw-search></hw-search>` },
+      { tag: "lesson-card", body: () => CARDS },
+    ],
+  },
   controls: {
     screen: "picture",
     shown: [

@@ -33,6 +33,7 @@ function draw() {
 }
 
 await import("../lab/elements.js");
+await import("../../parts/search.js");
 const stop = moment.subscribe(({ seq }) => {
   if (!seq) return;
   queueMicrotask(() => stop());

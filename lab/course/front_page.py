@@ -1,0 +1,124 @@
+"""What the front page shows, as its template wants it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from broker_core.eras import DEFAULT_ERA
+from lab.challenges.loader import challenges
+from lab.course.attempts import Attempt
+from lab.course.calibration import curve
+from lab.course.hero import HERO, hero_run
+from lab.course.loader import Chapter, Course, Lesson
+from lab.course.map import drawn
+from lab.course.standing import Standing, standing_of
+from lab.learning.summary import Summary
+
+VIEWS = ("chapter", "note", "map")
+DUE_SHOWN = 3
+REVIEW_S = 40
+"""About how long a review takes."""
+
+
+class Card(NamedTuple):
+    """A lesson in a list."""
+
+    lesson: Lesson
+    era: str
+    standing: Standing
+    is_current: bool
+
+    @property
+    def look(self) -> str:
+        """The card's class."""
+        if self.is_current:
+            return "current"
+        if self.standing.state == "done":
+            return "due" if self.standing.is_shaky else "done"
+        return self.standing.state
+
+
+def front_page(
+    course: Course, attempts: Mapping[str, list[Attempt]], summary: Summary, view: str = "chapter"
+) -> dict[str, Any]:
+    """The context of `course/front.html` but for the runs. `view`: one of VIEWS."""
+    standings = {slug: standing_of(lesson, attempts, summary) for slug, lesson in course.lessons.items()}
+    current = _current(course, attempts, summary, standings)
+    cards = {
+        slug: Card(lesson, _era(lesson), standings[slug], current is not None and current["lesson"] is lesson)
+        for slug, lesson in course.lessons.items()
+    }
+    hero = hero_run()
+    shown_dots = [dot for standing in standings.values() for dot in standing.dots]
+    return {
+        "view": view if view in VIEWS else VIEWS[0],
+        "views": VIEWS,
+        "hero": {
+            "recording": HERO.removeprefix("static/"),
+            "lesson": course.lessons.get(hero.lesson),
+            "era": hero.era,
+            "at_us": hero.at_us,
+            "lasts_s": hero.lasts_s,
+        },
+        "current": current,
+        "is_newcomer": not attempts and not summary.events,
+        "counts": {
+            "lessons": len(cards),
+            "done": sum(standing.state == "done" for standing in standings.values()),
+            "right": shown_dots.count("right"),
+            "settled": len(shown_dots) - shown_dots.count("open"),
+        },
+        "chapters": [_chapter(chapter, cards) for chapter in course.chapters if chapter.lessons],
+        "challenges": [one for one in challenges().values() if view != "note"],
+        "challenge_chapter": course.chapters[-1],
+        "notes": _notes(course, cards) if view == "note" else [],
+        "map": drawn(course, standings) if view == "map" else None,
+        "curve": curve(summary),
+        "gap_lesson": course.lessons.get(summary.gap.lesson) if summary.gap else None,
+        "due": [{"lesson": course.lessons[card.lesson], "card": card} for card in summary.due if card.lesson in cards][
+            :DUE_SHOWN
+        ],
+        "due_today": summary.due_today,
+        "due_minutes": -(-summary.due_today * REVIEW_S // 60),
+        "next_due_at_ms": summary.next_due_at_ms,
+    }
+
+
+def _chapter(chapter: Chapter, cards: Mapping[str, Card]) -> dict[str, Any]:
+    own = [cards[lesson.slug] for lesson in chapter.lessons]
+    return {"chapter": chapter, "cards": own, "done": sum(card.standing.state == "done" for card in own)}
+
+
+def _notes(course: Course, cards: Mapping[str, Card]) -> list[dict[str, Any]]:
+    return [
+        {
+            "note": note,
+            "headings": [
+                {"title": heading.title, "cards": [cards[slug] for slug in heading.lessons if slug in cards]}
+                for heading in note.headings
+                if any(slug in cards for slug in heading.lessons)
+            ],
+        }
+        for note in course.notes
+    ]
+
+
+def _current(
+    course: Course,
+    attempts: Mapping[str, list[Attempt]],
+    summary: Summary,
+    standings: Mapping[str, Standing],
+) -> dict[str, Any] | None:
+    """Where to go on: the attempt that was started last and is not finished, else the next lesson that is not done, on
+    the first path, then in the order of the course. None when all are done.
+    """
+    unfinished = [attempt for own in attempts.values() for attempt in own[:1] if not attempt.is_finished]
+    newest = max(unfinished, key=lambda attempt: attempt.started_at, default=None)
+    if newest is not None and newest.slug in course.lessons:
+        return {"lesson": course.lessons[newest.slug], "address": newest.address}
+    following = [*course.first_path, *course.lessons.values()]
+    lesson = next((one for one in following if standings[one.slug].state != "done"), None)
+    return {"lesson": lesson, "address": ""} if lesson else None
+
+
+def _era(lesson: Lesson) -> str:
+    return lesson.exercise.era if lesson.exercise.era != DEFAULT_ERA else ""

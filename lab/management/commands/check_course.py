@@ -1,0 +1,34 @@
+"""`manage.py check_course`: the chapters, the lessons' places, what they require."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.course.check import gaps, problems
+from lab.course.loader import definition
+from lab.exercises.loader import ContentError, exercises
+
+
+class Command(BaseCommand):
+    """Reports what is wrong; with `--complete` also what is missing: topics and errata without a lesson, lessons."""
+
+    help = "Check the course: chapters, places of the lessons, requirements; --complete: that nothing is missing."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--complete", action="store_true", help="fail where a topic, erratum or lesson is missing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            written, known = definition(), exercises()
+        except ContentError as error:
+            raise CommandError(str(error)) from None
+        found = list(problems(written, known))
+        if options["complete"]:
+            found += gaps(written, known)
+        for problem in found:
+            self.stdout.write(problem)
+        if found:
+            raise CommandError(f"The course has {len(found)} problems.")
+        self.stdout.write(f"{len(known)} lessons in {len(written.chapters)} chapters")

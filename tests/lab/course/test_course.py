@@ -1,0 +1,112 @@
+"""The course: its file, its checks with a planted fault for each, and what the pages make of it."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from django.core.management import CommandError, call_command
+
+from lab.course.check import gaps, problems
+from lab.course.loader import COURSE, assemble, course, definition
+from lab.exercises.lesson import Exercise
+from lab.exercises.loader import ContentError, exercises
+from lab.texts.refusal import Refusal
+
+LOST = "006-the-lost-record"
+WATERMARK = "001-high-watermark-two-fetches"
+
+
+def spoilt(tmp_path: Path, old: str, new: str) -> Path:
+    """The course's file with a part replaced."""
+    text = COURSE.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "course.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def changed(slug: str, **more: object) -> dict[str, Exercise]:
+    """All lessons, one of them with other fields."""
+    return {**exercises(), slug: msgspec.structs.replace(exercises()[slug], **more)}
+
+
+def test_course_is_sound() -> None:
+    assert list(problems(definition(), exercises())) == []
+    call_command("check_course")
+
+
+def test_lessons_are_numbered_by_their_places() -> None:
+    whole = course()
+    assert list(whole.lessons) == [lesson.slug for chapter in whole.chapters for lesson in chapter.lessons]
+    for chapter in whole.chapters:
+        assert [lesson.number for lesson in chapter.lessons] == [
+            f"{chapter.number}.{place}" for place in range(1, len(chapter.lessons) + 1)
+        ]
+    last = list(whole.lessons.values())[-1]
+    assert whole.after(last) is None
+    first, second, *_ = whole.lessons.values()
+    assert whole.after(first) == second
+    with pytest.raises(Refusal):
+        whole.lesson("999-no-such-lesson")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('slug = "store"', 'slug = "produce"', "produce"),
+        (f'"{LOST}",', f'"{LOST}", "{WATERMARK}",', WATERMARK),
+        ("first_path", "first_road", "first_road"),
+        ('title = { en = "Store"', 'title = { en = ""', "both languages"),
+        ("[[chapters]]", "[[chapters", "not valid TOML"),
+    ],
+)
+def test_damaged_file_is_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    with pytest.raises(ContentError, match=says):
+        definition(spoilt(tmp_path, old, new))
+
+
+def test_lesson_without_folder_is_reported_and_left_out() -> None:
+    known = {slug: exercise for slug, exercise in exercises().items() if slug != LOST}
+    assert LOST not in assemble(definition(), known).lessons
+    assert [said for said in problems(definition(), known) if "has no folder" in said]
+
+
+def test_folder_without_place_is_reported() -> None:
+    known = {**exercises(), "099-new": msgspec.structs.replace(exercises()[LOST], slug="099-new")}
+    assert any("099-new has no place" in said for said in problems(definition(), known))
+
+
+def test_requirement_that_does_not_exist_is_reported() -> None:
+    said = list(problems(definition(), changed(LOST, requires=["098-not-there"])))
+    assert any("requires 098-not-there" in one for one in said)
+
+
+def test_circle_of_requirements_is_reported() -> None:
+    known = changed(LOST, requires=[WATERMARK])
+    known[WATERMARK] = msgspec.structs.replace(known[WATERMARK], requires=[LOST])
+    assert any("in a circle" in said for said in problems(definition(), known))
+
+
+def test_open_first_path_is_reported() -> None:
+    known = changed(WATERMARK, requires=[LOST])
+    assert any("on the first path before" in said for said in problems(definition(), known))
+
+
+def test_gaps_name_topics_and_errata_without_a_lesson() -> None:
+    bare = {slug: msgspec.structs.replace(one, topics=[], errata=[]) for slug, one in exercises().items()}
+    topics, errata, *_ = gaps(definition(), bare)
+    assert "T1, T2" in topics and topics.endswith("T31.")
+    assert " 1, 2" in errata and errata.endswith("93.")
+    full = {LOST: msgspec.structs.replace(exercises()[LOST], topics=_ALL_TOPICS, errata=list(range(1, 94)))}
+    assert not any(said.startswith("No lesson has") for said in gaps(definition(), full))
+
+
+_ALL_TOPICS = [f"T{number}" for number in range(1, 32)]
+
+
+def test_command_fails_on_a_gap_only_where_the_course_should_be_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = {slug: msgspec.structs.replace(one, topics=[], errata=[]) for slug, one in exercises().items()}
+    monkeypatch.setattr("lab.management.commands.check_course.exercises", lambda: bare)
+    call_command("check_course")
+    with pytest.raises(CommandError):
+        call_command("check_course", complete=True)
