@@ -31,7 +31,7 @@ def _of_replica(past: PastFiles, state: Replica) -> dict[str, str]:
     folder = f"broker-{state['broker_id']}/{state['partition']}"
     least = max(state["log_start_offset"], state["log_end_offset"] - COMPARED_RECORDS)
     found: dict[str, str] = {}
-    for last_offset, _, segment, position, size in state["tail"].values():
+    for last_offset, _, segment, position, size, *_ in state["tail"].values():
         if last_offset < least:
             continue
         try:

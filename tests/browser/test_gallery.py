@@ -28,7 +28,8 @@ MAX_MEAN_DIFFERENCE = 6.0
 """Of brightness (0 to 255), over the cells of a component."""
 MAX_CELL_DIFFERENCE = 90
 GROUPS = (
-    "course", "controls", "act", "inspect", "time", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms",
+    "course",
+    "controls", "act", "inspect", "time", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms",
 )  # fmt: skip
 BRIGHTNESS = """async ([png, cells]) => {
   const bytes = Uint8Array.from(atob(png), (one) => one.charCodeAt(0));
