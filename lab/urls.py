@@ -7,7 +7,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, find, history, texts
+from lab.api import analytics, clients, disk, find, history, lessons, texts
 from lab.web import course_pages, dev, pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
@@ -45,6 +45,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/disk/lookup", disk.lookup),
     path(f"api/runs/{_BRANCH}/disk/zero-copy", disk.zero_copy),
     path(f"api/runs/{_BRANCH}/assignments", clients.assignments),
+    path(f"api/runs/{_BRANCH}/chain", lessons.chain),
     path(f"api/runs/{_BRANCH}/message", history.message_bytes),
     path(f"api/runs/{_BRANCH}/fork", history.fork),
     path(f"api/runs/{_BRANCH}/bookmark", history.add_bookmark),

@@ -15,11 +15,15 @@ export { computed, effect, signal };
  * @typedef {{ view: View, seq: number, at_us: number, live_seq: number, live_at_us: number, mode: Mode, rate: number,
  *             reachedRate: number | null, isPast: boolean,
  *             connection: Connection }} Moment
- * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, detail: string } | null, why_not: string,
- *             prediction: { choice: string, confidence: number, outcome: string | null } | null,
- *             said: Record<string, string>, order: string[] }} StepFrame
- *   `said`: the values of the choices, in words; `order`: their names in the order shown
- * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean }} ExerciseFrame
+ * @typedef {{ choice: string, confidence: number | null, outcome: string | null }} Given
+ * @typedef {{ at_us: number, seq: number, screen: string, text: string }} Freeze
+ * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, seq: number, detail: string } | null,
+ *             why_not: string, wrong: string, prediction: Given | null, answer: Given | null, said: Record<string, string>,
+ *             order: string[], reasons: Record<string, string>, freeze: Freeze | null }} StepFrame
+ *   `said`: the values of the choices, in words; `order`: their names in the order shown; `reasons`: known ones, by name
+ * @typedef {{ choice: number, right: number, reasons: string[] }} TransferFrame
+ * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean, restarted: boolean,
+ *             chain: number, transfer: TransferFrame | null }} ExerciseFrame `chain`: the event that the debrief explains
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
  *             user: string, owner: boolean }} Welcome
  */

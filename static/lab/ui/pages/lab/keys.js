@@ -4,7 +4,7 @@ import { closest } from "../../kit/events.js";
 import { act, fork, here, overlay } from "../../store/api.js";
 import { produceOne } from "../../act/produce.js";
 import { openTab, share, toggleSide } from "../../shell/bars.js";
-import { canLockIn, lockIn, nextHint } from "../../shell/exercise.js";
+import { canLockIn, lockIn, nextHint } from "../../store/lesson.js";
 import { whyOfSelection } from "../../inspect/index.js";
 import { choicesFor, openMenuOf } from "../../parts/menus.js";
 import { keysOn, SCREEN_KEYS } from "../../store/keys.js";
