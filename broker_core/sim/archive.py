@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -29,7 +31,9 @@ class DirectoryArchive:
     def put(self, data: bytes) -> str:
         digest = digest_of(data)
         path = self._path(digest)
-        if not path.exists():
+        try:
+            os.utime(path)
+        except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             # The same bytes may be put by several threads and processes at once.
             temporary = path.with_suffix(f".{os.getpid()}-{id(data)}")
@@ -42,6 +46,13 @@ class DirectoryArchive:
             return self._path(digest).read_bytes()
         except FileNotFoundError:
             raise KeyError(digest) from None
+
+    def sweep(self, used: Collection[str], older_than_s: float) -> None:
+        """Deletes what was last put before `older_than_s` (since 1970), but for the `used` digests."""
+        for path in self._root.glob("*/*"):
+            with suppress(FileNotFoundError):
+                if path.name not in used and path.stat().st_mtime < older_than_s:
+                    path.unlink()
 
     def _path(self, digest: str) -> Path:
         return self._root / digest[:2] / digest

@@ -150,6 +150,22 @@ class Checkpoints:
                 return found
         return None
 
+    def forget_before(self, seq: int, older_than_s: float) -> tuple[int, int] | None:
+        """Deletes all checkpoints before the newest one at or before event `seq`; returns its events and inputs, None
+        if there is none. Pieces in the archive that no other one refers to are deleted, too, if they were put there
+        before `older_than_s` (since 1970): a branch that forgets its past is the only one of its run.
+        """
+        seqs = sorted(candidate for candidate in self._seqs() if candidate <= seq)
+        facts = self._facts(seqs[-1]) if seqs else None
+        if facts is None:
+            return None
+        for candidate in seqs[:-1]:
+            self._forget(candidate)
+        kept = [self._facts(candidate) for candidate in self._seqs()]
+        used = {piece for each in kept if each is not None for file in each.disk.files for piece in file.pieces}
+        self._folder.archive.sweep(used, older_than_s)
+        return facts.seq, facts.inputs
+
     def forget_after(self, seq: int) -> None:
         """Deletes the checkpoints beyond an event: a crash took what they include."""
         for candidate in self._seqs():

@@ -31,7 +31,8 @@ class Comparison:
             if count > len(self._records) or self._first_seq + count - 1 > self._recording.last_seq:
                 return
             if count == SEGMENT_EVENTS:
-                is_same = digest_of(self._records[:count]) == self._segments[segment].digest
+                first = (self._segments[0].first_seq - 1) // SEGMENT_EVENTS
+                is_same = digest_of(self._records[:count]) == self._segments[segment - first].digest
             else:
                 is_same = self._records[:count] == self._recording.records(self._first_seq, self._first_seq + count - 1)
             self._judge(is_same)

@@ -8,6 +8,7 @@ import msgspec
 from lab.recordings.checkpoints import SUFFIXES, Checkpoints
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
+from lab.recordings.history import history_not_kept
 from lab.recordings.keyframes import KEYFRAMES
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import TIMELINE
@@ -39,8 +40,11 @@ class _InputPlace(msgspec.Struct, array_like=True):
 def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recording:
     """Begins the recording of a branch with the events of `parent` up to `seq`, and the inputs that led to them.
 
-    Sealed segments are shared by hard links, so that the age of a run costs nothing.
+    Sealed segments are shared by hard links, so that the age of a run costs nothing. Raises Refusal if the first inputs
+    were not kept.
     """
+    if parent.first_seq > 1:
+        raise history_not_kept(parent)
     folder.recording.mkdir(parents=True)
     with parent.still():
         parent.logs.copy_events(seq, folder)

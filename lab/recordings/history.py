@@ -26,13 +26,13 @@ def segments_of(segments: list[SegmentFacts]) -> list[dict[str, int]]:
     """One entry a segment: what the page needs to ask for the right one."""
     return [
         {
-            "n": n,
+            "n": facts.first_seq // SEGMENT_EVENTS,
             "first_seq": facts.first_seq,
             "last_seq": facts.last_seq,
             "first_at_us": facts.first_at_us,
             "last_at_us": facts.last_at_us,
         }
-        for n, facts in enumerate(segments)
+        for facts in segments
     ]
 
 
@@ -66,7 +66,7 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
     Raises Refusal (404) when the recording has no such segment.
     """
     first_seq = n * SEGMENT_EVENTS + 1
-    if not 1 <= first_seq <= max(recording.last_seq, 1):
+    if not recording.first_seq <= first_seq <= max(recording.last_seq, 1):
         raise _absent("refusal.no_segment", recording, segment=n)
     view = recording.view_at(first_seq - 1)
     state = msgspec.json.encode(view)
@@ -93,13 +93,13 @@ def seek(recording: Recording, *, t_us: int | None = None, seq: int | None = Non
     Raises Refusal (404) for an instant that the recording does not have.
     """
     if seq is None:
-        if t_us is None or not 0 <= t_us <= max(recording.last_at_us, now_us) + SLACK_US:
+        if t_us is None or not recording.first_at_us <= t_us <= max(recording.last_at_us, now_us) + SLACK_US:
             raise _absent("refusal.no_instant", recording, instant=_seconds(t_us or 0))
         seq = recording.seq_at(t_us)
-    if not 0 <= seq <= recording.last_seq:
+    if not recording.first_seq - 1 <= seq <= recording.last_seq:
         raise _absent("refusal.no_event", recording, seq=seq)
-    found = recording.stored(seq, seq) if seq else []
-    at_us = found[0].at_us if found else 0
+    found = recording.stored(seq, seq) if seq >= recording.first_seq else []
+    at_us = found[0].at_us if found else recording.first_at_us
     return {"seq": seq, "at_us": at_us, "n": max(0, seq - 1) // SEGMENT_EVENTS}
 
 
@@ -127,3 +127,8 @@ def _absent(id: str, recording: Recording, **values: Value) -> Refusal:
 
 def _seconds(at_us: int) -> str:
     return f"{at_us // 1_000_000}.{at_us % 1_000_000:06d} s" if at_us >= 0 else f"{at_us} us"
+
+
+def history_not_kept(recording: Recording) -> Refusal:
+    """What would have to be executed again is not there: the cluster ran with `--keep`."""
+    return Refusal("refusal.history_not_kept", 409, start=_seconds(recording.first_at_us))

@@ -6,6 +6,7 @@ and time only where the events since the last one would take longer to fold than
 small part of the time in which they happened: the larger the view, the longer the distance.
 """
 
+import shutil
 import struct
 from bisect import bisect_right
 from pathlib import Path
@@ -16,6 +17,7 @@ import msgspec
 
 from broker_core.view.fold import empty_view
 from broker_core.view.tree import View
+from lab.recordings.base import Base
 
 FORMAT = 2
 KEYFRAMES = "keyframes.bin"
@@ -36,17 +38,22 @@ class _Place(NamedTuple):
 class Keyframes:
     """The file of a recording."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens it. What a crash has left incomplete at its end is removed."""
+    def __init__(self, path: Path, base: Base | None = None) -> None:
+        """Opens it. What a crash has left incomplete at its end is removed. `base`: where the recording begins."""
         self._path = path
+        self._base = base
         self._places: list[_Place] = []
         self._distance = MIN_DISTANCE
         self._load()
 
     @property
     def last_seq(self) -> int:
-        """The event of the last keyframe; 0 when there is none."""
-        return self._places[-1].seq if self._places else 0
+        """The event of the last keyframe; that of the beginning when there is none."""
+        return self._places[-1].seq if self._places else self._first_seq
+
+    @property
+    def _first_seq(self) -> int:
+        return self._base.seq if self._base else 0
 
     def is_due(self, seq: int) -> bool:
         """Whether there should be one after event `seq`."""
@@ -63,14 +70,18 @@ class Keyframes:
         self._places.append(_Place(seq, position, len(data)))
 
     def before(self, seq: int) -> tuple[int, View]:
-        """The last keyframe at or before event `seq`, with its event; the view before all events when there is none."""
+        """The last keyframe at or before event `seq`, with its event; the view at the beginning when there is none."""
+        view: View
         index = bisect_right(self._places, seq, key=lambda place: place.seq) - 1
+        if index < 0 and self._base:
+            view = msgspec.json.decode(msgspec.json.encode(self._base.view))
+            return self._base.seq, view
         if index < 0:
             return 0, empty_view()
         place = self._places[index]
         with self._path.open("rb") as stream:
             stream.seek(place.position)
-            view: View = msgspec.json.decode(bytes(cramjam.zstd.decompress(stream.read(place.length))))
+            view = msgspec.json.decode(bytes(cramjam.zstd.decompress(stream.read(place.length))))
         return place.seq, view
 
     def keep(self, last_seq: int) -> None:
@@ -78,6 +89,20 @@ class Keyframes:
         count = bisect_right(self._places, last_seq, key=lambda place: place.seq)
         if count < len(self._places):
             self._truncate(count)
+
+    def begin_at(self, base: Base) -> None:
+        """Removes those before the new beginning of the recording."""
+        self._base = base
+        kept = self._places[bisect_right(self._places, base.seq, key=lambda place: place.seq) :]
+        start = kept[0].position - _HEAD.size if kept else self._end
+        temporary = self._path.with_suffix(".tmp")
+        with temporary.open("wb") as target:
+            if self._path.exists():
+                with self._path.open("rb") as source:
+                    source.seek(start)
+                    shutil.copyfileobj(source, target)
+        temporary.replace(self._path)
+        self._places = [place._replace(position=place.position - start) for place in kept]
 
     def _truncate(self, count: int) -> None:
         del self._places[count:]

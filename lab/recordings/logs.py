@@ -35,6 +35,7 @@ from broker_core.records.record_batch import (
 from broker_core.records.varint import encode_varlong
 from broker_core.sim.disk import RealDisk
 from broker_core.texts import Text, text
+from lab.recordings.base import read_base
 from lab.recordings.copying import link
 from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
@@ -55,6 +56,8 @@ _CONFIG = LogConfig(
 )
 # Each new segment waits for the hardware, and what clients send fills many.
 _CONFIGS = {EVENTS: _CONFIG, INPUTS: msgspec.structs.replace(_CONFIG, segment_bytes=128 * 1024 * 1024)}
+_BOUNDED_BYTES = {EVENTS: 4 * 1024 * 1024, INPUTS: 8 * 1024 * 1024}
+"""Segments of a recording that forgets its oldest ones."""
 _READ_BYTES = 64 * 1024
 _FEW_PIECES = 64
 """Parts of this number are written one by one; more of them, which are small, are joined first."""
@@ -93,9 +96,12 @@ class StoredEvent(NamedTuple):
 class RecordedLogs:
     """Both logs, open. One object a branch and process, one thread at a time."""
 
-    def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
-        """Opens the recording; with a `header`, begins one. Raises Refusal when there is none, or none to be read."""
+    def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
+        """Opens the recording; with a `header`, begins one. `is_bounded`: its oldest segments will be deleted. Raises
+        Refusal when there is none, or none to be read.
+        """
         self.folder = folder
+        self._is_bounded = is_bounded
         if header is None and not (folder.recording / f"{EVENTS}-0").is_dir():
             raise _unreadable(folder, text("refusal.recording_empty"))
         self._disk = RealDisk(folder.recording)
@@ -140,9 +146,9 @@ class RecordedLogs:
         return self._inputs.log_end_offset
 
     def inputs(self, first: int = 0) -> list[bytes]:
-        """All inputs but the `first` ones, in order."""
+        """All inputs but the `first` ones, in order, as far as they are kept."""
         found: list[bytes] = []
-        offset = first
+        offset = max(first, self._inputs.log_start_offset)
         while offset < self.input_count:
             data = self._inputs.read(offset, _READ_BYTES).data
             for position, batch in iterate_batches(data):
@@ -181,6 +187,16 @@ class RecordedLogs:
             copied.append_events([(event.at_us, event.record) for event in rest])
         copied.close()
 
+    def forget(self, last_seq: int, input_count: int) -> None:
+        """Deletes the segments of events up to `last_seq` and of the first `input_count` inputs."""
+        for log, offset in ((self._events, last_seq + 1), (self._inputs, input_count)):
+            log.increment_log_start_offset(min(offset, log.log_end_offset))
+            doomed = log.segments[: sum(segment.base_offset <= offset for segment in log.segments[1:])]
+            if doomed:
+                log.delete_segments(doomed, 0)
+                for file in log.take_deleted_files():
+                    self._disk.delete(file.path)
+
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
         self._recovery_points.write({log.topic_partition: log.flush() for log in (self._events, self._inputs)})
@@ -199,12 +215,16 @@ class RecordedLogs:
             f"{topic}-0",
             topic,
             0,
-            _CONFIGS[topic],
+            self._config(topic),
             now_ms=0,
             clean_shutdown=was_clean,
             recovery_point=points.get(TopicPartition(topic, 0), 0),
             topic_id=None,
         )
+
+    def _config(self, topic: str) -> LogConfig:
+        config = _CONFIGS[topic]
+        return msgspec.structs.replace(config, segment_bytes=_BOUNDED_BYTES[topic]) if self._is_bounded else config
 
     def _append(self, log: UnifiedLog, records: Sequence[Stamped], is_compressed: bool = False) -> None:
         first_us, last_us = records[0][0], records[-1][0]
@@ -231,7 +251,7 @@ class RecordedLogs:
 
     def _read(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         found: list[StoredEvent] = []
-        seq = first_seq
+        seq = max(first_seq, self._events.log_start_offset)
         while seq <= last_seq:
             data = self._events.read(seq, _READ_BYTES).data
             if not data:
@@ -247,6 +267,9 @@ class RecordedLogs:
         return found
 
     def _read_header(self) -> Header:
+        base = read_base(self.folder.recording)
+        if base is not None:
+            return msgspec.convert(base.header, Header)
         records = self._read(0, 0) if self._events.log_end_offset else []
         if not records:
             raise _unreadable(self.folder, text("refusal.recording_without_header"))

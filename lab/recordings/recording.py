@@ -10,6 +10,7 @@ import msgspec
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
+from lab.recordings.base import Base
 from lab.recordings.derivation import Derivation, Made
 from lab.recordings.folder import BranchFolder
 from lab.recordings.logs import Header, RecordedLogs, Stamped, StoredEvent
@@ -30,11 +31,13 @@ class Recording:
     is_kept = True
     """Whether anything is written."""
 
-    def __init__(self, folder: BranchFolder, header: Header | None = None) -> None:
-        """Opens a recording; with a `header`, begins one. Raises Refusal for one that cannot be read."""
+    def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
+        """Opens a recording; with a `header`, begins one. `is_bounded`: `forget` will be called. Raises Refusal for one
+        that cannot be read.
+        """
         self.folder = folder
         self._lock = threading.RLock()
-        self.logs = RecordedLogs(folder, header)
+        self.logs = RecordedLogs(folder, header, is_bounded=is_bounded)
         self._derivation = Derivation(self.logs)
         self._pending: list[Made] = []
         self._pending_bytes = 0
@@ -45,6 +48,17 @@ class Recording:
     def config(self) -> dict[str, Any]:
         """What the engine was started with."""
         return self.logs.header.config
+
+    @property
+    def first_seq(self) -> int:
+        """The first event that is kept."""
+        return self._derivation.timeline.begins_after + 1
+
+    @property
+    def first_at_us(self) -> int:
+        """The instant at which the recording begins."""
+        base = self._derivation.timeline.base
+        return base.at_us if base else 0
 
     @property
     def input_count(self) -> int:
@@ -95,6 +109,20 @@ class Recording:
             self._derivation.take(written, None if pending else view)
         self._pending_bytes = 0
 
+    def forget(self, at_us: int, last_seq: int, input_count: int) -> None:
+        """Deletes what was before `at_us`: of the events up to `last_seq`, and of the first `input_count` inputs, which
+        a checkpoint includes.
+        """
+        seq = min(self.seq_at(at_us), last_seq) // SEGMENT_EVENTS * SEGMENT_EVENTS
+        if seq < self.first_seq:
+            return
+        view = self.view_at(seq)
+        (last,) = self.stored(seq, seq)
+        with self._lock:
+            base = Base(seq, last.at_us, msgspec.to_builtins(self.logs.header), msgspec.to_builtins(view))
+            self._derivation.timeline.begin_at(base)
+            self.logs.forget(seq, input_count)
+
     def sync(self) -> None:
         """Makes everything survive a power loss."""
         with self._lock:
@@ -141,10 +169,10 @@ class Recording:
             return self._derivation.segments()
 
     def seq_at(self, at_us: int) -> int:
-        """The last event at or before an instant; 0 before the first."""
+        """The last event at or before an instant; the one before the first that is kept, if there is none."""
         with self._lock:
             self.flush()
-            return self.logs.seq_at(at_us)
+            return max(self.logs.seq_at(at_us), self.first_seq - 1)
 
     def view_at(self, seq: int) -> View:
         """The view after event `seq`; 0 is before the first."""

@@ -18,6 +18,7 @@ import msgspec
 from broker_core.events import KINDS, Envelope
 from broker_core.view.fold import version
 from lab.protocol.marks import MARKED_KINDS, Mark, mark_of
+from lab.recordings.base import Base, read_base, write_base
 from lab.recordings.file_changes import FILE_EVENTS
 from lab.recordings.keyframes import FORMAT as KEYFRAMES_FORMAT
 from lab.recordings.keyframes import KEYFRAMES, Keyframes
@@ -113,14 +114,20 @@ class Timeline:
 
     def __init__(self, folder: Path) -> None:
         self._lines = folder / TIMELINE
+        self.base = read_base(folder)
         self.segments: list[SegmentFacts] = []
         self._load()
-        self.keyframes = Keyframes(folder / KEYFRAMES)
+        self.keyframes = Keyframes(folder / KEYFRAMES, self.base)
+
+    @property
+    def begins_after(self) -> int:
+        """The event after which the recording begins, a multiple of 1,000; 0 if it begins with the run."""
+        return self.base.seq if self.base else 0
 
     @property
     def last_seq(self) -> int:
         """The last event that is covered."""
-        return self.segments[-1].last_seq if self.segments else 0
+        return self.segments[-1].last_seq if self.segments else self.begins_after
 
     def append(self, facts: SegmentFacts) -> None:
         """Adds a full segment."""
@@ -135,6 +142,13 @@ class Timeline:
             self._rewrite(kept)
         self.keyframes.keep(last_seq)
 
+    def begin_at(self, base: Base) -> None:
+        """Forgets what was before a new beginning of the recording, which must be the end of a segment."""
+        write_base(self._lines.parent, base)
+        self.base = base
+        self._rewrite([facts for facts in self.segments if facts.first_seq > base.seq])
+        self.keyframes.begin_at(base)
+
     def _load(self) -> None:
         lines = self._lines.read_bytes().split(b"\n") if self._lines.exists() else [b""]
         if lines[0] != _first_line():
@@ -142,6 +156,8 @@ class Timeline:
             self._rewrite([])
             return
         for facts in _whole_lines(lines[1:]):
+            if facts.last_seq <= self.begins_after:
+                continue
             if facts.first_seq != self.last_seq + 1:
                 break
             self.segments.append(facts)

@@ -27,6 +27,14 @@ class Unrecorded(Recording):
         return self._header.config
 
     @property
+    def first_seq(self) -> int:
+        return 1
+
+    @property
+    def first_at_us(self) -> int:
+        return 0
+
+    @property
     def input_count(self) -> int:
         return 0
 

@@ -14,6 +14,7 @@ from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.comparison import Comparison, OtherEvents
 from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import MET, fork_recording
+from lab.recordings.history import history_not_kept
 from lab.recordings.logs import FORMAT, Header
 from lab.recordings.recording import Recording
 from lab.recordings.unrecorded import Unrecorded
@@ -33,10 +34,12 @@ AT_ONCE_EVENTS = 5_000
 __all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
 
 
-def begin_recording(folder: BranchFolder, config: RunConfig, *, is_kept: bool = True) -> Recording:
-    """The recording of a run of which nothing has happened yet. `is_kept`: whether it writes anything."""
+def begin_recording(folder: BranchFolder, config: RunConfig, keep_s: float | None = None) -> Recording:
+    """The recording of a run of which nothing has happened yet. `keep_s`: seconds of its past that are kept; None: all,
+    0: nothing is written.
+    """
     header = Header(FORMAT, msgspec.to_builtins(config))
-    return Recording(folder, header) if is_kept else Unrecorded(folder, header)
+    return Unrecorded(folder, header) if keep_s == 0 else Recording(folder, header, is_bounded=keep_s is not None)
 
 
 def boot(live: LiveRun) -> None:
@@ -47,13 +50,13 @@ def boot(live: LiveRun) -> None:
     live.pacer.set_mode("play")
 
 
-def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
+def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | None = None) -> LiveRun:
     """The engine behind a recording, standing after its last event and its last input.
 
     What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
     recorded; then the tree moves to the real one. Events that a crash took are made again.
 
-    Raises Refusal when this version of the core does not do what is recorded.
+    `keep_s`: as of `begin_recording`. Raises Refusal when this version of the core does not do what is recorded.
     """
     folder = recording.folder
     if not recording.is_kept and recording.last_seq:
@@ -61,6 +64,8 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     shutil.rmtree(folder.cluster, ignore_errors=True)
     disk = RealDisk(folder.cluster, physical_fsync=False, archive=folder.archive if recording.is_kept else None)
     checkpoint = Checkpoints(folder).before(recording.last_seq)
+    if checkpoint is None and recording.first_seq > 1:
+        raise history_not_kept(recording)
     if checkpoint is None:
         model = MemoryStore()
         run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=model, survives=survives)
@@ -72,7 +77,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str) -> LiveRun:
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
     store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
-    return LiveRun(run, store, model, recording, pacer, lost, disk)
+    return LiveRun(run, store, model, recording, pacer, lost, disk, keep_s)
 
 
 def survives(failure: Exception) -> bool:

@@ -19,6 +19,7 @@ from broker_core.wire.schemas import BY_NAME, SCHEMAS
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.fork import MET
+from lab.recordings.history import history_not_kept
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
 
@@ -119,14 +120,16 @@ def _executed(recording: Recording, wanted: _Wanted, endpoints: Mapping[int, tup
     folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=recording.folder.path))
     try:
         disk = RealDisk(folder, physical_fsync=False)
-        inputs = [given for data in recording.inputs() if (given := Input.decode(data)).seq <= wanted.seq]
         checkpoint = Checkpoints(recording.folder).before((wanted.question_seq or wanted.seq) - 1)
+        if checkpoint is None and recording.first_seq > 1:
+            raise history_not_kept(recording)
+        first = checkpoint.inputs if checkpoint else 0
+        inputs = [given for data in recording.inputs(first) if (given := Input.decode(data)).seq <= wanted.seq]
         if checkpoint is None:
             run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=MemoryStore(), survives=_always)
         else:
             checkpoint.restore_disk(folder)
             run = Run.restore(checkpoint.engine, disk=disk, zk=checkpoint.zookeeper, survives=_always)
-            inputs = inputs[checkpoint.inputs :]
         try:
             return _looked_at(run, inputs, wanted, endpoints)
         except Diverged as error:

@@ -326,6 +326,8 @@ class Lab:
                     self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
                 if self._live is not None and self._live.is_checkpoint_due:
                     await self.act(LiveRun.checkpoint_aside)
+                if self._live is not None:
+                    self._live.forget_when_due()
             except Refusal as refusal:
                 if self._live is None:
                     return

@@ -3,7 +3,9 @@
 Everything here runs in the thread of the lab that the run belongs to.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,7 +17,7 @@ from broker_core.sim.disk import RealDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
-from lab.runtime.pacer import Mode, Pacer
+from lab.runtime.pacer import Mode, Pacer, wall_ms
 from lab.runtime.stops import Stop, StoppingCore
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 
@@ -25,6 +27,9 @@ REST_AFTER_CHECKPOINT = 10
 """A checkpoint is followed by another one after ten times as long as it took, in the copy of the process that saved it.
 """
 MIN_REST_S = 1.0
+FORGOTTEN_PARTS = 10
+_background = ThreadPoolExecutor(1, thread_name_prefix="forgetting")
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,11 @@ class LiveRun:
         pacer: Pacer,
         unrecorded: list[Made],
         disk: RealDisk,
+        keep_s: float | None = None,
     ) -> None:
-        """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written."""
+        """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written.
+        `keep_s`: seconds of the past that are kept; None = all.
+        """
         self.run = run
         self.pacer = pacer
         #: events at which the run pauses by itself, by the one that waits for them
@@ -81,6 +89,9 @@ class LiveRun:
         self._checkpointed_seq = self._checkpoints.last_seq()
         self._inputs = recording.input_count
         self._disk = disk
+        self._keep_s = keep_s
+        self._forgetting: Future[None] | None = None
+        self._may_forget_s = pacer.now_s() + (keep_s or 0.0)
         self._oldest_pending_s = 0.0
         self.failure: BaseException | None = None
         """Why the last events are not recorded: nothing may follow them, and every later caller gets this error."""
@@ -160,6 +171,25 @@ class LiveRun:
             run = self.run
             self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
 
+    def forget_when_due(self) -> None:
+        """Has the past that need not be kept deleted, in the background: a tenth of it at a time."""
+        now_s = self.pacer.now_s()
+        if not self._keep_s or now_s < self._may_forget_s or not self._checkpoints.is_idle:
+            return
+        if self._forgetting is not None and not self._forgetting.done():
+            return
+        self._may_forget_s = now_s + max(MIN_REST_S, self._keep_s / FORGOTTEN_PARTS)
+        until_us = self.run.now_us - int(self._keep_s * 1e6)
+        self._forgetting = _background.submit(self._forget, until_us, wall_ms() / 1_000 - self._keep_s)
+
+    def _forget(self, until_us: int, until_s: float) -> None:
+        try:
+            included = self._checkpoints.forget_before(self._recording.seq_at(until_us), until_s)
+            if included is not None:
+                self._recording.forget(until_us, *included)
+        except Exception:
+            logger.exception("the past of %s was not deleted", self._recording.folder.path)
+
     def checkpoint(self) -> None:
         """Saves the engine, if it can be saved now, and returns when it is saved."""
         engine = self.run.checkpoint()
@@ -178,6 +208,8 @@ class LiveRun:
             return
         try:
             self.collect()
+            if self._forgetting is not None:
+                self._forgetting.result()
             if self._recording.is_kept and self.run.seq > self._checkpointed_seq:
                 self.checkpoint()
             self._checkpoints.settle()

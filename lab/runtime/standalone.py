@@ -21,17 +21,18 @@ async def standalone(
     ports: Mapping[int, int],
     advertised: Mapping[int, tuple[str, int]] | None = None,
     *,
-    is_recorded: bool = True,
+    keep_s: float | None = None,
 ) -> AsyncIterator[tuple[Lab, Gateway]]:
     """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
-    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port. Without
-    `is_recorded` nothing is written but the brokers' files, and an engine that fails cannot be built again.
+    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port. `keep_s`:
+    how much of the past is recorded; with 0 nothing is written but the brokers' files, and an engine that fails cannot
+    be built again.
 
     Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
     """
     lab = Lab(
-        engine.begin_recording(folder, config, is_kept=is_recorded),
-        lambda recording, pacer: engine.wake(recording, pacer, ""),
+        engine.begin_recording(folder, config, keep_s),
+        lambda recording, pacer: engine.wake(recording, pacer, "", keep_s),
         lambda: None,
         has_page=False,
     )

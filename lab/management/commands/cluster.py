@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import logging
+import re
 import secrets
 import signal
 import sys
@@ -56,6 +57,12 @@ class Command(BaseCommand):
             help="what to record; with none, the files of the brokers are all that is written, and they are deleted at "
             "the end (default all)",
         )
+        parser.add_argument(
+            "--keep",
+            metavar="TIME",
+            help="how much of its past to keep, such as 30m, 1h or 2d; older events and checkpoints are deleted, "
+            "and what happened then can no longer be watched (default: all)",
+        )
         parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
 
@@ -66,6 +73,7 @@ class Command(BaseCommand):
                 f"Invalid brokers: {count}, the first id {first}. Expected 1 to {MAX_BROKERS} brokers and an id of at "
                 "least 0. Correct --brokers or --first-id."
             )
+        keep_s = 0.0 if options["record"] == "none" else _keep_s(options["keep"])
         advertised = _advertised(options["advertise"], first, count)
         config = engine.RunConfig(
             name="cluster",
@@ -81,13 +89,14 @@ class Command(BaseCommand):
         tune_process_memory()
         use_all_descriptors()
         try:
-            asyncio.run(self._run(config, options["port"], advertised, is_recorded=options["record"] != "none"))
+            asyncio.run(self._run(config, options["port"], advertised, keep_s))
         except (Refusal, ClusterError, ConfigException) as error:
             raise CommandError(str(error)) from error
 
     async def _run(
-        self, config: engine.RunConfig, port: int, advertised: dict[int, tuple[str, int]], *, is_recorded: bool
+        self, config: engine.RunConfig, port: int, advertised: dict[int, tuple[str, int]], keep_s: float | None
     ) -> None:
+        is_recorded = keep_s != 0
         ended = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
@@ -98,7 +107,7 @@ class Command(BaseCommand):
         ports = {broker_id: port + at if port else 0 for at, broker_id in enumerate(config.brokers)}
         with noted(run, note) if is_recorded else nullcontext():
             try:
-                async with standalone(folder, config, ports, advertised, is_recorded=is_recorded) as (lab, gateway):
+                async with standalone(folder, config, ports, advertised, keep_s=keep_s) as (lab, gateway):
                     stays = is_recorded
                     self.stdout.write(f"{HOST}:{gateway.ports[config.brokers[0]]}")
                     self.stdout.write(f"All brokers: {', '.join(f'{HOST}:{each}' for each in gateway.ports.values())}")
@@ -122,6 +131,16 @@ async def _serve(lab: Lab, ended: asyncio.Event) -> None:
         await wait_for(ended, LOOK_S)
         if not lab.recording.is_kept and lab.core != "live":
             raise Refusal("refusal.not_recorded", 409)
+
+
+def _keep_s(text: str | None) -> float | None:
+    """Seconds. Raises CommandError."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,6})([smhd])", text)
+    if not found:
+        raise CommandError(f"Invalid --keep {text!r}. Expected a number and one of s, m, h and d, such as 1h.")
+    return float(int(found[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[found[2]])
 
 
 def _advertised(text: str | None, first: int, count: int) -> dict[int, tuple[str, int]]:

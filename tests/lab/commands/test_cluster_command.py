@@ -78,6 +78,7 @@ def test_recording_is_listed_once_the_cluster_has_ended(visitor: Visitor, end: s
         (("--brokers", "8"), "1 to 7 brokers"),
         (("--advertise", "localhost"), "Expected HOST:PORT"),
         (("--advertise", "localhost:65534"), "Expected HOST:PORT"),
+        (("--keep", "soon"), "such as 1h"),
     ],
 )
 def test_cluster_that_fails_to_start_leaves_nothing_behind(
