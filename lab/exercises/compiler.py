@@ -9,7 +9,7 @@ from lab.exercises.bilingual import Bilingual
 from lab.exercises.chain import chain_of
 from lab.exercises.glossary import Term
 from lab.exercises.lesson import Exercise, Step
-from lab.exercises.loader import ContentError, exercises
+from lab.exercises.loader import ContentError
 from lab.exercises.questions import choices_of
 from lab.exercises.solution import Rehearsal, lesson_run, wrong_sections_of
 from lab.runtime.rehearsal import check_line
@@ -53,9 +53,6 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     for term in exercise.terms:
         if term.lower() not in said:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
-    for slug in exercise.requires:
-        if slug not in exercises():
-            yield f"{exercise.slug}: it requires {slug!r}, which is not a lesson."
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
 

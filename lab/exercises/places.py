@@ -4,6 +4,7 @@ A replica is `orders-0@b2`, `orders-0@leader` or `orders-0@followers`; a node is
 replica) or the node's name. `quantities` has the numbers that content asks of them.
 """
 
+import json
 import re
 from typing import Annotated, Any, TypeAlias
 
@@ -54,6 +55,21 @@ def check_number(reference: str) -> None:
     """Raises ValueError for what is not a number from 0."""
     if not _NUMBER.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a number: write 2490")
+
+
+def topic_config(view: View, topic: str) -> dict[str, str]:
+    """The configuration of a topic, by its znode."""
+    znode = view["zk"].get(f"/config/topics/{topic}")
+    return {} if znode is None else configs_of(znode["data"])
+
+
+def configs_of(data: str) -> dict[str, str]:
+    """The settings in the JSON of a znode below /config; none in what is not such a JSON."""
+    try:
+        found = json.loads(data).get("config", {})
+    except (ValueError, AttributeError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def led_by(view: View, partition: str) -> int:

@@ -5,7 +5,7 @@ event: its outcome is what was there when the thing in question had happened, wh
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from broker_core.events.rpc import RpcDelivered
 from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
 from lab.exercises.frames import lesson_frame
-from lab.exercises.happenings import Happening, Passed, RpcArrives
+from lab.exercises.happenings import Happening, Passed, RpcArrives, key_of
 from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -376,12 +376,12 @@ def _awaited(prediction: Prediction) -> Text:
     return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
 
 
-def _happenings_of(exercise: Exercise) -> dict[Happening, None]:
+def _happenings_of(exercise: Exercise) -> Iterable[Happening]:
     """What the lesson counts, each once: what its predictions wait for, and what its goals name."""
-    found: dict[Happening, None] = {}
+    found: list[Happening] = []
     for step in exercise.steps:
         if step.prediction is not None:
-            found[step.prediction.after] = None
+            found.append(step.prediction.after)
         for goal in [*step.goals, *(one for wrong in step.wrong for one in wrong.goals)]:
-            found |= dict.fromkeys(goal.happenings)
-    return found
+            found += goal.happenings
+    return {key_of(one): one for one in found}.values()

@@ -1,6 +1,5 @@
 """Predicates about configuration, links, assignments, replicas that differ, alarms and measurements."""
 
-import json
 from typing import Annotated
 
 from broker_core.partitions import partition_of
@@ -12,6 +11,7 @@ from lab.exercises.places import (
     Partition,
     Replica,
     Unresolved,
+    configs_of,
     group_of,
     node_text,
     nodes_of,
@@ -37,16 +37,8 @@ def config(
 ) -> GoalState:
     """The dynamic configuration of a topic or a broker has this value, by its znode; `equals` empty: it is unset."""
     znode = moment.view["zk"].get(f"/config/{entity}/{name}")
-    found = "" if znode is None else _configs(znode["data"]).get(key, "")
+    found = "" if znode is None else configs_of(znode["data"]).get(key, "")
     return answer("goal.config", found == equals, name=name, key=key, found=found or "-", wanted=equals or "-")
-
-
-def _configs(data: str) -> dict[str, str]:
-    try:
-        found = json.loads(data).get("config", {})
-    except (ValueError, AttributeError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 @predicate

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from broker_core.partitions import ReplicaId, topic_of
 from broker_core.texts import text
 from lab.exercises.dumps import dumps, floor_segment
 from lab.exercises.moment import Moment
-from lab.exercises.places import Number, Replica, Unresolved, replicas_of
+from lab.exercises.places import Number, Replica, Unresolved, replicas_of, topic_config
 from lab.exercises.quantities.registry import quantity
+
+DEFAULT_INDEX_BYTES = 10 * 1024 * 1024
+OFFSET_INDEX_ENTRY_BYTES = 8
 
 
 def _replica(moment: Moment, reference: str) -> Any:
@@ -82,6 +86,16 @@ def batches(moment: Moment, replica: Replica) -> int:
 def epochs(moment: Moment, replica: Replica) -> int:
     """How many leader epochs its cache knows."""
     return len(_replica(moment, replica)["epochs"])
+
+
+@quantity
+def index_bytes(moment: Moment, replica: Replica) -> int:
+    """The length of the active segment's .index: segment.index.bytes of its topic, or of the broker."""
+    name = ReplicaId.parse(replicas_of(moment.view, replica)[0])
+    topic = topic_config(moment.view, topic_of(name.partition)).get("segment.index.bytes")
+    node = moment.view["nodes"][name.node]["settings"]
+    length = int(topic or node.get("log.index.size.max.bytes") or DEFAULT_INDEX_BYTES)
+    return length - length % OFFSET_INDEX_ENTRY_BYTES
 
 
 @quantity
