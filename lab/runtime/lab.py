@@ -332,6 +332,10 @@ class Lab:
                 if self._live is None:
                     return
                 self._stand_still(refusal)
+            except Exception:
+                # beside the engine, such as a checkpoint that cannot be started: without slices no timer would be due
+                logger.exception("the engine of %s continues without what failed", self.recording.folder.path)
+                await asyncio.sleep(REST_S)
             if was_playing:
                 # a tick later, or when something is due that a client waits for
                 await wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))

@@ -64,6 +64,27 @@ def test_command_that_fails_the_engine_is_refused(tmp_path: Path, monkeypatch: p
     play(tmp_path, scene)
 
 
+def test_time_advances_after_a_checkpoint_could_not_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        with monkeypatch.context() as patched:
+
+            def fail(self: LiveRun) -> bool:
+                raise ValueError("planted")
+
+            patched.setattr(LiveRun, "is_checkpoint_due", property(fail))
+            await until(lambda: "planted" in caplog.text)
+        seq = lab.recording.last_seq
+        await lab.act(submit(TOPIC))
+        await lab.act(set_mode("play"))
+        await until(lambda: lab.recording.last_seq > seq + 50)
+        assert lab.core == "live"
+
+    play(tmp_path, scene)
+
+
 def test_observer_that_fails_is_removed_and_the_lab_continues(tmp_path: Path) -> None:
     class Broken:
         has_stopped = False
