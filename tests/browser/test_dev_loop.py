@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from playwright.sync_api import Page, expect
 from devtools.tour.lab_process import running_lab
 from lab.runtime.lab_file import LabFile
 from lab.runtime.tcp.bound_ports import lasting_port
+from tests.support.lab_output import printed_address
 from tests.support.lab_page import console, press
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT
@@ -36,30 +36,26 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def served(project: Path, tmp_path: Path) -> Iterator[Callable[[], LabFile]]:
-    """Starts `manage.py dev`; returns what finds the server that runs, which is another one after a restart."""
+    """Starts `manage.py dev`; returns what waits for the server, and after a restart for the next one."""
     data = tmp_path / "data"
     process = subprocess.Popen(
         [sys.executable, "manage.py", "dev", "--port", str(lasting_port())],
         cwd=project,
-        env={**os.environ, "HIGHWATER_DATA": str(data), "PYTHONPATH": str(project)},
+        env={**os.environ, "HIGHWATER_DATA": str(data), "PYTHONPATH": str(project), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    unlike = 0
 
     def server() -> LabFile:
-        nonlocal unlike
-        deadline_s = time.monotonic() + 2 * PATIENCE_S
-        while time.monotonic() < deadline_s:
-            found = running_lab(data)
-            if found is not None and found.pid != unlike:
-                unlike = found.pid
-                return found
-            assert process.poll() is None, "it has ended"
-            time.sleep(0.05)
-        raise AssertionError("no server answered")
+        address = printed_address(process)
+        found = running_lab(data)
+        assert found is not None and found.address == address
+        return found
 
-    yield server
-    process.terminate()
-    assert process.wait(PATIENCE_S) == 0
+    with process:
+        yield server
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
     assert running_lab(data) is None
 
 

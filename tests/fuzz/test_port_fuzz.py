@@ -14,8 +14,7 @@ from broker_core.broker.translation import TRANSLATIONS
 from broker_core.wire.framing import encode_request
 from broker_core.wire.schemas import BY_NAME
 from lab.testing import Highwater
-from tests.fuzz.test_tcp_fuzz import SLOW, request
-from tests.support.wire_messages import kinds, spoil
+from tests.support.wire_messages import SLOW_APIS, kinds, random_request, spoil
 
 FRAMES = 100_000
 AT_ONCE = 40
@@ -27,8 +26,8 @@ MAX_GROWTH_KB = 400_000
 def frames(count: int) -> Iterator[bytes]:
     """With their lengths; some of those are absurd, some frames torn."""
     rng = random.Random(13)
-    requested = [kind for kind in kinds() if kind.is_request and kind.api.name in TRANSLATIONS.keys() - SLOW]
-    whole = [request(rng, kind) for kind in requested for _ in range(2)]
+    requested = [kind for kind in kinds() if kind.is_request and kind.api.name in TRANSLATIONS.keys() - SLOW_APIS]
+    whole = [random_request(rng, kind) for kind in requested for _ in range(2)]
     for _ in range(count):
         frame = spoil(rng, rng.choice(whole))
         length = len(frame).to_bytes(4, "big")

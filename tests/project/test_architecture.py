@@ -1,5 +1,6 @@
 """The layers hold, and what breaks them is caught: each contract is broken on purpose in a copy."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -113,3 +114,10 @@ def test_core_uses_no_clock_no_randomness_and_no_threads(copy, statement) -> Non
     assert "TID251" in output
     assert "broker_core/zk/store.py" in output
     assert output.count("TID251") == 1, "nothing else is caught: the core is clean, and the lab may"
+
+
+def test_test_modules_are_not_imported() -> None:
+    """What several of them use is in tests/support."""
+    importing = re.compile(r"^\s*(from|import) tests\..*\btest_\w+", re.MULTILINE)
+    files = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py") if importing.search(path.read_text())]
+    assert files == []

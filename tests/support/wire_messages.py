@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from broker_core.wire.codec import Api, Schema
+from broker_core.wire.framing import encode_request
 from broker_core.wire.notation import ZERO_UUID, Field, Struct
 from broker_core.wire.primitives import uuid_text
 from broker_core.wire.schemas import SCHEMAS
@@ -15,6 +16,9 @@ LENGTHS = (0, 1, 5, 125, 126, 127, 128, 300)
 #: What kio takes for an error code, a duration or a time is no number whatever.
 ERROR_CODES = (-1, 0, 1, 35, 79)
 MAX_MS = 1 << 30
+MAX_REQUEST_BYTES = 5_000
+SLOW_APIS = {"CreateTopics", "CreatePartitions"}
+"""With random values these create thousands of partitions."""
 TELLING_BYTES = (0, 1, 2, 3, 0x7F, 0x80, 0xFE, 0xFF)
 ABSURD_NUMBERS = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x01\x00\x00", b"\x7f\xff")
 
@@ -41,6 +45,14 @@ def kinds() -> Iterator[Kind]:
 
 def random_message(rng: random.Random, kind: Kind) -> Any:
     return _struct(rng, kind, next(iter(kind.schema.structs.values())))
+
+
+def random_request(rng: random.Random, kind: Kind) -> bytes:
+    """The frame of a request with random values, without its length: shorter than MAX_REQUEST_BYTES."""
+    while True:
+        frame = encode_request(kind.api, kind.version, random_message(rng, kind), client_id="spoiler")[4:]
+        if len(frame) < MAX_REQUEST_BYTES:
+            return frame
 
 
 def _struct(rng: random.Random, kind: Kind, described: Struct) -> Any:

@@ -34,7 +34,8 @@ def snapshot(root: Path) -> Snapshot:
     found: Snapshot = {}
     for folder in RESTARTING:
         for path in (root / folder).rglob("*"):
-            if path.suffix != ".pyc" and path.is_file():
+            # an interpreter that compiles a module writes a file with another suffix first
+            if path.parent.name != "__pycache__" and path.is_file():
                 found[path] = path.stat().st_mtime_ns
     return found
 

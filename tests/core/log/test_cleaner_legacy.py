@@ -8,7 +8,7 @@ from broker_core.log.cleaner import Fate
 from broker_core.records.compression import CompressionType
 from broker_core.records.legacy import build_message_set
 from broker_core.records.record_batch import ensure_valid, iterate_batches
-from tests.core.log.test_cleaner import NOW_MS, RETENTION_MS, CleanedLog
+from tests.support.cleaned_log import NOW_MS, RETENTION_MS, CleanedLog
 
 PLAIN, GZIP = CompressionType.NONE, CompressionType.GZIP
 FORMATS = {0: "0.9.0", 1: "0.10.2"}

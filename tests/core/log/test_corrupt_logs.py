@@ -9,7 +9,7 @@ from broker_core.log import LogConfig, UnifiedLog
 from broker_core.log.cleaner import OffsetMap, Uncleanable, clean, cleanable_offsets, log_to_clean
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
-from tests.core.log.test_log_files import open_log
+from tests.support.log_files import open_log
 
 FOLDER = "broker-1/orders-0"
 SMALL = LogConfig(segment_bytes=400, segment_index_bytes=400, index_interval_bytes=60, cleanup_policy="compact")

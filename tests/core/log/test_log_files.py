@@ -1,11 +1,9 @@
 """Index, snapshot and checkpoint files against the bytes of real Kafka."""
 
-from typing import Any
-
 import pytest
 
 from broker_core.errors import Errors, KafkaException
-from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log import LogConfig
 from broker_core.log.files.checkpoints import LeaderEpochCheckpoint, OffsetCheckpoint, create_checkpoints
 from broker_core.log.files.partition_metadata import read_topic_id
 from broker_core.log.index.offset_index import OffsetIndex
@@ -16,15 +14,11 @@ from broker_core.log.retention import delete_old_segments
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
+from tests.support.log_files import open_log
 
 SNAPSHOT = bytes.fromhex(
     "0001add48723000000010000000000000fa0000200000009000000000000001500000004000001649329d3aaffffffff0000000000000011"
 )
-
-
-def open_log(disk: SimulatedDisk, config: LogConfig | None = None, **arguments: Any) -> UnifiedLog:
-    settings: dict = {"now_ms": 0, "clean_shutdown": True, "topic_id": "sm2KO2JWTjK2Eta6C_hkDQ"} | arguments
-    return UnifiedLog.load(disk, "broker-1/orders-0", "orders", 0, config or LogConfig(), **settings)
 
 
 def test_sparse_indexes_have_the_bytes_that_kafka_writes() -> None:

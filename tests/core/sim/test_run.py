@@ -15,53 +15,8 @@ from broker_core.view.fold import empty_view
 from broker_core.view.patch import apply, inverse
 from broker_core.zk.memory_store import MemoryStore
 from devtools.sim.parity import differences
+from tests.support.main_scenario import SPINE, journal, new_run, play
 from tests.support.paths import ROOT
-
-CONFIG = RunConfig(
-    seed=11,
-    broker_config={
-        "zookeeper.session.timeout.ms": "6000",
-        "replica.lag.time.max.ms": "10000",
-        "replica.fetch.backoff.ms": "200",
-    },
-)
-
-#: every part of the spine: (line, seconds of simulated time that follow)
-SPINE = (
-    ("kafka-topics.sh --create --topic orders --replica-assignment 2:3:1,1:2:3,3:1:2", 1),
-    ("producer open p --acks all", 0),
-    ("producer send p orders-0 a:1 b:2", 1),
-    ("producer stream p orders-1 50", 2),
-    ("link cut 1 3", 17),
-    ("link restore 1 3", 4),
-    ("broker freeze 2", 9),
-    ("broker thaw 2", 4),
-    ("broker kill 1", 10),
-    ("broker start 1", 5),
-    ("zk delete /controller", 2),
-    ("producer stream p orders-1 0", 1),
-    ("broker stop 3", 8),
-    ("broker start 3", 5),
-)
-
-
-def new_run() -> Run:
-    return Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
-
-
-def play(run: Run, script: tuple[tuple[str, int], ...] = SPINE) -> None:
-    run.advance(1_000_000)
-    for line, seconds in script:
-        command = run.submit(line, "test")
-        deadline_us = run.now_us + 120_000_000
-        while command in run.running_commands:
-            assert run.now_us < deadline_us, f"{line!r} did not end within 120 s"
-            run.advance(run.now_us + 50_000)
-        run.advance(run.now_us + seconds * 1_000_000)
-
-
-def journal(run: Run) -> bytes:
-    return b"\n".join(data for _, _, data in run.take())
 
 
 def test_main_scenario_ends_healthy_and_without_alarm() -> None:
@@ -104,10 +59,10 @@ def test_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws()
 def test_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
     script = (
         "import hashlib\n"
-        "from tests.core.sim import test_run\n"
-        "run = test_run.new_run()\n"
-        "test_run.play(run)\n"
-        "print(hashlib.sha256(test_run.journal(run)).hexdigest(), run.seq)\n"
+        "from tests.support.main_scenario import journal, new_run, play\n"
+        "run = new_run()\n"
+        "play(run)\n"
+        "print(hashlib.sha256(journal(run)).hexdigest(), run.seq)\n"
     )
     printed = set()
     for hash_seed in ("0", "4711"):

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from lab.management.commands.lab import HOST
+from tests.support.lab_output import printed_address
 from tests.support.lab_server import PATIENCE_S, Visitor
 from tests.support.paths import ROOT
 
@@ -43,16 +44,10 @@ class LabProcess:
 
     def wait_until_ready(self) -> str:
         """Returns the printed address."""
-        assert self.process.stdout is not None
-        said = []
-        for line in self.process.stdout:
-            said.append(line)
-            found = re.search(r"(http://\S+)", line)
-            if found:
-                self.port = int(re.findall(r":(\d+)/", found[1])[0])
-                self.address = f"http://{HOST}:{self.port}"
-                return found[1]
-        raise AssertionError("the lab ended: " + "".join(said))
+        address = printed_address(self.process)
+        self.port = int(re.findall(r":(\d+)/", address)[0])
+        self.address = f"http://{HOST}:{self.port}"
+        return address
 
     def visitor(self, address: str) -> Visitor:
         visitor = Visitor(self)  # type: ignore[arg-type]

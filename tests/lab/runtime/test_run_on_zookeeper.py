@@ -11,7 +11,7 @@ from broker_core.run import Run
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ForeignChange
-from tests.core.sim.test_run import CONFIG, journal, new_run, play
+from tests.support.main_scenario import CONFIG, journal, new_run, play
 
 DEADLINE_S = 60
 
