@@ -211,7 +211,8 @@ class ExerciseSession:
             return GoalState(False, _awaited(step.prediction))
         place = self.exercise.steps.index(step)
         before = self.exercise.steps[place - 1]
-        still = ask_all(before.goals, moment) if before.goals else GoalState(True, text("goal.done"))
+        # What has happened stays so; it was counted for the step before.
+        still = ask_all([goal for goal in before.goals if not goal.happenings], moment)
         if still.met:
             return GoalState(False, text("goal.predict_first"))
         # The instant that was asked about has passed: it has to be repeated.

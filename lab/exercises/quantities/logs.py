@@ -59,6 +59,23 @@ def stored(moment: Moment, replica: Replica) -> int:
 
 
 @quantity
+def record_count(moment: Moment, replica: Replica) -> int:
+    """Log end offset minus log start offset: the records of a log without compaction and transactions."""
+    state = _replica(moment, replica)
+    return int(state["log_end_offset"]) - int(state["log_start_offset"])
+
+
+@quantity
+def stored_records(moment: Moment, replica: Replica) -> int:
+    """The records that a compacted log holds: those that the last pass kept, and those above it."""
+    state = _replica(moment, replica)
+    cleaned = state["cleaned"]
+    if cleaned is None:
+        return int(state["log_end_offset"]) - int(state["log_start_offset"])
+    return int(cleaned["records"][1]) + int(state["log_end_offset"]) - int(cleaned["to"])
+
+
+@quantity
 def segments(moment: Moment, replica: Replica) -> int:
     """How many segments it has."""
     return len(_replica(moment, replica)["segments"])
