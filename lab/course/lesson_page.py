@@ -7,6 +7,7 @@ from broker_core.eras import DEFAULT_ERA
 from lab.course.attempts import Attempt
 from lab.course.loader import Course, Lesson
 from lab.course.standing import standing_of
+from lab.exercises.frames import page_content
 from lab.exercises.glossary import Term
 from lab.exercises.lesson import Step
 from lab.learning.summary import Summary
@@ -54,3 +55,13 @@ def _outline(steps: list[Step], is_done: bool) -> list[dict[str, Any]]:
     return [
         {"kind": step.kind, "text": step.text if is_done or place < first else None} for place, step in enumerate(steps)
     ]
+
+
+IN_LISTS = ("slug", "minutes", "era", "is_once", "partition", "title")
+
+
+def lesson_texts(lesson: Lesson, *, is_whole: bool) -> dict[str, Any]:
+    """A lesson for the page of a lab: all that `page_content` gives, or what a list of lessons shows."""
+    content = page_content(lesson.exercise)
+    shown = content if is_whole else {name: content[name] for name in IN_LISTS}
+    return {**shown, "number": lesson.number}

@@ -24,8 +24,8 @@ from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.api.state_charts import state_charts
 from lab.course.attempts import started_on
+from lab.course.lesson_page import lesson_texts
 from lab.course.loader import course
-from lab.exercises.frames import page_content
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host
@@ -150,12 +150,13 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     found = await sync_to_async(selectors.branch_of)(user, run, branch)
     opened = await host().lab(run, branch)
     await asyncio.to_thread(seek, opened.recording, **parse_instant(request.GET), now_us=opened.clock().at_us)
+    started = whole.lessons.get(await sync_to_async(started_on)(user, found))
     context = {
         "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
-        "exercises": [{**page_content(one.exercise), "number": one.number} for one in whole.lessons.values()],
-        "lesson": whole.lessons.get(await sync_to_async(started_on)(user, found)),
+        "exercises": [lesson_texts(one, is_whole=one is started) for one in whole.lessons.values()],
+        "lesson": started,
         "state_charts": state_charts(),
     }
     return await page(request, "lab/lab.html", context)

@@ -31,7 +31,7 @@ def local_user() -> User:
 
 
 def safe_next(request: HttpRequest, address: str) -> str:
-    """The redirect target: `address` if it is a path of this site, else the list of runs."""
+    """The redirect target: `address` if it is a path of this site, else the front page."""
     if address.startswith("/") and url_has_allowed_host_and_scheme(address, allowed_hosts={request.get_host()}):
         return address
-    return "/runs/"
+    return "/"

@@ -128,7 +128,7 @@ def test_exercise_from_start_to_debrief(lab: Page) -> None:
     expect(page.locator(".concept")).to_have_count(1)
     expect(page.locator(".verdict")).to_contain_text("the outcome was")
     step_until(page, lambda: page.locator(".debrief").count() == 1)
-    expect(page.locator(".cap", has_text="Exercise 1")).to_contain_text("finished")
+    expect(page.locator(".cap", has_text="Lesson 4.")).to_contain_text("finished")
 
 
 # Analytics
@@ -192,7 +192,7 @@ def test_failed_analysis_is_explained(lab: Page, complaints: list[str]) -> None:
 def test_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/runs/")
     page.get_by_label("Name", exact=True).last.fill("Without scripts")
     page.get_by_role("button", name="Start the cluster").click()
     page.goto(f"{lab_server.address}/runs/")

@@ -86,7 +86,7 @@ def open_run(page: Page, visitor: Visitor, run: str) -> Page:
 def sign_in(page: Page, server: LabServer) -> Page:
     """Opens the list of runs by the printed address."""
     page.set_viewport_size(WIDE)
-    page.goto(f"{server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    page.goto(f"{server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/runs/")
     return page
 
 

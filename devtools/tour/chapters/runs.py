@@ -17,10 +17,10 @@ def walk(tour: Tour) -> None:
         assert response and response.status == 403, f"The answer had the status {response and response.status}."
         assert "Copy the address" in page.get_by_role("alert").inner_text(), "It does not say where the address is."
 
-    with tour.stop("the printed address ends at the list of runs, without the token"):
+    with tour.stop("the printed address ends at the front page, without the token"):
         response = page.goto(tour.address)
         assert response and response.status == 200, f"The answer had the status {response and response.status}."
-        assert page.url == f"{tour.origin}/runs/", f"The address is {page.url}."
+        assert page.url == f"{tour.origin}/", f"The address is {page.url}."
 
     with tour.stop("a new run: three brokers register in ZooKeeper"):
         lab = LabPage.of_new_run(tour, "Tour: the list of runs")

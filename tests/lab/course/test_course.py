@@ -76,8 +76,8 @@ def test_folder_without_place_is_reported() -> None:
     assert any("099-new has no place" in said for said in problems(definition(), known))
 
 
-def test_requirement_that_does_not_exist_is_reported() -> None:
-    said = list(problems(definition(), changed(LOST, requires=["098-not-there"])))
+def test_requirement_that_does_not_exist_is_a_gap() -> None:
+    said = list(gaps(definition(), changed(LOST, requires=["098-not-there"])))
     assert any("requires 098-not-there" in one for one in said)
 
 

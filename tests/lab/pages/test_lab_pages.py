@@ -20,7 +20,7 @@ def titles(visitor: Visitor) -> list[str]:
 def test_printed_address_ends_at_a_page_and_not_at_the_token(lab_server: LabServer) -> None:
     answer = Visitor(lab_server).get(f"/sign-in/?token={settings.SIGN_IN_TOKEN}")
     assert answer.status == 200
-    assert answer.url == lab_server.address + "/runs/"
+    assert answer.url == lab_server.address + "/"
 
 
 def test_sign_in_continues_to_the_requested_page(lab_server: LabServer) -> None:
@@ -37,7 +37,7 @@ def test_sign_in_does_not_redirect_to_another_site(lab_server: LabServer, follow
     from urllib.parse import quote
 
     answer = Visitor(lab_server).get(f"/sign-in/?token={settings.SIGN_IN_TOKEN}&next={quote(following)}")
-    assert answer.url == lab_server.address + "/runs/"
+    assert answer.url == lab_server.address + "/"
 
 
 @pytest.mark.parametrize("token", ["", "forged", "x" * 5_000, "%00", "令牌"])
@@ -211,7 +211,7 @@ def test_form_from_another_site_is_refused(visitor: Visitor) -> None:
 def test_address_that_does_not_exist_gets_a_page(visitor: Visitor, path: str) -> None:
     answer = visitor.get(path)
     assert answer.status == 404
-    assert "Traceback" not in answer.text and "/runs/" in answer.text
+    assert "Traceback" not in answer.text and 'href="/"' in answer.text
 
 
 # What every answer carries

@@ -109,7 +109,7 @@ class HwExercise extends HwElement {
 
   /** An exercise of the list. `isNext`: the first that was not finished. @param {Exercise} one @param {boolean} isNext */
   card(one, isNext) {
-    const { number, minutes: long, title: texts, brief } = one;
+    const { number, minutes: long, title: texts } = one;
     const done = finished.value.has(one.slug);
     const elsewhere = isElsewhere(one);
     const begin = t(elsewhere ? "exercise.start_elsewhere" : done ? "exercise.again" : "exercise.start");
@@ -119,7 +119,6 @@ class HwExercise extends HwElement {
           { era: one.era })}</span>` : ""}
         <span class="right">${done ? html`<span class="tag ok">✓ ${t("exercise.finished")}</span>` : minutes(long)}</span></div>
       ${title(texts, `/course/${one.slug}/`)}
-      ${isNext ? html`<div class="prose">${markdown(brief[short])}</div>` : ""}
       <button class="btn ${isNext ? "pri" : ""}" aria-label="${begin}: ${texts[short]}" @click=${() => start(one)}>${begin}</button>
     </article>`;
   }

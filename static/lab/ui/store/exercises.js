@@ -1,4 +1,5 @@
 // The exercises that this lab offers.
+import { signal } from "@preact/signals-core";
 
 /**
  * @typedef {{ en: string, zh: string }} Texts
@@ -14,5 +15,28 @@
  *             transfer: Transfer | null }} Exercise
  */
 
-/** The exercises of this lab, with their texts: see templates/lab/lab.html. @type {Exercise[]} */
+/**
+ * The exercises of this lab: see templates/lab/lab.html. `steps` and the texts of those that are not in progress are absent until they
+ * are loaded. @type {Exercise[]}
+ */
 export const exercises = JSON.parse(document.getElementById("exercises")?.textContent ?? "[]");
+
+/** How many have been loaded: what is shown of one changes with it. */
+export const loaded = signal(0);
+
+/** An exercise with all its texts; undefined where it is not loaded. @param {string} slug */
+export function withTexts(slug) {
+  void loaded.value;
+  const found = exercises.find((one) => one.slug === slug);
+  return found && "steps" in found ? found : undefined;
+}
+
+/** Loads the texts of an exercise, if they are not here. @param {string} slug */
+export async function loadTexts(slug) {
+  const found = exercises.find((one) => one.slug === slug);
+  if (!found || "steps" in found) return;
+  const response = await fetch(`/api/lessons/${slug}.json`, { credentials: "same-origin" });
+  if (!response.ok) return;
+  Object.assign(found, await response.json());
+  loaded.value++;
+}

@@ -1,6 +1,6 @@
 // The lesson in progress: its texts, what is asked now, and what can be done with it.
 import { refuse } from "./api.js";
-import { exercises } from "./exercises.js";
+import { loadTexts, withTexts } from "./exercises.js";
 import { effect, exercise, player, SCREENS, shown, signal } from "./state.js";
 import { stepRpc } from "./time.js";
 
@@ -17,7 +17,8 @@ export const chosen = signal(UNDECIDED);
 export const stopsOf = (choices) => [1 / choices, ...STOPS.filter((stop) => stop > 1 / choices + 1e-6)];
 
 /** The texts of the lesson in progress. */
-export const content = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
+export const content = () => withTexts(exercise.value?.slug ?? "");
+effect(() => void (exercise.value?.slug && loadTexts(exercise.value.slug)));
 /** The texts of a step of it. @param {{ id: string }} step */
 export const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
 /** The place of the first prediction that is not locked in, -1 if none is left. The steps after it would reveal the answer. */

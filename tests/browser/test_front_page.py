@@ -1,0 +1,140 @@
+"""The front page and the pages of lessons in a real browser: the recording, search, keyboard, widths."""
+
+import re
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from lab.course.hero import hero_run
+from tests.support.axe import violations
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out, press
+from tests.support.lab_server import LabServer
+
+LOST = "006-the-lost-record"
+
+
+@pytest.fixture
+def front(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+    """The front page, its recording loaded."""
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    expect(page.locator(".mini-cell.committed").first).to_be_attached()
+    return page
+
+
+def to_instant(page: Page, ms: int) -> None:
+    """Moves the recording's slider, which pauses it."""
+    page.locator("[data-hero=scrub]").evaluate(
+        "(slider, ms) => { slider.value = ms; slider.dispatchEvent(new Event('input')); }", str(ms)
+    )
+
+
+def shown_lane(page: Page, broker: str) -> str:
+    """The state of each cell of a replica in the recording's picture."""
+    lane = page.locator(".mini-lane", has_text=re.compile(f"^{broker}"))
+    return " ".join(name.removeprefix("mini-cell ") for name in lane.locator(".mini-cell").evaluate_all(
+        "(cells) => cells.map((cell) => cell.getAttribute('class'))"
+    ))  # fmt: skip
+
+
+def test_recording_plays_by_itself_and_can_be_paused(front: Page) -> None:
+    clock = front.locator("[data-hero=clock]")
+    expect(clock).to_have_text(re.compile(r"^00:0[1-9] / "))
+    front.get_by_role("region", name="Recording: the lost record").get_by_role("button", name="Pause").click()
+    stopped = clock.inner_text()
+    expect(front.get_by_role("region", name="Recording").get_by_role("button", name="Play")).to_be_visible()
+    front.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert clock.inner_text() == stopped
+
+
+def test_recording_tells_how_the_record_is_lost(front: Page) -> None:
+    pace = hero_run().pace
+    to_instant(front, 0)
+    expect(front.locator("[data-hero=caption]")).to_contain_text("A record is replicated")
+    assert shown_lane(front, "b1").startswith("committed committed committed committed free")
+    to_instant(front, pace[-1][0])
+    expect(front.locator("[data-hero=caption]")).to_contain_text("holds another record")
+    assert "leader" in (front.locator(".mini-lane").nth(2).get_attribute("class") or "")
+    assert "offline" in (front.locator(".mini-lane").nth(0).get_attribute("class") or "")
+    picture = front.locator(".mini")
+    expect(picture).to_have_attribute("aria-label", "b3 leads; the high watermark is 6")
+
+
+def test_recording_is_taken_over_where_it_stands(front: Page) -> None:
+    hero = hero_run()
+    to_instant(front, hero.pace[-1][0])
+    front.get_by_role("button", name="Take over here").click()
+    expect(front).to_have_url(re.compile(r"/r/\w+/main\?p=ledger-0"))
+    expect(front.locator(".hw-partition", has_text="ledger-0")).to_contain_text("leader b3")
+    expect(front.locator(".tp .tag")).to_contain_text("PAUSED")
+
+
+def test_recording_rests_where_motion_is_unwanted(page: Page, lab_server: LabServer, complaints: list[str]) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
+    expect(page.locator("[data-hero=caption]")).to_contain_text("The acknowledged record is lost")
+    expect(page.get_by_role("region", name="Recording").get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_search_is_reached_and_used_by_keyboard(front: Page) -> None:
+    press(front, "/")
+    field = front.get_by_role("combobox", name="Find a lesson")
+    expect(field).to_be_focused()
+    front.keyboard.type("lost rec")
+    expect(front.get_by_role("option").first).to_contain_text("The lost record")
+    expect(field).to_have_attribute("aria-activedescendant", "found-0")
+    front.keyboard.press("Escape")
+    expect(front.get_by_role("option")).to_have_count(0)
+    press(front, "/")
+    field.fill("high watermark")
+    expect(front.get_by_role("option", name=re.compile("Term"))).to_have_count(1)
+    field.fill("zzzz")
+    expect(front.get_by_role("status").filter(has_text="Nothing found.")).to_be_visible()
+    field.fill("lost rec")
+    expect(front.get_by_role("option").first).to_contain_text("The lost record")
+    front.keyboard.press("Enter")
+    expect(front).to_have_url(re.compile(rf"/course/{LOST}/$|/r/\w+/main$"))
+
+
+def test_lesson_is_started_from_its_page(front: Page) -> None:
+    front.get_by_role("link", name=re.compile("^The lost record 4")).click()
+    expect(front.get_by_role("heading", name="The lost record", level=1)).to_be_visible()
+    front.get_by_role("button", name=re.compile("Start")).click()
+    expect(front.locator("hw-exercise .step.now")).to_contain_text("This cluster is of era 0.10")
+    front.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name=re.compile("Lesson")).click()
+    expect(front).to_have_url(re.compile(rf"/course/{LOST}/$"))
+    expect(front.get_by_role("link", name="Continue at step 1 of 6")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ["/", "/?view=note", "/?view=map", f"/course/{LOST}/", "/glossary/"])
+def test_pages_of_the_course_fit_every_width(front: Page, lab_server: LabServer, address: str) -> None:
+    front.goto(f"{lab_server.address}{address}")
+    for size in (TABLET, PHONE, WIDE):
+        front.set_viewport_size(size)
+        nothing_sticks_out(front)
+
+
+def test_texts_of_a_lesson_that_is_started_in_an_open_lab_are_loaded(front: Page, lab_server: LabServer) -> None:
+    front.get_by_role("button", name="Open a lab").click()
+    expect(front.locator(".hw-partition", has_text="orders-0")).to_contain_text("leader")
+    front.get_by_role("tab", name="Exercise").click()
+    front.get_by_role("button", name="Start: The high watermark").click()
+    expect(front.locator("hw-exercise .step.now")).to_contain_text("acks")
+
+
+@pytest.mark.parametrize("look", ["theme=dark&language=en", "theme=light&language=zh-CN"])
+@pytest.mark.parametrize("address", ["/", "/?view=note", "/?view=map", f"/course/{LOST}/", "/glossary/", "/runs/"])
+def test_axe_finds_nothing_on_pages_of_the_course(front: Page, lab_server: LabServer, address: str, look: str) -> None:
+    front.goto(f"{lab_server.address}{address}{'&' if '?' in address else '?'}{look}")
+    assert violations(front) == []
+    if address == "/":
+        front.keyboard.press("/")
+        front.keyboard.type("o")
+        expect(front.get_by_role("option").first).to_be_visible()
+        assert violations(front) == []
+
+
+def test_axe_reports_a_planted_fault(front: Page) -> None:
+    front.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
+    assert [one.partition(":")[0] for one in violations(front)] == ["button-name"]
