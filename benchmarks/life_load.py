@@ -125,7 +125,7 @@ class Load:
 
     def _write(self) -> None:
         """To the compacted and the short-lived topic, two thirds of all records."""
-        producer = Producer({"bootstrap.servers": self._bootstrap, "acks": "all", "linger.ms": 5})
+        producer = Producer({"bootstrap.servers": self._bootstrap, "acks": "all", "linger.ms": 20})
         began_s = time.monotonic()
         sent = 0
         while self._goes_on:

@@ -14,6 +14,7 @@ import pickle
 import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -103,10 +104,13 @@ class Checkpoints:
         last_seq, rewritten = self._last_seq, disk.rewritten
         disk.rewritten = set()
 
-        def copy_files() -> DiskImage:
+        def copy_files() -> DiskImage | None:
             facts = self._facts(last_seq) if last_seq else None
             past = Past(disk.sizes(), facts.disk if facts else None, rewritten)
-            return capture(self._folder.cluster, self._folder.archive, past)
+            # A file that is gone was deleted meanwhile.
+            with suppress(FileNotFoundError):
+                return capture(self._folder.cluster, self._folder.archive, past)
+            return None
 
         def save(image: DiskImage) -> None:
             pickled = engine()

@@ -28,8 +28,10 @@ _NICENESS = 10
 class ProcessCopy:
     """One copy. Between the two steps it asks whether to continue; `attend` answers and must be called."""
 
-    def __init__(self, first: Callable[[], T], second: Callable[[T], None]) -> None:
-        """Makes it. In the copy `first` runs, then, if the answer is yes, `second` with what `first` returned."""
+    def __init__(self, first: Callable[[], T | None], second: Callable[[T], None]) -> None:
+        """Makes it. In the copy `first` runs, then, if the answer is yes, `second` with what `first` returned. If that
+        is None, the copy ends.
+        """
         self._question, ask = os.pipe()
         answer, self._answer = os.pipe()
         self._pid = os.fork()
@@ -67,15 +69,14 @@ class ProcessCopy:
         return bool(poll.poll(LONGEST_S * 1_000))
 
 
-def _work(ask: int, answer: int, first: Callable[[], T], second: Callable[[T], None]) -> NoReturn:
+def _work(ask: int, answer: int, first: Callable[[], T | None], second: Callable[[T], None]) -> NoReturn:
     code = FAILED
     try:
         gc.disable()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _close_all_but(sys.stderr.fileno() if sys.stderr is not None else 2, ask, answer)
         result = first()
-        os.write(ask, b"?")
-        if os.read(answer, 1) == b"1":
+        if result is not None and _may_continue(ask, answer):
             os.nice(_NICENESS)
             second(result)
             code = SAVED
@@ -85,6 +86,11 @@ def _work(ask: int, answer: int, first: Callable[[], T], second: Callable[[T], N
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _may_continue(ask: int, answer: int) -> bool:
+    os.write(ask, b"?")
+    return os.read(answer, 1) == b"1"
 
 
 def _close_all_but(*kept: int) -> None:

@@ -177,7 +177,7 @@ def test_checkpoint_is_discarded_if_a_file_was_deleted_while_files_were_copied(t
         asked.append(disk.change_count == began)
         return asked[-1]
 
-    assert not ProcessCopy(lambda: None, lambda _: None).attend(may_continue)
+    assert not ProcessCopy(lambda: 1, lambda _: None).attend(may_continue)
     assert asked == [False]
     save_aside(live, recording, checkpoints, disk)
     assert checkpoints.settle() == live.run.seq
@@ -186,7 +186,7 @@ def test_checkpoint_is_discarded_if_a_file_was_deleted_while_files_were_copied(t
 
 def test_copy_of_the_process_keeps_no_socket_open() -> None:
     ours, theirs = socket.socketpair()
-    copied = ProcessCopy(lambda: None, lambda _: None)
+    copied = ProcessCopy(lambda: 1, lambda _: None)
     ours.close()
     theirs.settimeout(30)
     assert theirs.recv(1) == b"", "the other end is closed although the copy lives"
@@ -198,10 +198,14 @@ def test_copy_is_attended_to_in_a_process_with_many_descriptors() -> None:
     use_all_descriptors()
     many = [os.open("/dev/null", os.O_RDONLY) for _ in range(1_100)]
     try:
-        assert ProcessCopy(lambda: None, lambda _: None).attend(lambda: True)
+        assert ProcessCopy(lambda: 1, lambda _: None).attend(lambda: True)
     finally:
         for descriptor in many:
             os.close(descriptor)
+
+
+def test_copy_without_anything_to_save_ends() -> None:
+    assert not ProcessCopy(lambda: None, lambda _: None).attend(lambda: True)
 
 
 def test_copy_that_fails_is_reported() -> None:
