@@ -80,6 +80,7 @@ class Lab:
         self.observers: dict[int, Observer] = {}
         """By the id of the user whom they serve."""
         self._has_page = has_page
+        self._is_refused = False
         self.pacer = Pacer(follows_wall=not has_page)
         self._wall_report = None if has_page else WallReport()
         self._unwatched_since_s = self.pacer.now_s()
@@ -322,6 +323,9 @@ class Lab:
             was_playing = self.pacer.running
             try:
                 await self.act(LiveRun.slice)
+                if self._is_refused:
+                    self._is_refused = False
+                    logger.warning("The cluster continues; it catches up with the wall clock.")
                 if self._wall_report is not None and self.pacer.running:
                     self._wall_report.slice_done(self.pacer.now_s(), self.pacer.behind_s)
                 if self._live is not None and self._live.is_checkpoint_due:
@@ -345,8 +349,14 @@ class Lab:
                 await wait_for(self._moved, REST_S)
 
     def _stand_still(self, refusal: Refusal) -> None:
-        """Time cannot advance: notifies all watchers once."""
-        if self.pacer.running:
+        """Time cannot advance: notifies all watchers once. A cluster without a page resumes by itself when it
+        can, and catches up.
+        """
+        if not self._has_page:
+            if not self._is_refused:
+                self._is_refused = True
+                logger.warning("%s The cluster serves no client until then.", refusal)
+        elif self.pacer.running:
             self.pacer.set_mode("pause")
             self._time = replace(self._time, mode="pause", rate=0.0, horizon_us=self._time.at_us)
             for watcher in self.watchers:

@@ -30,10 +30,13 @@ MAX_IN_FLIGHT = 8
 """Requests of one connection that the engine holds; further ones wait in the socket."""
 MAX_PENDING_TURNS = 2
 """That the lab's thread is asked for at once: one that it takes, and the next."""
-MAX_CONNECTIONS = 2_000
+MAX_CONNECTIONS = 10_000
+"""Kafka sets no limit (`max.connections`); this process has descriptors for so many."""
 MAX_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
+COMPLAINT_S = 10.0
+"""Between two reports of refused connections."""
 LISTEN_AGAIN_S = 5.0
 """After another process was found to have a broker's port."""
 POLL_S = 0.005
@@ -156,6 +159,7 @@ class Gateway:
         self._listening: dict[int, tuple[Listener, asyncio.Server]] = {}
         self._listeners: Mapping[int, Listener] = {}
         self._held_bytes = 0
+        self._may_complain_s = 0.0
         self._waiting = 0
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
@@ -194,7 +198,17 @@ class Gateway:
 
     def welcomes(self, client: Client) -> bool:
         """Whether a connection may stay; the engine learns of it with its first frame."""
-        if len(self._open) >= MAX_CONNECTIONS or client.broker_id not in self._listeners:
+        if client.broker_id not in self._listeners:
+            return False
+        if len(self._open) >= MAX_CONNECTIONS:
+            if self.now_s() >= self._may_complain_s:
+                self._may_complain_s = self.now_s() + COMPLAINT_S
+                logger.warning(
+                    "b%s refuses a connection of %s: %s are open, which is the limit. Close some of them.",
+                    client.broker_id,
+                    client.peer,
+                    len(self._open),
+                )
             return False
         self._open.add(client)
         return True
@@ -303,7 +317,8 @@ class Gateway:
             if self._arrived:
                 await self._engine.act(partial(feed, arrived=self._arrived, clients=self._clients))
         except Refusal as refusal:
-            logger.warning("%s", refusal)
+            if self._listeners:
+                logger.warning("%s", refusal)
             self._engine_refused()
 
     def _engine_refused(self) -> None:

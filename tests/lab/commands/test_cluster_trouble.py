@@ -1,0 +1,128 @@
+"""What happens to clusters without a page on a bad day: nothing that was acknowledged is lost, and it is reported."""
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+
+from lab.runtime import lab as lab_module
+from lab.runtime import space
+from lab.runtime.descriptors import use_all_descriptors
+from lab.runtime.tcp import gateway
+from lab.testing import Highwater
+from tests.lab.commands.test_cluster_command import cluster, first_line
+from tests.support.lab_server import PATIENCE_S
+
+STOPPED_S = 3.0
+API_VERSIONS = bytes.fromhex("0000000a 0012 0000 0000002b ffff")
+
+
+@pytest.fixture
+def unpaged(tmp_path: Path) -> Iterator[Highwater]:
+    running = Highwater(tmp_path)
+    yield running
+    running.close()
+
+
+class Sender:
+    """Produces numbered records with acks=all. A record that is not acknowledged fails the test."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.sent = 0
+        self._producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "reconnect.backoff.max.ms": 500})
+
+    def send(self, count: int) -> None:
+        for number in range(self.sent, self.sent + count):
+            self._producer.produce("records", str(number), partition=0, on_delivery=self._delivered)
+        self.sent += count
+
+    def wait(self, seconds: float) -> int:
+        """Returns the number of records without an answer."""
+        return self._producer.flush(seconds)
+
+    def stored(self) -> list[int]:
+        """What a consumer reads, as many as were sent."""
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "reader"})
+        consumer.assign([TopicPartition("records", 0, OFFSET_BEGINNING)])
+        found: list[int] = []
+        while len(found) < self.sent:
+            found += [int(message.value() or b"") for message in consumer.consume(self.sent, PATIENCE_S)]
+        consumer.close()
+        return found
+
+    @staticmethod
+    def _delivered(error: object, message: object) -> None:
+        assert error is None
+
+
+def test_suspended_process_continues_and_reports_it(tmp_path: Path) -> None:
+    with cluster(tmp_path, "--port", "0") as running:
+        sender = Sender(first_line(running))
+        sender.send(100)
+        assert sender.wait(PATIENCE_S) == 0
+        os.kill(running.pid, signal.SIGSTOP)
+        sender.send(100)
+        assert sender.wait(STOPPED_S) == 100
+        os.kill(running.pid, signal.SIGCONT)
+        assert sender.wait(PATIENCE_S) == 0
+        assert sender.stored() == list(range(200))
+        running.send_signal(signal.SIGINT)
+        _, reported = running.communicate(timeout=PATIENCE_S)
+        assert "The cluster did not run for" in reported
+
+
+def test_cluster_on_a_full_disk_serves_again_when_there_is_room(
+    unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lab_module, "SPACE_S", 0.0)
+    sender = Sender(unpaged.bootstrap)
+    sender.send(50)
+    assert sender.wait(PATIENCE_S) == 0
+    with monkeypatch.context() as full:
+        full.setattr(space, "MIN_FREE_BYTES", 1 << 60)
+        while "serves no client until then" not in caplog.text:
+            sender.wait(0.1)
+        sender.send(50)
+        assert sender.wait(1.0) == 50
+    assert sender.wait(PATIENCE_S) == 0
+    assert sender.stored() == list(range(100))
+    assert "is full" in caplog.text and "The cluster continues" in caplog.text
+
+
+def test_two_thousand_connections_do_not_keep_others_out(unpaged: Highwater) -> None:
+    use_all_descriptors()
+    host, _, port = unpaged.bootstrap.partition(",")[0].partition(":")
+    with ExitStack() as closing:
+        many = [closing.enter_context(socket.create_connection((host, int(port)), PATIENCE_S)) for _ in range(2_000)]
+        for each in many:
+            each.sendall(API_VERSIONS)
+        for each in many:
+            assert each.recv(8)[4:] == bytes.fromhex("0000002b")
+        sender = Sender(unpaged.bootstrap)
+        sender.send(10)
+        assert sender.wait(PATIENCE_S) == 0
+
+
+def test_refused_connection_is_reported(
+    unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gateway, "MAX_CONNECTIONS", 1)
+    host, _, port = unpaged.bootstrap.partition(",")[0].partition(":")
+    with ExitStack() as closing:
+        first, *others = (
+            closing.enter_context(socket.create_connection((host, int(port)), PATIENCE_S)) for _ in range(3)
+        )
+        for other in others:
+            with pytest.raises(ConnectionError):
+                while other.recv(1):
+                    pass
+                raise ConnectionError
+        first.sendall(API_VERSIONS)
+        assert first.recv(8)[4:] == bytes.fromhex("0000002b")
+    assert caplog.text.count("which is the limit") == 1
