@@ -72,6 +72,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     latency_us: int = 500
     jitter_us: int = 100
 
+    @staticmethod
+    def of(recorded: Mapping[str, Any]) -> "RunConfig":
+        """From the JSON of a recording, in which the ids of `config_of_broker` are text. Raises
+        `msgspec.ValidationError`.
+        """
+        return msgspec.convert(recorded, RunConfig, strict=False)
+
 
 class Cluster:
     """Implements what the shell asks (`broker_core.shell.grammar.cluster_api.ClusterApi`)."""

@@ -47,6 +47,10 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         high_watermark_needs_min_isr: whether the high watermark does not advance while the ISR is smaller than
             min.insync.replicas, limited to the number of replicas (KAFKA-15583, 3.7).
         reelection_keeps_followers: whether a re-elected leader keeps the log end offsets of its followers (0.9).
+        reads_from_followers: whether a leader may name the replica in a consumer's rack to read from (KIP-392, 2.4).
+        preferred_replicas_are_in_sync: whether that replica must be in the ISR; it need not in 2.4.
+        names_preferred_replicas_at_once: whether a fetch is answered at once when there is such a replica. In 2.4 it
+            waits for fetch.min.bytes as if it were read at the leader.
         completes_stale_fetches: whether a follower's fetch completes at once when the leader's high watermark has
             advanced since the last response (KIP-392; 2.4 and 2.5).
     """
@@ -61,6 +65,9 @@ class ReplicationBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     caught_up_replicas_hold_high_watermark: bool = True
     high_watermark_needs_min_isr: bool = True
     reelection_keeps_followers: bool = True
+    reads_from_followers: bool = True
+    preferred_replicas_are_in_sync: bool = True
+    names_preferred_replicas_at_once: bool = True
     completes_stale_fetches: bool = False
 
 
@@ -274,6 +281,8 @@ _2_4 = replace(
         truncation="KIP279",
         truncation_at_end_drops_epochs=False,
         high_watermark_needs_min_isr=False,
+        preferred_replicas_are_in_sync=False,
+        names_preferred_replicas_at_once=False,
         completes_stale_fetches=True,
     ),
     isr=replace(_3_9.isr, change="zookeeper", notifies_controller=True),
@@ -307,6 +316,7 @@ _1_1 = replace(
     replication=replace(
         _2_4.replication,
         truncation="KIP101",
+        reads_from_followers=False,
         refetches_in_each_epoch=False,
         fetch_carries_epoch=False,
         beyond_leader_end="exit",

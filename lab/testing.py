@@ -60,9 +60,11 @@ class Highwater:
         era: str = DEFAULT_ERA,
         config: dict[str, str] | None = None,
         seed: int = 0,
+        config_of_broker: dict[int, dict[str, str]] | None = None,
     ) -> None:
-        """Starts it and returns when its ports are open. `config` holds for every broker; the recording and the
-        brokers' files lie in `folder`. Raises ClusterError and ConfigException for a cluster that cannot be.
+        """Starts it and returns when its ports are open. `config` holds for every broker, `config_of_broker` for one;
+        the recording and the brokers' files lie in `folder`. Raises ClusterError and ConfigException for a cluster that
+        cannot be.
         """
         self.folder = folder
         self._config = RunConfig(
@@ -72,6 +74,7 @@ class Highwater:
             era=era,
             start_wall_ms=wall_ms(),
             broker_config=config or {},
+            config_of_broker=config_of_broker or {},
             latency_us=0,
             jitter_us=0,
         )
@@ -166,7 +169,9 @@ class _Commands:
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the marker known."""
     config.addinivalue_line(
-        "markers", "highwater(brokers=(1, 2, 3), era='3.9', config={}, seed=0): the cluster that `highwater` starts"
+        "markers",
+        "highwater(brokers=(1, 2, 3), era='3.9', config={}, seed=0, config_of_broker={}): the cluster that `highwater` "
+        "starts",
     )
 
 

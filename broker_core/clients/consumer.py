@@ -7,6 +7,7 @@ import msgspec
 from broker_core.clients.group_offsets import OFFSET_APIS, OFFSET_TIMERS, GroupOffsets
 from broker_core.clients.metadata import RETRY_BACKOFF_US, STALE_METADATA_ERRORS, ClientMetadata, backoff_us
 from broker_core.clients.metadata_requests import METADATA_AGE_TIMER
+from broker_core.clients.read_replicas import ReadReplicas, rack_fields
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
 from broker_core.partitions import topic_of
@@ -44,6 +45,7 @@ class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_partition_fetch_bytes: int = 1_048_576
     request_timeout_ms: int = 30_000
     isolation_level: str = "read_uncommitted"
+    client_rack: str = ""
 
 
 def isolation_id(isolation_level: str) -> int:
@@ -102,6 +104,7 @@ class Consumer:
         self.start = start
         self.settings = settings
         self.metadata = ClientMetadata(bootstrap)
+        self.read_replicas = ReadReplicas(kernel, name, self.metadata, settings.metadata_max_age_ms)
         self.last_position = -1
         self.high_watermark = -1
         self.last_reset = ""
@@ -133,6 +136,7 @@ class Consumer:
             "high_watermark": self.high_watermark,
             "last_reset": self.last_reset,
             "records": [list(record) for record in self.records],
+            "read_replicas": self.read_replicas.description(),
         }
 
     # the loop: metadata, position, fetch
@@ -146,7 +150,7 @@ class Consumer:
         elif self.position < 0:
             self._request_position(leader)
         else:
-            self._fetch(leader)
+            self._fetch(self.read_replicas.node_for(self.partition, leader))
 
     def _request_metadata(self, *, is_refresh: bool = False) -> None:
         node = self.metadata.node_for_request()
@@ -199,12 +203,12 @@ class Consumer:
             timeout_us=self.settings.request_timeout_ms * 1000,
         )
 
-    def _fetch(self, leader: str) -> None:
+    def _fetch(self, node: str) -> None:
         settings = self.settings
         info = self.metadata.partitions[self.partition]
         self.kernel.request(
             self.name,
-            leader,
+            node,
             "Fetch",
             FetchRequest(
                 -1,
@@ -220,10 +224,16 @@ class Consumer:
                     ),
                 ),
                 isolation_level=isolation_id(settings.isolation_level),
+                from_follower=bool(settings.client_rack),
+                rack_id=settings.client_rack,
             ),
             label=f"Fetch @{self.position}",
-            fields=((f"{self.partition} fetch_offset", self.position), ("max_wait_ms", settings.fetch_max_wait_ms)),
-            context=leader,
+            fields=(
+                (f"{self.partition} fetch_offset", self.position),
+                ("max_wait_ms", settings.fetch_max_wait_ms),
+                *rack_fields(settings.client_rack),
+            ),
+            context=node,
             timeout_us=settings.request_timeout_ms * 1000,
         )
 
@@ -282,12 +292,17 @@ class Consumer:
 
     def _fetched(self, response: FetchResponse) -> bool:
         for answer in response.partitions:
+            if self.read_replicas.failed(answer.partition, answer.error):
+                continue
             if answer.error is Errors.OFFSET_OUT_OF_RANGE:
                 return self._out_of_range()
             if answer.error is not Errors.NONE:
                 self._pause(stale_metadata=answer.error in STALE_METADATA_ERRORS)
                 return False
-            self._take_in(answer)
+            if answer.preferred_read_replica >= 0:
+                self.read_replicas.named(answer.partition, answer.preferred_read_replica)
+            else:
+                self._take_in(answer)
         self._attempts = 0
         return True
 
@@ -329,6 +344,8 @@ class Consumer:
             self._await_age()
         else:
             self.metadata.unreachable(context)
+            if api == "Fetch":
+                self.read_replicas.disconnected((self.partition,))
             self._pause(stale_metadata=True)
 
     def on_timer(self, name: str, data: Any) -> None:

@@ -418,6 +418,8 @@ class GroupConsumer(GroupMembership):
             self._metadata_in_flight = False
         if self.is_over:
             return
+        if what == "fetch":
+            self.read_replicas.disconnected(data)
         if what in ("fetch", "reset", "metadata"):
             self.wants_metadata()
         elif what == "left":

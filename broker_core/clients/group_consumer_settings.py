@@ -32,6 +32,7 @@ class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
     fetch_max_wait_ms: int = 500
     max_partition_fetch_bytes: int = 1_048_576
     isolation_level: str = "read_uncommitted"
+    client_rack: str = ""
     request_timeout_ms: int = 30_000
     max_poll_records: int = 500
     processing_ms: int = 0
@@ -61,6 +62,7 @@ def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str
         ("partition.assignment.strategy", ", ".join(settings.assignors)),
         ("group.instance.id", settings.group_instance_id or ""),
         ("isolation.level", settings.isolation_level),
+        *((("client.rack", settings.client_rack),) if settings.client_rack else ()),
         ("auto.offset.reset", settings.auto_offset_reset),
         ("enable.auto.commit", auto_commit),
         interval,

@@ -11,9 +11,11 @@ from broker_core.clients.consumer import (
 )
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.metadata import STALE_METADATA_ERRORS, ClientMetadata
+from broker_core.clients.read_replicas import ReadReplicas, rack_fields
 from broker_core.config_defs.java_text import hash_map_order, partition_code
 from broker_core.errors import Errors
 from broker_core.events.client import RECORDS_SHOWN, ConsumerPositionReset, RecordsConsumed
+from broker_core.events.rpc import Fields
 from broker_core.partitions import sorted_partitions
 from broker_core.records.record_batch import Record, iterate_batches
 from broker_core.sim.kernel import Kernel
@@ -37,6 +39,7 @@ class FetchingMember(Protocol):
     name: str
     settings: GroupConsumerSettings
     metadata: ClientMetadata
+    read_replicas: ReadReplicas
     owned: tuple[str, ...]
     work: Work
 
@@ -44,7 +47,15 @@ class FetchingMember(Protocol):
     def may_fetch(self) -> bool: ...
 
     def ask(
-        self, node: str, api: str, body: Any, what: str, label: str, timeout_ms: int | None = None, data: Any = None
+        self,
+        node: str,
+        api: str,
+        body: Any,
+        what: str,
+        label: str,
+        timeout_ms: int | None = None,
+        data: Any = None,
+        fields: Fields = (),
     ) -> None: ...
 
     def give_up(self, why: str) -> None: ...
@@ -108,10 +119,10 @@ class GroupFetcher:
         )
 
     def fetch_all(self) -> None:
-        """Asks each leader for the partitions of it that are owned, unless it is being asked."""
+        """Asks each leader, or the replica that it named, for partitions that are owned, unless it is being asked."""
         if not self.member.may_fetch:
             return
-        by_leader: dict[str, list[str]] = {}
+        by_node: dict[str, list[str]] = {}
         lookups: dict[str, list[str]] = {}
         for name in self.member.owned:
             if name not in self.positions:
@@ -123,8 +134,10 @@ class GroupFetcher:
             if self.positions[name][0] == UNKNOWN_POSITION:
                 if name not in self._lookups:
                     lookups.setdefault(leader, []).append(name)
-            elif leader not in self._fetching:
-                by_leader.setdefault(leader, []).append(name)
+            else:
+                node = self.member.read_replicas.node_for(name, leader)
+                if node not in self._fetching:
+                    by_node.setdefault(node, []).append(name)
         if lookups and self.member.settings.auto_offset_reset == "none":
             # Java's client names them as its set of them is ordered.
             asked_for = sorted_partitions(name for names in lookups.values() for name in names)
@@ -142,11 +155,11 @@ class GroupFetcher:
             self.member.ask(
                 leader, "ListOffsets", requested, "reset", "ListOffsets " + ", ".join(names), data=tuple(names)
             )
-        for leader, names in by_leader.items():
-            self._fetch(leader, names)
+        for node, names in by_node.items():
+            self._fetch(node, names)
 
-    def _fetch(self, leader: str, names: list[str]) -> None:
-        self._fetching.add(leader)
+    def _fetch(self, node: str, names: list[str]) -> None:
+        self._fetching.add(node)
         settings = self.member.settings
         partitions = tuple(
             FetchPartition(
@@ -164,10 +177,13 @@ class GroupFetcher:
             settings.fetch_max_bytes,
             partitions,
             isolation_level=isolation_id(settings.isolation_level),
+            from_follower=bool(settings.client_rack),
+            rack_id=settings.client_rack,
         )
         label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
         requested = {name: self.positions[name][0] for name in names}
-        self.member.ask(leader, "Fetch", request, "fetch", label, data=requested)
+        fields = rack_fields(settings.client_rack)
+        self.member.ask(node, "Fetch", request, "fetch", label, data=requested, fields=fields)
 
     def fetched(self, response: FetchResponse, requested: dict[str, int]) -> None:
         """A leader answers what was `asked`: the positions by partition."""
@@ -178,6 +194,8 @@ class GroupFetcher:
             name = answer.partition
             if name not in self.member.owned or self.positions.get(name, (UNKNOWN_POSITION, -1))[0] != requested[name]:
                 continue
+            if self.member.read_replicas.failed(name, answer.error):
+                continue
             if answer.error is Errors.OFFSET_OUT_OF_RANGE and self.member.settings.auto_offset_reset == "none":
                 where = f"offset {requested[name]} is out of range for partition {name}"
                 self.member.give_up(f"OffsetOutOfRangeException: Fetch {where}, and no reset policy is configured")
@@ -186,6 +204,8 @@ class GroupFetcher:
                 self.positions[name] = (UNKNOWN_POSITION, -1)
             elif answer.error is not Errors.NONE:
                 is_stale = is_stale or answer.error in STALE_METADATA_ERRORS
+            elif answer.preferred_read_replica >= 0:
+                self.member.read_replicas.named(name, answer.preferred_read_replica)
             else:
                 self._take_in(answer)
         if is_stale:

@@ -6,6 +6,7 @@ from typing import Any
 from broker_core.clients.group_consumer_settings import GroupConsumerSettings, Work
 from broker_core.clients.group_fetcher import GroupFetcher
 from broker_core.clients.metadata import ClientMetadata
+from broker_core.clients.read_replicas import ReadReplicas
 from broker_core.events.group import ConsumerAssigned, ConsumerStateChanged
 from broker_core.events.rpc import Fields
 from broker_core.records.record_batch import Record
@@ -23,6 +24,7 @@ class GroupMember(PassiveNode, ABC):
         self.name = name
         self.settings = settings
         self.metadata = ClientMetadata(bootstrap)
+        self.read_replicas = ReadReplicas(kernel, name, self.metadata, settings.metadata_max_age_ms)
         self.state = ""
         self.why = ""
         self.member_id = ""
@@ -83,6 +85,7 @@ class GroupMember(PassiveNode, ABC):
             "last_reset": self.last_reset,
             "records": [list(record) for record in self.records],
             "assignment": list(self.owned),
+            "read_replicas": self.read_replicas.description(),
         }
 
     # its life
@@ -175,3 +178,5 @@ def _assigned(subjects: Subjects, event: ConsumerAssigned, at_us: int) -> None:
     member.owned = event.partitions
     for name in [name for name in member.positions if name not in event.partitions]:
         del member.positions[name]
+    for name in [name for name in member.read_replicas.preferred if name not in event.partitions]:
+        del member.read_replicas.preferred[name]

@@ -32,10 +32,11 @@ def backoff_us(attempts: int) -> int:
 
 
 class PartitionInfo(msgspec.Struct, frozen=True, gc=False):
-    """`leader` -1 = none."""
+    """`leader` -1 = none. `online`: the brokers of the replicas that are not offline."""
 
     leader: int
     leader_epoch: int
+    online: tuple[int, ...] = ()
 
 
 class ClientMetadata:
@@ -74,8 +75,9 @@ class ClientMetadata:
                     del self.partitions[partition]
             else:
                 self.partition_counts[name] = 0
-        for partition, leader, leader_epoch, *_ in response.partitions:
-            self.partitions[partition] = PartitionInfo(leader, leader_epoch)
+        for partition, leader, leader_epoch, replicas, _, offline in response.partitions:
+            online = replicas if not offline else tuple([each for each in replicas if each not in offline])
+            self.partitions[partition] = PartitionInfo(leader, leader_epoch, online)
             topic = topic_of(partition)
             self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
 

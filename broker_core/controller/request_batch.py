@@ -97,11 +97,13 @@ class ControllerBrokerRequestBatch:
                     LeaderAndIsrRequest(*head, tuple(leader_and_isr.values()), tuple(leaders)),
                 )
             if broker_id in self._update_metadata_brokers:
-                live_brokers = tuple((live_id, live.epoch) for live_id, live in self.context.live_brokers.items())
+                live = self.context.live_brokers.items()
+                live_brokers = tuple((live_id, each.epoch) for live_id, each in live)
+                racks = tuple((live_id, each.rack) for live_id, each in live if each.rack is not None)
                 self.channels.send(
                     broker_id,
                     "UpdateMetadata",
-                    UpdateMetadataRequest(*head, tuple(self._update_metadata.values()), live_brokers),
+                    UpdateMetadataRequest(*head, tuple(self._update_metadata.values()), live_brokers, racks),
                 )
             stop_replica = self._stop_replica.get(broker_id)
             if stop_replica:

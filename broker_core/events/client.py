@@ -175,6 +175,30 @@ class ConsumerPositionReset(Event):
 
 
 @kind("client")
+class ReadReplicaNamed(Event):
+    """A consumer fetches a partition from `replica`, a node, because `leader` named it in `leader_epoch` (KIP-392).
+    After `due_us` it asks the leader again.
+    """
+
+    client: str
+    partition: str
+    replica: str
+    leader: str
+    leader_epoch: int
+    due_us: int
+
+
+@kind("client")
+class ReadReplicaCleared(Event):
+    """A consumer fetches a partition from the leader again."""
+
+    client: str
+    partition: str
+    replica: str
+    why: str
+
+
+@kind("client")
 class AcknowledgedRecordsLost(Event):
     """The partition's leader does not hold records that were acknowledged.
 

@@ -191,6 +191,18 @@ def _put_position(view: View, consumer: str, partition: str, position: int) -> P
 
 
 @folds
+def _read_replica_named(view: View, event: client.ReadReplicaNamed, at_us: int, seq: int) -> Patch:
+    replicas = view["nodes"][event.client]["read_replicas"]
+    return put(replicas, f"{NODES.pointers[event.client]}/read_replicas", event.partition, event.replica)
+
+
+@folds
+def _read_replica_cleared(view: View, event: client.ReadReplicaCleared, at_us: int, seq: int) -> Patch:
+    replicas = view["nodes"][event.client]["read_replicas"]
+    return remove(replicas, f"{NODES.pointers[event.client]}/read_replicas", event.partition)
+
+
+@folds
 def _records_lost(view: View, event: client.AcknowledgedRecordsLost, at_us: int, seq: int) -> Patch:
     loss: Loss = {
         "partition": event.partition,

@@ -42,7 +42,11 @@ def _pipeline_stage(view: View, event: group.PipelineStageChanged, at_us: int, s
 
 @folds
 def _consumer_assigned(view: View, event: group.ConsumerAssigned, at_us: int, seq: int) -> Patch:
-    return NODES.set(view, event.client, {"assignment": list(event.partitions)})
+    patch = NODES.set(view, event.client, {"assignment": list(event.partitions)})
+    replicas = view["nodes"][event.client]["read_replicas"]
+    for partition in [partition for partition in replicas if partition not in event.partitions]:
+        patch += remove(replicas, f"{NODES.pointers[event.client]}/read_replicas", partition)
+    return patch
 
 
 @folds

@@ -111,6 +111,8 @@ class Node(TypedDict, total=False):
     positions: dict[str, int]
     high_watermark: int
     last_reset: str
+    #: partition -> the node that its leader named to read from
+    read_replicas: dict[str, str]
     #: the last records read: offset, timestamp, key, value
     records: list[Entry]
     member: ConsumerMember

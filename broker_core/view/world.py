@@ -48,6 +48,7 @@ def _node_added(view: View, event: world.NodeAdded, at_us: int, seq: int) -> Pat
         case "consumer":
             added |= {"settings": settings, "partition": ""}
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": [], "positions": {}}
+            added["read_replicas"] = {}
             # a follower may have a group id and is no member
             if "topics" in settings:
                 added["member"] = {"state": "", "member_id": "", "generation_id": -1, "why": ""}

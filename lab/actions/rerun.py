@@ -39,7 +39,7 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
         raise Refusal("refusal.run_too_long", events=recording.last_seq, max=MAX_EVENTS)
     run = branch.run
     name = f"{run.name[: MAX_NAME_LENGTH - 10]} · {era}"
-    config = msgspec.structs.replace(msgspec.convert(recording.config, RunConfig), name=name, era=era)
+    config = msgspec.structs.replace(RunConfig.of(recording.config), name=name, era=era)
     made = await sync_to_async(enter_run)(user, name, run.seed, run.brokers, era)
     await start_entered_run(host, made, config)
     try:

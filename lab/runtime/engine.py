@@ -68,7 +68,7 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | Non
         raise history_not_kept(recording)
     if checkpoint is None:
         model = MemoryStore()
-        run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=model, survives=survives)
+        run = Run(RunConfig.of(recording.config), disk=disk, zk=model, survives=survives)
     else:
         checkpoint.restore_disk(folder.cluster)
         model = checkpoint.zookeeper

@@ -126,7 +126,7 @@ def _executed(recording: Recording, wanted: _Wanted, endpoints: Mapping[int, tup
         first = checkpoint.inputs if checkpoint else 0
         inputs = [given for data in recording.inputs(first) if (given := Input.decode(data)).seq <= wanted.seq]
         if checkpoint is None:
-            run = Run(msgspec.convert(recording.config, RunConfig), disk=disk, zk=MemoryStore(), survives=_always)
+            run = Run(RunConfig.of(recording.config), disk=disk, zk=MemoryStore(), survives=_always)
         else:
             checkpoint.restore_disk(folder)
             run = Run.restore(checkpoint.engine, disk=disk, zk=checkpoint.zookeeper, survives=_always)

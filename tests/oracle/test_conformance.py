@@ -35,7 +35,7 @@ def clusters() -> Iterator[dict[str, Cluster]]:
 @pytest.mark.parametrize(("area", "name"), CASES, ids=[name for _, name in CASES])
 def test_answers_are_those_of_a_real_broker(clusters: dict[str, Cluster], area: str, name: str) -> None:
     if area not in clusters:
-        clusters[area] = Cluster(is_first=area == "idempotence")
+        clusters[area] = Cluster(is_first=area == "idempotence", area=area)
     case = recorded(area)[name]
     got = Conversation(clusters[area]).answers(case)
     differing = [

@@ -128,3 +128,35 @@ def test_client_requests_are_recorded(tmp_path: Path) -> None:
     (inputs,) = tmp_path.glob("*/main/recording/inputs-0/*.log")
     assert b'"frame"' in inputs.read_bytes()
     assert json.loads(next(tmp_path.glob("*/main/recording/checkpoints/*.json")).read_text())["inputs"] > 0
+
+
+def test_consumer_with_a_rack_reads_from_its_replica_while_the_leader_is_suspended(tmp_path: Path) -> None:
+    """KIP-392: the leader names the replica in the rack of `client.rack`, and librdkafka goes on there without it."""
+    selector = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+    racks = {broker_id: {"broker.rack": f"r{broker_id}"} for broker_id in (1, 2, 3)}
+    cluster = Highwater(tmp_path / "racks", config=selector, config_of_broker=racks)
+    try:
+        cluster.run("kafka-topics.sh --create --topic racks --replica-assignment 1:2:3")
+        producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+        for number in range(COUNT):
+            producer.produce("racks", str(number).encode())
+        assert producer.flush(PATIENCE_S) == 0
+        settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "racks", "client.rack": "r3"}
+        consumer = Consumer({**settings, "enable.auto.commit": "false"})
+        consumer.assign([TopicPartition("racks", 0, 0)])
+        assert [read(consumer) for _ in range(COUNT)] == [str(number) for number in range(COUNT)]
+        cluster.run("broker freeze 1")
+        consumer.seek(TopicPartition("racks", 0, 0))
+        assert [read(consumer) for _ in range(COUNT)] == [str(number) for number in range(COUNT)]
+        consumer.close()
+    finally:
+        cluster.close()
+
+
+def read(consumer: Consumer) -> str:
+    """The next record's value."""
+    message = consumer.poll(PATIENCE_S)
+    assert message is not None and message.error() is None
+    value = message.value()
+    assert value is not None
+    return value.decode()

@@ -8,6 +8,8 @@ import json
 import re
 from typing import Any
 
+import msgspec
+
 from broker_core.partitions import broker_node
 from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import SimulatedDisk
@@ -32,6 +34,18 @@ CONFIG = RunConfig(
         "auto.leader.rebalance.enable": "false",
     },
 )
+_SELECTOR = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+CONFIGS = {
+    "read_replicas": msgspec.structs.replace(
+        CONFIG,
+        broker_config={**CONFIG.broker_config, **_SELECTOR},
+        config_of_broker={0: {"broker.rack": "r0"}, 1: {"broker.rack": "r1"}, 2: {"broker.rack": "r1"}},
+    ),
+    "no_selector": msgspec.structs.replace(
+        CONFIG, config_of_broker={broker_id: {"broker.rack": f"r{broker_id}"} for broker_id in CONFIG.brokers}
+    ),
+}
+"""The clusters of areas that were recorded with other settings."""
 PATIENCE_US = 15_000_000
 PAUSE_US = 100_000
 STEP_US = 1_000
@@ -51,8 +65,8 @@ def cases(area: str) -> dict[str, Tree]:
 class Cluster:
     """Three brokers, and what comes out of their connections. `is_first`: no producer has had an id yet."""
 
-    def __init__(self, *, is_first: bool) -> None:
-        self.run = Run(CONFIG, disk=SimulatedDisk(), zk=MemoryStore())
+    def __init__(self, *, is_first: bool, area: str = "") -> None:
+        self.run = Run(CONFIGS.get(area, CONFIG), disk=SimulatedDisk(), zk=MemoryStore())
         self.run.advance(5_000_000)
         self.received: dict[int, list[bytes]] = {}
         self.played = 0

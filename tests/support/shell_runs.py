@@ -19,10 +19,13 @@ def refused(id: str, **values: Value) -> str:
 class ShellRun:
     """Three brokers that are up. `at(line)` runs a command to its end and gives what it printed."""
 
-    def __init__(self, seed: int = 5, era: str = "3.9", **config: Any) -> None:
+    def __init__(
+        self, seed: int = 5, era: str = "3.9", of_broker: dict[int, dict[str, str]] | None = None, **config: Any
+    ) -> None:
         broker_config = {**CLUSTER_DEFAULTS, **{name.replace("_", "."): value for name, value in config.items()}}
         self.disk = SimulatedDisk()
-        self.run = Run(RunConfig(seed=seed, era=era, broker_config=broker_config), disk=self.disk, zk=MemoryStore())
+        run_config = RunConfig(seed=seed, era=era, broker_config=broker_config, config_of_broker=of_broker or {})
+        self.run = Run(run_config, disk=self.disk, zk=MemoryStore())
         self.exit_code = 0
         self._kept: list[bytes] = []
         self.at(ready_line((1, 2, 3)))

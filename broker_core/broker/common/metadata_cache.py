@@ -20,10 +20,11 @@ class PartitionRow(NamedTuple):
 
 
 class MetadataCache:
-    """Live brokers with their epochs, the controller, partition states by topic-partition."""
+    """Live brokers with their epochs and racks, the controller, partition states by topic-partition."""
 
     def __init__(self) -> None:
         self.live_brokers: dict[int, int] = {}
+        self.racks: dict[int, str] = {}
         self.controller_id = -1
         self.controller_epoch = 0
         self.partitions: dict[str, UpdateMetadataPartition] = {}
@@ -41,6 +42,7 @@ class MetadataCache:
         if live_brokers.keys() != self.live_brokers.keys():
             self._rows.clear()
         self.live_brokers = live_brokers
+        self.racks = dict(request.racks)
         for partition in request.partitions:
             name = partition.partition
             topic = topic_of(name)

@@ -5,6 +5,7 @@ from typing import Any
 
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
+from broker_core.partitions import broker_node
 from broker_core.texts import escape
 from broker_core.wire.messages import (
     FetchPartitionResponse,
@@ -57,6 +58,8 @@ def describe_fetched(answers: Sequence[FetchPartitionResponse]) -> tuple[str, Fi
         high_watermark, diverging = answer.high_watermark, answer.diverging_epoch
         if answer.error is not Errors.NONE:
             label = shown = answer.error.name
+        elif answer.preferred_read_replica >= 0:
+            label = shown = f"label.preferred?broker={broker_node(answer.preferred_read_replica)}"
         elif diverging is not None:
             epoch, end = diverging
             label = f"label.diverging?epoch={epoch}"

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS
+from broker_core.config_defs import BROKER_CONFIGS, LONG_MAX, RETIRED_CONFIGS, ConfigException
 from broker_core.groups.host import GroupSettings
 from broker_core.transactions.host import TransactionSettings
 
 NONE: Mapping[str, str] = {}
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""The only `replica.selector.class` that Kafka has. Without one consumers read from the leader."""
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     default_replication_factor: int = 1
     replica_lag_time_max_ms: int = 30_000
     replica_lag_max_messages: int = 4_000
+    replica_selector_class: str | None = None
+    broker_rack: str | None = None
     replica_fetch_wait_max_ms: int = 500
     replica_fetch_min_bytes: int = 1
     replica_fetch_max_bytes: int = 1_048_576
@@ -75,7 +79,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
         Settings of parts that the core does not have are accepted, as by a real broker, and act on nothing.
 
-        Raises ConfigException for a value of the wrong type or beyond its limits.
+        Raises ConfigException for a value of the wrong type or beyond its limits, and for a replica selector that is
+        not Kafka's: a real broker does not start without its class.
         """
         settings = {**release_defaults, **settings}
         keys = {**BROKER_CONFIGS, **RETIRED_CONFIGS}
@@ -84,6 +89,12 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
         known = {name: value for name, value in taken.items() if name in BrokerConfig.__struct_fields__}
         of_groups = {name: taken[name] for name in GroupSettings.__struct_fields__ if name in taken}
         of_transactions = {name: taken[name] for name in TransactionSettings.__struct_fields__ if name in taken}
+        selector = known.get("replica_selector_class")
+        if selector not in (None, "", RACK_AWARE_SELECTOR):
+            raise ConfigException(
+                f"Invalid value {selector} for configuration replica.selector.class: Class {selector} could not be "
+                f"found. Expected {RACK_AWARE_SELECTOR}, or none to read from leaders."
+            )
         known["groups"] = GroupSettings(**of_groups)  # type: ignore[arg-type, assignment]
         known["transactions"] = TransactionSettings(**of_transactions)  # type: ignore[arg-type, assignment]
         return BrokerConfig(**known, settings=settings, release_defaults=release_defaults)  # type: ignore[arg-type]

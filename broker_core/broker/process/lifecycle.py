@@ -139,7 +139,13 @@ class Life:
     def _register(self) -> None:
         broker = self._broker
         broker.broker_epoch = register_broker(
-            broker.zk, broker.broker_id, host="127.0.0.1", port=broker.port, timestamp_ms=broker.wall_ms, era=broker.era
+            broker.zk,
+            broker.broker_id,
+            host="127.0.0.1",
+            port=broker.port,
+            timestamp_ms=broker.wall_ms,
+            rack=broker.config.broker_rack,
+            era=broker.era,
         )
         broker.emit(BrokerStarted(broker=broker.name, broker_epoch=broker.broker_epoch))
         broker.controller.start()

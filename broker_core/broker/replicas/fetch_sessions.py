@@ -82,6 +82,7 @@ class FetchSession:
         if (
             not is_first
             and not answer.records
+            and answer.preferred_read_replica < 0
             and answer.diverging_epoch is None
             and now == (partition.last_high_watermark, partition.last_log_start_offset)
         ):

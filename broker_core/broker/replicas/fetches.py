@@ -3,6 +3,7 @@
 from broker_core.broker.common.rpc_text import describe_fetched
 from broker_core.broker.replicas.delayed import DelayedFetch
 from broker_core.broker.replicas.fetch_conversion import CONVERSION_ENDS, SOFT_LIMIT_VERSION, convert
+from broker_core.broker.replicas.read_replicas import LEADER, preferred_read_replica
 from broker_core.broker.replicas.record_deletion import RecordDeletion
 from broker_core.broker.replicas.replica_access import ReplicaAccess
 from broker_core.errors import Errors, KafkaException
@@ -30,7 +31,11 @@ class Fetches:
         self._name = replicas.name
         self._quota = replicas.quotas.leader
         self._delayed: Purgatory[DelayedFetch] = Purgatory()
-        self._completes_stale_fetches = replicas.era.replication.completes_stale_fetches
+        behaviour = replicas.era.replication
+        self._completes_stale_fetches = behaviour.completes_stale_fetches
+        self._selects_replicas = behaviour.reads_from_followers and bool(replicas.config.replica_selector_class)
+        self._only_in_sync = behaviour.preferred_replicas_are_in_sync
+        self._names_preferred_at_once = behaviour.names_preferred_replicas_at_once
         self._reported: dict[tuple[int, str], tuple[int, int, int, int, int]] = {}
         replicas.high_watermark_listeners.append(self.check)
 
@@ -48,7 +53,8 @@ class Fetches:
         before.
         """
         answers, byte_count = self._read_all(body)
-        urgent = False
+        has_preferred = any(answer.preferred_read_replica >= 0 for answer in answers)
+        urgent = has_preferred and self._names_preferred_at_once
         is_follower = body.replica_id >= 0
         for requested, answer in zip(body.partitions, answers, strict=True):
             if answer.error is not _NONE or answer.diverging_epoch is not None:
@@ -62,7 +68,7 @@ class Fetches:
             answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
         is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
         # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs
-        if is_enough or (byte_count and self._is_satisfied(body)):
+        if is_enough or ((byte_count or has_preferred) and self._is_satisfied(body)):
             self._respond(message, body, answers)
             return
         partitions = tuple([requested.partition for requested in body.partitions])
@@ -109,6 +115,10 @@ class Fetches:
                 return FetchPartitionResponse(name, self._replicas.not_leader(name) if is_elsewhere else error)
         log = partition.log
         fetch_offset = requested.fetch_offset
+        if self._selects_replicas and replica_id < 0 and partition.is_leader:
+            elsewhere = self._read_elsewhere(partition, fetch_offset, body.rack_id)
+            if elsewhere is not None:
+                return elsewhere
         end_offset = log.log_end_offset
         if replica_id >= 0 and replica_id not in partition.remotes:
             # a leader in an earlier epoch knows fewer replicas; a request without an epoch makes the follower look for
@@ -149,6 +159,20 @@ class Fetches:
         high_watermark = partition.high_watermark
         stable = log.last_stable_offset(high_watermark)
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
+
+    def _read_elsewhere(self, partition: Partition, fetch_offset: int, rack: str) -> FetchPartitionResponse | None:
+        """The response that names the replica that a consumer is to read from, if it is not this one."""
+        racks = self._replicas.metadata.racks
+        preferred = preferred_read_replica(partition, rack, fetch_offset, racks, only_in_sync=self._only_in_sync)
+        if preferred == LEADER:
+            return None
+        return FetchPartitionResponse(
+            partition.name,
+            high_watermark=partition.high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            last_stable_offset=partition.log.last_stable_offset(partition.high_watermark),
+            preferred_read_replica=preferred,
+        )
 
     def _read_for_consumer(
         self, partition: Partition, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool

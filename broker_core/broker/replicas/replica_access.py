@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from broker_core.broker.common.metadata_cache import MetadataCache
+from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.eras import Era
 from broker_core.errors import Errors
 from broker_core.replication.isr import PendingExpand, PendingShrink
@@ -23,6 +25,12 @@ class ReplicaAccess(Protocol):
 
     @property
     def era(self) -> Era: ...
+
+    @property
+    def config(self) -> BrokerConfig: ...
+
+    @property
+    def metadata(self) -> MetadataCache: ...
 
     @property
     def wall_ms(self) -> int: ...

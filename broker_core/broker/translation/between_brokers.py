@@ -171,6 +171,7 @@ def _update_body(request: Any, context: RequestContext) -> Any:
         ),
         # the wire does not say of which life a broker is; one that the lab has not is left out
         tuple((each.id, known.get(each.id, -1)) for each in request.live_brokers if each.id in context.cluster.brokers),
+        tuple((each.id, each.rack) for each in request.live_brokers if each.rack is not None),
     )
 
 

@@ -29,7 +29,8 @@ def body(request: Any, context: RequestContext) -> Any:
     brokers = []
     for broker_id in sorted(metadata.live_brokers):
         host, port = context.cluster.endpoint(broker_id)
-        brokers.append(_CLUSTER.DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=None))
+        rack = metadata.racks.get(broker_id)
+        brokers.append(_CLUSTER.DescribeClusterBroker(broker_id=broker_id, host=host, port=port, rack=rack))
     return _CLUSTER.type(
         cluster_id=context.broker.cluster_id,
         controller_id=metadata.controller_id,

@@ -101,6 +101,7 @@ def _body(request: Any, context: RequestContext) -> Any:
         version=version,
         cuts_batches=True,
         isolation_level=request.isolation_level,
+        rack_id=request.rack_id if version >= _FOLLOWER_VERSION else "",
     )
 
 
@@ -210,7 +211,7 @@ def _partition(row: FetchPartitionResponse, index: int) -> Any:
             _WIRE.AbortedTransaction(producer_id=producer_id, first_offset=first_offset)
             for producer_id, first_offset in row.aborted_transactions
         ],
-        preferred_read_replica=-1,
+        preferred_read_replica=row.preferred_read_replica,
         records=row.records,
     )
     if row.diverging_epoch is not None:

@@ -19,7 +19,9 @@ def endpoints(schema: Schema, broker_ids: Iterable[int], context: RequestContext
     """Where these brokers are reached, those that live."""
     found = []
     for broker_id in sorted(broker_ids):
-        if context.broker.metadata.is_alive(broker_id):
+        metadata = context.broker.metadata
+        if metadata.is_alive(broker_id):
             host, port = context.cluster.endpoint(broker_id)
-            found.append(schema.NodeEndpoint(node_id=broker_id, host=host, port=port, rack=None))
+            rack = metadata.racks.get(broker_id)
+            found.append(schema.NodeEndpoint(node_id=broker_id, host=host, port=port, rack=rack))
     return found

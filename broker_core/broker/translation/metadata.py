@@ -80,7 +80,8 @@ def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> An
     brokers = []
     for broker_id in body.brokers:
         host, port = context.cluster.endpoint(broker_id)
-        brokers.append(_WIRE.MetadataResponseBroker(node_id=broker_id, host=host, port=port, rack=None))
+        rack = context.broker.metadata.racks.get(broker_id)
+        brokers.append(_WIRE.MetadataResponseBroker(node_id=broker_id, host=host, port=port, rack=rack))
     return _WIRE.type(
         brokers=brokers,
         cluster_id=context.broker.cluster_id or None,

@@ -56,6 +56,7 @@ def _fetch(body: FetchRequest, context: RequestContext) -> Any:
         min_bytes=body.min_bytes,
         max_bytes=body.max_bytes,
         isolation_level=body.isolation_level,
+        rack_id=body.rack_id,
         topics=[
             wire.FetchTopic(
                 topic=topic,
@@ -181,6 +182,7 @@ def _update_metadata(body: UpdateMetadataRequest, context: RequestContext) -> An
                 offline_replicas=list(each.offline_replicas),
             )
             topics.setdefault(topic, []).append(state)
+    racks = dict(body.racks)
     message = wire.type(
         controller_id=body.controller_id,
         controller_epoch=body.controller_epoch,
@@ -193,7 +195,7 @@ def _update_metadata(body: UpdateMetadataRequest, context: RequestContext) -> An
                 endpoints=[
                     wire.UpdateMetadataEndpoint(port=port, host=host, listener="PLAINTEXT", security_protocol=0)
                 ],
-                rack=None,
+                rack=racks.get(broker_id),
             )
             for broker_id, _ in body.live_brokers
             for host, port in (context.cluster.endpoint(broker_id),)

@@ -47,6 +47,7 @@ CONSUMER_CONFIGS = table(
     ConfigKey("metadata.max.age.ms", _LONG, 300_000, 0),
     ConfigKey("enable.auto.commit", _BOOLEAN, True),
     ConfigKey("auto.commit.interval.ms", _INT, 5_000, 0),
+    ConfigKey("client.rack", _STRING, ""),
     ConfigKey("max.partition.fetch.bytes", _INT, 1_048_576, 0),
     ConfigKey("fetch.min.bytes", _INT, 1, 0),
     ConfigKey("fetch.max.bytes", _INT, 52_428_800, 0),
@@ -80,6 +81,7 @@ _NAMES = (
     "max.poll.interval.ms",
     "exclude.internal.topics",
     "isolation.level",
+    "client.rack",
     "allow.auto.create.topics",
 )
 

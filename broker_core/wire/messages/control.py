@@ -56,13 +56,14 @@ class UpdateMetadataPartition(msgspec.Struct, frozen=True, gc=False):
 
 
 class UpdateMetadataRequest(msgspec.Struct, frozen=True, gc=False):
-    """`live_brokers`: (broker id, broker epoch)."""
+    """`live_brokers`: (broker id, broker epoch); `racks`: (broker id, rack) of those that have one."""
 
     controller_id: int
     controller_epoch: int
     broker_epoch: int
     partitions: tuple[UpdateMetadataPartition, ...]
     live_brokers: tuple[tuple[int, int], ...]
+    racks: tuple[tuple[int, str], ...] = ()
 
 
 class UpdateMetadataResponse(msgspec.Struct, frozen=True, gc=False):

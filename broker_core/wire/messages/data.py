@@ -52,7 +52,7 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     """`replica_id` -1 for a consumer. A follower also sends its broker epoch (KIP-903). A new `session_id` starts a new
     fetch session (KIP-227). `from_follower`: a consumer that reads from any replica (KIP-392). Readers of an old
     `version` get old messages (KIP-283). `cuts_batches`: the last batch may be incomplete, as in Kafka.
-    `isolation_level` 1: read_committed.
+    `isolation_level` 1: read_committed. `rack_id`: the consumer's rack, empty without one.
     """
 
     replica_id: int
@@ -66,13 +66,14 @@ class FetchRequest(msgspec.Struct, frozen=True, gc=False):
     version: int = FETCH_VERSION
     cuts_batches: bool = False
     isolation_level: int = 0
+    rack_id: str = ""
 
 
 class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
     """`diverging_epoch`: (epoch, end offset) where the follower's log diverges from the leader's (KIP-595), or None.
 
     `last_stable_offset`: for consumers. `aborted_transactions`: (producer id, first offset), for read_committed
-    consumers.
+    consumers. `preferred_read_replica`: the broker to read from instead, and nothing was read; -1 = this one.
     """
 
     partition: str
@@ -83,6 +84,7 @@ class FetchPartitionResponse(msgspec.Struct, frozen=True, gc=False):
     diverging_epoch: tuple[int, int] | None = None
     last_stable_offset: int = -1
     aborted_transactions: tuple[tuple[int, int], ...] | None = None
+    preferred_read_replica: int = -1
 
 
 class FetchResponse(msgspec.Struct, frozen=True, gc=False):

@@ -7,6 +7,7 @@ import re
 import secrets
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -63,7 +64,13 @@ class Command(BaseCommand):
             help="how much of its past to keep, such as 30m, 1h or 2d; older events and checkpoints are deleted, "
             "and what happened then can no longer be watched (default: all)",
         )
-        parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="for every broker")
+        parser.add_argument(
+            "--config",
+            action="append",
+            default=[],
+            metavar="[ID:]KEY=VALUE",
+            help="for every broker, or for broker ID, such as 1:broker.rack=a",
+        )
         parser.add_argument("--era", choices=list(ERAS), default=DEFAULT_ERA, help=f"default {DEFAULT_ERA}")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,13 +82,16 @@ class Command(BaseCommand):
             )
         keep_s = 0.0 if options["record"] == "none" else _keep_s(options["keep"])
         advertised = _advertised(options["advertise"], first, count)
+        brokers = tuple(range(first, first + count))
+        settings = _settings(options["config"], brokers)
         config = engine.RunConfig(
             name="cluster",
             seed=secrets.randbelow(2**32),
-            brokers=tuple(range(first, first + count)),
+            brokers=brokers,
             era=options["era"],
             start_wall_ms=wall_ms(),
-            broker_config=dict(_parse(text) for text in options["config"]),
+            broker_config=settings.pop(None),
+            config_of_broker={broker_id: of_one for broker_id, of_one in settings.items() if broker_id is not None},
             latency_us=0,
             jitter_us=0,
         )
@@ -157,8 +167,17 @@ def _advertised(text: str | None, first: int, count: int) -> dict[int, tuple[str
     return {first + number: (host, port + number) for number in range(count)}
 
 
-def _parse(text: str) -> tuple[str, str]:
-    key, sign, value = text.partition("=")
-    if not key or not sign:
-        raise CommandError(f"Invalid --config {text!r}. Expected KEY=VALUE, such as num.partitions=3.")
-    return key, value
+def _settings(texts: Sequence[str], brokers: Sequence[int]) -> dict[int | None, dict[str, str]]:
+    """The settings of each broker that has its own, and under None those of all. Raises CommandError."""
+    settings: dict[int | None, dict[str, str]] = {None: {}}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        owner, colon, name = key.rpartition(":")
+        if not name or not sign or (colon and owner not in map(str, brokers)):
+            ids = ", ".join(map(str, brokers))
+            raise CommandError(
+                f"Invalid --config {text!r}. Expected KEY=VALUE, such as num.partitions=3, or ID:KEY=VALUE for one of "
+                f"the brokers {ids}, such as {brokers[0]}:broker.rack=a."
+            )
+        settings.setdefault(int(owner) if colon else None, {})[name] = value
+    return settings

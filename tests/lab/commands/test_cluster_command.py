@@ -75,6 +75,7 @@ def test_recording_is_listed_once_the_cluster_has_ended(visitor: Visitor, end: s
     [
         (("--port", "70000"), "Port 70000"),
         (("--config", "num.partitions=abc"), "Invalid value abc"),
+        (("--config", "9:broker.rack=a"), "ID:KEY=VALUE for one of the brokers 1, 2, 3"),
         (("--brokers", "8"), "1 to 7 brokers"),
         (("--advertise", "localhost"), "Expected HOST:PORT"),
         (("--advertise", "localhost:65534"), "Expected HOST:PORT"),

@@ -19,7 +19,7 @@ from broker_core.shell.tools.lab.producer import client_name
 from broker_core.texts import text
 
 NUMBERS = ("--auto-commit-interval-ms", "--metadata-max-age-ms")
-FOLLOW_OPTIONS = ("--from", "--group", "--auto-commit", *NUMBERS)
+FOLLOW_OPTIONS = ("--from", "--rack", "--group", "--auto-commit", *NUMBERS)
 
 
 def _consumer(process: Process, arguments: list[str]) -> Running:
@@ -62,6 +62,7 @@ def _settings(words: list[str]) -> tuple[str, ConsumerSettings]:
         enable_auto_commit=auto_commit == "true",
         auto_commit_interval_ms=numbers.get("--auto-commit-interval-ms", 500),
         metadata_max_age_ms=numbers.get("--metadata-max-age-ms", 300_000),
+        client_rack=given.get("--rack", ""),
     )
 
 
@@ -72,6 +73,9 @@ def _follow(process: Process, name: str, partition: str, start: str, settings: C
         return 1
     if settings.group_id and not clients.era.coordinates_consumers:
         refuse(process, text("shell.old_follow_group", era=clients.era.name))
+        return 1
+    if settings.client_rack and not clients.era.replication.reads_from_followers:
+        refuse(process, text("shell.no_client_rack", era=clients.era.name))
         return 1
     clients.open_consumer(name, partition, start, settings, _shown(start, settings))
     yield from ()
@@ -90,6 +94,7 @@ def _shown(start: str, settings: ConsumerSettings) -> tuple[tuple[str, str], ...
         ("auto.offset.reset", settings.auto_offset_reset),
         ("fetch.max.wait.ms", "500"),
         ("metadata.max.age.ms", str(settings.metadata_max_age_ms)),
+        *((("client.rack", settings.client_rack),) if settings.client_rack else ()),
         *(group if settings.group_id else ()),
     )
 
@@ -148,9 +153,11 @@ COMMAND = Command(
             "... [--group G] [--auto-commit true|false] [--auto-commit-interval-ms MS] [--metadata-max-age-ms MS]",
             text("help.consumer_follow_group"),
         ),
+        ("... [--rack RACK]", text("help.consumer_rack")),
         ("consumer unfollow NAME", text("help.consumer_unfollow")),
         (
-            "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]",
+            "consumer start NAME --group G --topic T[,T2] [--assignor A[,A2]] [--instance ID] [--isolation L]"
+            " [--rack RACK]",
             text("help.consumer_start"),
         ),
         (

@@ -37,7 +37,7 @@ CHOICES = {
     "--reset": ("earliest", "latest", "none"),
     "--auto-commit": ("true", "false"),
 }
-OPTIONS = ("--group", "--topic", "--assignor", "--instance", *CHOICES, *NUMBERS)
+OPTIONS = ("--group", "--topic", "--assignor", "--instance", "--rack", *CHOICES, *NUMBERS)
 _PRINTED = {"print.partition": "true", "print.offset": "true", "print.key": "true", "key.separator": ":"}
 
 
@@ -103,6 +103,7 @@ def settings_of(words: list[str], own: Mapping[str, str]) -> GroupConsumerSettin
         max_poll_interval_ms=numbers.get("--max-poll-interval-ms", 300_000),
         metadata_max_age_ms=numbers.get("--metadata-max-age-ms", 300_000),
         isolation_level=given.get("--isolation", ISOLATION_LEVELS[0]),
+        client_rack=given.get("--rack", ""),
     )
 
 
@@ -114,6 +115,9 @@ def _start(process: Process, name: str, settings: GroupConsumerSettings) -> Runn
     if not clients.era.coordinates_consumers and settings.assignors[0] not in ZOOKEEPER_ASSIGNORS:
         known = ", ".join(ZOOKEEPER_ASSIGNORS)
         refuse(process, text("shell.old_assignors", era=clients.era.name, assignors=known))
+        return 1
+    if settings.client_rack and not clients.era.replication.reads_from_followers:
+        refuse(process, text("shell.no_client_rack", era=clients.era.name))
         return 1
     clients.open_group_consumer(name, settings)
     yield from ()

@@ -103,6 +103,20 @@ export interface ConsumerPositionReset {
   to_offset: number;
   why: string;
 }
+export interface ReadReplicaNamed {
+  client: string;
+  partition: string;
+  replica: string;
+  leader: string;
+  leader_epoch: number;
+  due_us: number;
+}
+export interface ReadReplicaCleared {
+  client: string;
+  partition: string;
+  replica: string;
+  why: string;
+}
 export interface AcknowledgedRecordsLost {
   partition: string;
   first_offset: number;
@@ -823,6 +837,8 @@ export interface DataOf {
   ProducerStreamChanged: ProducerStreamChanged;
   RecordsConsumed: RecordsConsumed;
   ConsumerPositionReset: ConsumerPositionReset;
+  ReadReplicaNamed: ReadReplicaNamed;
+  ReadReplicaCleared: ReadReplicaCleared;
   AcknowledgedRecordsLost: AcknowledgedRecordsLost;
   CommandReceived: CommandReceived;
   CommandPrinted: CommandPrinted;

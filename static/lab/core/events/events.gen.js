@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "223cd0e67e00";
+export const SCHEMA = "ab15743dc9f7";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -21,6 +21,8 @@ export const KINDS = {
   ProducerStreamChanged: { family: "client", fields: [["client", "str"], ["partition", "str"], ["rate", "int"], ["is_topic", "bool"]] },
   RecordsConsumed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["position", "int"], ["high_watermark", "int"], ["records", ["list", ["tuple", "int", "int", ["maybe", "str"], ["maybe", "str"]]]]] },
   ConsumerPositionReset: { family: "client", fields: [["client", "str"], ["partition", "str"], ["from_offset", "int"], ["to_offset", "int"], ["why", "str"]] },
+  ReadReplicaNamed: { family: "client", fields: [["client", "str"], ["partition", "str"], ["replica", "str"], ["leader", "str"], ["leader_epoch", "int"], ["due_us", "int"]] },
+  ReadReplicaCleared: { family: "client", fields: [["client", "str"], ["partition", "str"], ["replica", "str"], ["why", "str"]] },
   AcknowledgedRecordsLost: { family: "client", fields: [["partition", "str"], ["first_offset", "int"], ["count", "int"], ["leader", "str"], ["leader_epoch", "int"], ["acknowledged_by", "str"], ["acknowledged_seq", "int"], ["acks", "int"], ["why", "str"], ["committed", "int"]] },
   CommandReceived: { family: "console", fields: [["command", "int"], ["line", "str"], ["source", "str"]] },
   CommandPrinted: { family: "console", fields: [["command", "int"], ["lines", ["list", "str"]]] },

@@ -53,6 +53,8 @@ export type ConsumedRecord = [number, number, Optional<string>, Optional<string>
 export interface ConsumerNode extends NodeBase {
   kind: "consumer"; settings: Record<string, string>; partition: string; position: number; high_watermark: number;
   last_reset: string; records: ConsumedRecord[]; assignment?: string[]; positions: Record<string, number>;
+  /** partition -> the node that its leader named to read from (KIP-392) */
+  read_replicas: Record<string, string>;
   member?: { state: string; member_id: string; generation_id: number; why: string };
   /** Of the consumer of a pipeline. */
   pipeline?: { state: string; why: string; in_hand: number; handled: number; rewinds: number };

@@ -46,6 +46,8 @@ const FACTS = {
     [t("term.hw"), ask("high_watermark")],
     [t("consume.lag_word"), it.high_watermark - it.position],
     it.last_reset && [t("consume.reset"), said(it.last_reset), true],
+    ...Object.entries(it.read_replicas ?? {}).map(([partition, node]) => /** @type {Fact} */ ([
+      t("consume.read_replica", { partition }), link(`broker:${node}`, nodeName(node))])),
     ...pipelineFacts(it),
   ],
   zookeeper: (it, ask, view) => [
