@@ -9,7 +9,7 @@ from typing import Any
 from broker_core import run
 from broker_core.eras import DEFAULT_ERA
 from broker_core.run import Run, RunConfig
-from broker_core.sim.disk import SimulatedDisk
+from broker_core.sim.disk import Disk, SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
 from lab.runtime.zookeeper.kazoo_store import KazooStore
@@ -32,9 +32,9 @@ def check_line(line: str) -> None:
     run.check_line(line)
 
 
-def pageless_run(config: RunConfig, store: ZkStore) -> Run:
-    """A run whose brokers have their disks in memory."""
-    return Run(config, disk=SimulatedDisk(), zk=store)
+def pageless_run(config: RunConfig, store: ZkStore, disk: Disk | None = None) -> Run:
+    """A run whose brokers have their disks in memory, or on `disk`."""
+    return Run(config, disk=disk or SimulatedDisk(), zk=store)
 
 
 @contextmanager

@@ -23,6 +23,8 @@ CHUNK_BYTES = 64 * 1024
 """What is read at once, the size of a usual buffer."""
 MAX_BYTES = 8 * 1024 * 1024
 """A fetch reads no more of a file: fetch.max.bytes is 50 MiB, but the measurement shall be short."""
+COPIES = {"read": 2, "sendfile": 0}
+"""By the processor: from the page cache into the buffer and from there into the socket, or none."""
 _TOTAL_BYTES = 16 * 1024 * 1024
 _MAX_FETCHES = 1_000
 _ROUNDS = 9
@@ -89,15 +91,19 @@ def _measure(descriptor: int, size: int) -> Measurement:
         fetches,
         _ROUNDS,
         CHUNK_BYTES,
-        # From the page cache into the buffer, and from the buffer into the socket.
-        _way(rounds["read"], copies=2, copied_bytes=2 * size),
-        _way(rounds["sendfile"], copies=0, copied_bytes=0),
+        _way(rounds["read"], "read", size),
+        _way(rounds["sendfile"], "sendfile", size),
     )
 
 
-def _way(rounds: list[tuple[float, float, int]], copies: int, copied_bytes: int) -> Way:
+def copied_bytes(way: str, size: int) -> int:
+    """How many bytes the processor copies to send a file of this size: `read` (and send), or `sendfile`."""
+    return COPIES[way] * size
+
+
+def _way(rounds: list[tuple[float, float, int]], name: str, size: int) -> Way:
     us, cpu_us, calls = (statistics.median(column) for column in zip(*rounds, strict=True))
-    return Way(round(us, 2), round(cpu_us, 2), round(calls), copies, copied_bytes)
+    return Way(round(us, 2), round(cpu_us, 2), round(calls), COPIES[name], copied_bytes(name, size))
 
 
 def _timed(send: _Send, sink: "_Sink", descriptor: int, size: int, fetches: int) -> tuple[float, float, int]:

@@ -1,0 +1,36 @@
+"""Checks every generator of review questions: 200 questions each, spread, fast, in both languages."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.reviews.checks import QUESTIONS, problems
+from lab.reviews.registry import generators
+
+
+class Command(BaseCommand):
+    """Draws questions of all generators, or of those whose slug contains one of the given words."""
+
+    help = "Check the review questions: speed, spread of right answers, misconceptions, texts."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("words", nargs="*", help="parts of slugs; without any, all generators are checked")
+        parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many questions each")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        words: list[str] = options["words"]
+        chosen = [one for slug, one in generators().items() if not words or any(word in slug for word in words)]
+        if not chosen:
+            raise CommandError(f"No generator's slug contains {' or '.join(words)}.")
+        wrong = 0
+        for generator in chosen:
+            faults = list(dict.fromkeys(problems(generator, options["questions"])))
+            self.stdout.write(f"{'FAIL' if faults else 'ok'} {generator.slug}")
+            for fault in faults:
+                self.stdout.write(f"  {fault}")
+            wrong += bool(faults)
+        self.stdout.write(f"{len(chosen) - wrong} passed, {wrong} failed")
+        if wrong:
+            raise CommandError("At least one generator failed.")

@@ -1,0 +1,1 @@
+"""The generators, some modules a chapter. Importing a module registers its generators."""

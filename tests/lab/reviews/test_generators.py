@@ -1,0 +1,113 @@
+"""Review questions: every generator is sound, and what is wrong with one is found."""
+
+from random import Random
+
+import pytest
+
+from broker_core.texts import text
+from lab.learning.misconceptions import INVENTORY, inventory
+from lab.reviews.checks import problems
+from lab.reviews.question import Choice, Question, around, drawn, fixed, value
+from lab.reviews.registry import Generator, generators, question_of
+
+FEW = 12
+"""`manage.py check_reviews` draws 200 of each."""
+
+
+def test_all_forty_lessons_have_a_generator_and_chapters_one_to_six_are_there() -> None:
+    assert len(generators()) == 40
+    assert {one.chapter for one in generators().values()} == set(range(1, 7))
+
+
+@pytest.mark.parametrize("slug", generators())
+def test_few_questions_of_each_generator_are_sound(slug) -> None:
+    # Few questions cannot show that each choice is right at times, nor how long 200 take: the command checks that.
+    found = problems(generators()[slug], FEW)
+    assert [one for one in found if "right" not in one and "processor time" not in one] == []
+
+
+def test_same_seed_gives_the_same_question_and_others_give_others() -> None:
+    assert question_of("017-segments-roll", 7) == question_of("017-segments-roll", 7)
+    assert len({question_of("017-segments-roll", seed).right for seed in range(8)}) > 2
+
+
+def numbers(rng: Random) -> Question:
+    right = rng.randint(0, 9)
+    choices, id = drawn(rng, right, [(right + 1, "key-sticks")], around(right))
+    return Question(
+        ask=text("review.value", value="?"), choices=choices, right=id, reason=text("review.value", value=1)
+    )
+
+
+def faults(generate, slug: str = "014-which-partition") -> list[str]:
+    return list(problems(Generator(slug, 2, generate), 40))
+
+
+def test_sound_generator_has_no_fault() -> None:
+    assert faults(numbers) == []
+
+
+def test_right_answer_that_is_always_at_one_place_is_found() -> None:
+    def first(rng: Random) -> Question:
+        question = numbers(rng)
+        laid = sorted(question.choices, key=lambda choice: choice.id != question.right)
+        return Question(ask=question.ask, choices=tuple(laid), right=question.right, reason=question.reason)
+
+    found = faults(first)
+    assert "the right choice is never at place 2" in found
+    assert any("at place 1 in 40 of 40" in one for one in found)
+
+
+def test_fixed_choice_that_is_never_right_is_found() -> None:
+    def never_refused(rng: Random) -> Question:
+        rows = [(id, value(id), "key-sticks") for id in ("told", "waits", "refused")]
+        choices, id = fixed(rng.choice(("told", "waits")), rows)
+        return Question(
+            ask=text("review.value", value="?"), choices=choices, right=id, reason=text("review.value", value=1)
+        )
+
+    assert "choice 'refused' is never right" in faults(never_refused)
+
+
+def test_generator_that_draws_from_elsewhere_is_found() -> None:
+    elsewhere = Random(1)
+    assert "the same seed gives two different questions" in faults(lambda rng: numbers(elsewhere))
+
+
+def test_missing_text_and_equal_choices_are_found() -> None:
+    def untold(rng: Random) -> Question:
+        choices = (Choice("a", text("review.no_such")), Choice("b", value(1), "key-sticks"))
+        return Question(ask=value(1), choices=choices, right="a", reason=value(1))
+
+    def equal(rng: Random) -> Question:
+        choices = (Choice("a", value(1)), Choice("b", value(1), "key-sticks"))
+        return Question(ask=value(1), choices=choices, right="a", reason=value(1))
+
+    assert any("review.no_such" in one for one in faults(untold))
+    assert any("two choices read the same" in one for one in faults(equal))
+
+
+def test_misconception_of_another_lesson_is_found() -> None:
+    assert any("add 011-acks to its lessons" in one for one in faults(numbers, "011-acks"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "right", "says"),
+    [
+        ((Choice("a", value(1)),), "a", "2 to 5 choices"),
+        ((Choice("a", value(1)), Choice("a", value(2))), "a", "different ids"),
+        ((Choice("a", value(1)), Choice("b", value(2))), "c", "none of the choices"),
+        ((Choice("a", value(1)), Choice("b", value(2), "no-such-tag")), "a", "inventory"),
+        ((Choice("a", value(1), "key-sticks"), Choice("b", value(2))), "a", "right choice"),
+    ],
+)
+def test_question_that_cannot_be_asked_is_refused(choices, right, says) -> None:
+    with pytest.raises(ValueError, match=says):
+        Question(ask=value("?"), choices=choices, right=right, reason=value("!"))
+
+
+def test_misconceptions_are_sorted_and_each_is_offered_by_a_lesson_of_the_course() -> None:
+    tags = list(inventory())
+    assert tags == sorted(tags)
+    assert {slug for one in inventory().values() for slug in one.lessons} <= set(generators())
+    assert INVENTORY.read_text(encoding="utf-8").count("\n[") == len(tags)
