@@ -222,7 +222,9 @@ class ZkAdminManager:
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' is marked for deletion.")
         if zk.exists(TopicZnode.path(name)) is not None:
             raise KafkaException(Errors.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        colliding = [other for other in self.kafka_zk.topics(watch=False) if collides(name, other)]
+        # Kafka lists all topics only for a name that may collide (`Topic.hasCollisionChars`).
+        others = self.kafka_zk.topics(watch=False) if "." in name or "_" in name else ()
+        colliding = [other for other in others if collides(name, other)]
         if colliding:
             raise KafkaException(
                 Errors.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}"
