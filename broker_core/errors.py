@@ -7,6 +7,8 @@ learner.
 
 from enum import Enum
 
+from broker_core.texts import Text, code_of, render
+
 
 class Errors(Enum):
     """One row of Kafka's error table: `name`, `code` (int16 on the wire), `retriable`, `sentence`."""
@@ -160,12 +162,26 @@ _BY_CODE = {error.code: error for error in Errors}
 
 
 class KafkaException(Exception):
-    """An operation ended with a protocol error. `message` says what was wrong in this very case."""
+    """An operation ended with a protocol error.
 
-    def __init__(self, error: Errors, message: str = "") -> None:
-        super().__init__(error, message)
+    `what` says what was wrong in this very case: a message, Kafka's own words of a response, or nothing where the error
+    is all there is to say.
+    """
+
+    def __init__(self, error: Errors, what: Text | str = "") -> None:
+        super().__init__(error, what)
         self.error = error
-        self.message = message or error.sentence
+        self.what = what
+
+    @property
+    def message(self) -> str:
+        """What was wrong in English, for a response and for a log."""
+        return render(self.what) or self.error.sentence
+
+    @property
+    def code(self) -> str:
+        """What was wrong as events hold it: a code, Kafka's own words, or the name of the error."""
+        return code_of(self.what) or self.error.name
 
     def __str__(self) -> str:
         return f"{self.error.name}: {self.message}"
@@ -188,10 +204,10 @@ class UnexpectedAppendOffsetException(KafkaException):
     `first_offset` is that of the refused batch, `log_end_offset` that of the log, which is unchanged.
     """
 
-    def __init__(self, message: str, first_offset: int, log_end_offset: int) -> None:
-        super().__init__(Errors.UNKNOWN_SERVER_ERROR, message)
+    def __init__(self, what: Text, first_offset: int, log_end_offset: int) -> None:
+        super().__init__(Errors.UNKNOWN_SERVER_ERROR, what)
         self.first_offset = first_offset
         self.log_end_offset = log_end_offset
 
-    def __reduce__(self) -> tuple[type, tuple[str, int, int]]:
-        return type(self), (self.message, self.first_offset, self.log_end_offset)
+    def __reduce__(self) -> tuple[type, tuple[Text | str, int, int]]:
+        return type(self), (self.what, self.first_offset, self.log_end_offset)

@@ -6,6 +6,7 @@ from broker_core.controller.kafka_uuid import random_uuid
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZkClient
+from broker_core.texts import Text, text
 from broker_core.zk.store import BadVersion, Create, SetData, ZnodeStat
 from broker_core.zk.znodes import BrokerIdZnode, ClusterIdZnode, FeatureZnode, ProducerIdBlockZnode, ZnodeDataError
 
@@ -13,7 +14,11 @@ PRODUCER_ID_BLOCK = 1_000
 
 
 class MalformedZnode(Exception):
-    """A znode that a broker requires is malformed. The message is Kafka's."""
+    """A znode that a broker requires is malformed. `what`: Kafka's message."""
+
+    def __init__(self, what: Text) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 def bootstrap_paths(zk: ZkClient, era: Era = ERAS[DEFAULT_ERA]) -> None:
@@ -31,7 +36,7 @@ def cluster_id(zk: ZkClient, stream: RandomStream) -> str:
     try:
         return ClusterIdZnode.decode(data).id
     except ZnodeDataError:
-        raise MalformedZnode(f"KafkaException: Failed to parse the cluster id json {_text(data)}") from None
+        raise MalformedZnode(text("fatal.cluster_id", json=_text(data))) from None
 
 
 def _text(data: bytes) -> str:
@@ -47,7 +52,7 @@ def take_producer_ids(zk: ZkClient, broker_id: int) -> int:
         try:
             start = int(ProducerIdBlockZnode.decode(data).block_end) + 1 if data else 0
         except ValueError:
-            raise MalformedZnode(f"KafkaException: Failed to parse the producerId block json {_text(data)}") from None
+            raise MalformedZnode(text("fatal.producer_ids", json=_text(data))) from None
         block = ProducerIdBlockZnode(
             broker=broker_id, block_start=str(start), block_end=str(start + PRODUCER_ID_BLOCK - 1)
         )

@@ -151,8 +151,8 @@ class InvariantViolated(Event):
     """A guarantee does not hold any more.
 
     `explained_by`: what explains it (an unclean election, a lost tail, how the era truncates), empty when nothing does;
-    `setting`: the setting that allows it, as it is written in a configuration. `cause`: the event that probably led to
-    it, 0 = unknown. `promise`: the acknowledgement that it breaks, if any.
+    `setting`: the settings that allow it, as in a configuration or as codes, with `; ` between them. `cause`: the event
+    that probably led to it, 0 = unknown. `promise`: the acknowledgement that it breaks, if any.
 
     The texts for people are codes. Recordings of before have prose instead, and its Chinese in the fields `_zh`, which
     are empty otherwise.

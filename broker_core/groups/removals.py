@@ -55,7 +55,7 @@ class Removals:
             else:
                 results.append((name, Errors.NONE))
                 gone.append(name)
-        self._forget(group, [name for name in gone if name in group.offsets], "it was deleted")
+        self._forget(group, [name for name in gone if name in group.offsets], "reason.offset_deleted")
         return Errors.NONE, tuple(results)
 
     def delete_group(self, group_id: str) -> Errors:
@@ -68,7 +68,7 @@ class Removals:
             return Errors.GROUP_ID_NOT_FOUND
         if group.state is not GroupState.EMPTY:
             return Errors.NON_EMPTY_GROUP
-        self._forget(group, list(group.offsets), "the group was deleted", removes_group=True)
+        self._forget(group, list(group.offsets), "reason.group_deleted", removes_group=True)
         return Errors.NONE
 
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
@@ -76,7 +76,7 @@ class Removals:
         for group in list(self._groups.known.values()):
             gone = [name for name in group.offsets if is_gone(topic_of(name))]
             if gone or self._is_unused(group):
-                self._forget(group, gone, "the topic was deleted")
+                self._forget(group, gone, "reason.topic_deleted")
 
     def _forget(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
         """Writes tombstones for offsets, and one for a group that has nothing left (`cleanupGroupMetadata`)."""
@@ -112,7 +112,7 @@ class Removals:
         for group in list(self._groups.known.values()):
             expired = [name for name, begun_ms in self._expirable(group).items() if now_ms - begun_ms >= retention_ms]
             if expired or self._is_unused(group):
-                self._forget(group, expired, "offsets.retention.minutes is over")
+                self._forget(group, expired, "reason.offsets_expired")
         if self._groups.owned:
             self._look_later()
         else:

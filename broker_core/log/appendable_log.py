@@ -23,6 +23,7 @@ from broker_core.records.record_batch import (
     BatchHeader,
     batches_in,
 )
+from broker_core.texts import text
 
 
 class AppendableLog(ReadableLog):
@@ -91,12 +92,17 @@ class AppendableLog(ReadableLog):
         self._now_ms = now_ms
         found = batches_in(data)
         if not found:
-            raise KafkaException(Errors.INVALID_RECORD, "no complete batch to append")
+            raise KafkaException(Errors.INVALID_RECORD, text("refused.no_batch"))
         log_end_offset = self._local.log_end_offset
         first = found[0][1]
         if first.base_offset < log_end_offset:
             raise UnexpectedAppendOffsetException(
-                f"{self.topic_partition} ends at offset {log_end_offset}, the append begins at {first.base_offset}",
+                text(
+                    "refused.append_before_end",
+                    partition=str(self.topic_partition),
+                    end=log_end_offset,
+                    first=first.base_offset,
+                ),
                 first.base_offset,
                 log_end_offset,
             )
@@ -144,7 +150,7 @@ class AppendableLog(ReadableLog):
         if size > config.segment_bytes:
             raise KafkaException(
                 Errors.RECORD_LIST_TOO_LARGE,
-                f"the append has {size} bytes, a segment may have {config.segment_bytes} (segment.bytes)",
+                text("refused.append_size", size=size, max=config.segment_bytes),
             )
         if self._local.segments[-1].should_roll(config, size, max_timestamp, last_offset, now_ms):
             return (self.roll(now_ms, first_offset),)

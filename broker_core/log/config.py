@@ -11,6 +11,7 @@ from broker_core.eras import LogBehaviour
 from broker_core.errors import Errors, KafkaException
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import TimestampType
+from broker_core.texts import text
 
 LONG_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
@@ -129,4 +130,4 @@ class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return msgspec.convert(chosen, LogConfig, strict=False)
         except msgspec.ValidationError as error:
-            raise KafkaException(Errors.INVALID_CONFIG, f"Invalid configuration of a log: {error}") from error
+            raise KafkaException(Errors.INVALID_CONFIG, text("refused.config", problem=str(error))) from error

@@ -10,6 +10,7 @@ from broker_core.log.files.deleted_files import DeletedFile
 from broker_core.log.segment import LogSegment
 from broker_core.log.swap_files import CLEANED_SUFFIX, SWAP_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
+from broker_core.texts import text
 
 
 class RollFact(NamedTuple):
@@ -62,9 +63,12 @@ class LocalLog:
             # damaged.
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
-                f"Trying to roll a new log segment for topic partition {self.directory.rpartition('/')[2]} with start "
-                f"offset {new_base_offset} =max(provided offset = Some({new_base_offset}), LEO = "
-                f"{self.log_end_offset}) while it already exists",
+                text(
+                    "refused.segment_exists",
+                    partition=self.directory.rpartition("/")[2],
+                    offset=new_base_offset,
+                    end=self.log_end_offset,
+                ),
             )
         else:
             entries = old.become_inactive()

@@ -16,6 +16,7 @@ from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import TimestampAndOffset
 from broker_core.partitions import TopicPartition, partition_name
 from broker_core.records.record_batch import MAGIC_V2
+from broker_core.texts import text
 
 _BASE_OFFSET = struct.Struct(">q")
 
@@ -123,7 +124,7 @@ class ReadableLog:
         segment, position = local.locate(offset)
         if offset < bound:
             if max_bytes < 0:
-                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"Invalid max size {max_bytes} for log read")
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, text("refused.max_size", size=max_bytes))
             end = segment.end
             if bound < end_offset:
                 bound_segment, bound_position = local.locate(bound)
@@ -234,14 +235,21 @@ class ReadableLog:
         if self._config.magic == 0:
             raise KafkaException(
                 Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"Cannot search offsets based on timestamp because message format version for partition "
-                f"{self.topic_partition} is {self._config.message_format_version} which is earlier than the "
-                "minimum required version 0.10.0",
+                text(
+                    "refused.no_timestamps",
+                    partition=str(self.topic_partition),
+                    version=self._config.message_format_version,
+                ),
             )
 
     def _out_of_range(self, offset: int) -> KafkaException:
         return KafkaException(
             Errors.OFFSET_OUT_OF_RANGE,
-            f"offset {offset} of {self.topic_partition} lies outside "
-            f"{self.log_start_offset} to {self._local.log_end_offset}",
+            text(
+                "refused.offset_range",
+                offset=offset,
+                partition=str(self.topic_partition),
+                start=self.log_start_offset,
+                end=self._local.log_end_offset,
+            ),
         )

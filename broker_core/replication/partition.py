@@ -134,7 +134,7 @@ class Partition(ReplicaLog):
             first = parse_header(data)
             if not first.base_offset < log.log_start_offset == log.log_end_offset < first.next_offset:
                 raise
-            self.truncate_fully_and_start_at(first.base_offset, refused.message)
+            self.truncate_fully_and_start_at(first.base_offset, refused.code)
             info = log.append_as_follower(data, now_ms)
         except KafkaException:
             self._emit_refused(changes)

@@ -16,6 +16,7 @@ from broker_core.replication.partition import Partition
 from broker_core.replication.quota import ReplicationQuotas
 from broker_core.replication.truncation import decide
 from broker_core.sim.kernel import Kernel
+from broker_core.texts import Value, message_of, text
 from broker_core.wire.messages import (
     FetchPartition,
     FetchPartitionResponse,
@@ -312,7 +313,8 @@ class ReplicaFetcher:
             try:
                 partition.append_as_follower(answer.records, self.host.wall_ms)
             except KafkaException as refused:
-                self._fail(partition, f"{refused.error.name}: {refused.message}")
+                why = text("refused.error", error=refused.error.name, why=message_of(refused.code))
+                self._fail(partition, why.code)
                 return
             quota = self.host.quotas.follower
             if quota.throttled and quota.is_throttled(partition.name):
@@ -379,20 +381,15 @@ class ReplicaFetcher:
 
     def _refusal(self, partition: Partition, leader_end_offset: int) -> str:
         """The broker's log message for a rejected fetch, as in the era."""
-        own, end_offset, leader = self.host.broker_id, partition.log.log_end_offset, self.leader_id
-        beyond = self.host.era.replication.beyond_leader_end
-        topic = f"topic {topic_of(partition.name)}" if beyond == "halt" else f"partition {partition.name}"
-        ending = "Halting" if beyond == "halt" else "Exiting"
-        refusal = f"{ending} because log truncation is not allowed for {topic},"
-        if beyond == "exit":
-            return (
-                f"{refusal} current leader's latest offset {leader_end_offset} is less than replica's latest offset "
-                f"{end_offset}"
-            )
-        return (
-            f"{refusal} Current leader {leader}'s latest offset {leader_end_offset} is less than replica {own}'s "
-            f"latest offset {end_offset}"
-        )
+        own, end_offset, name = self.host.broker_id, partition.log.log_end_offset, partition.name
+        values: dict[str, Value] = {"end": leader_end_offset, "own": end_offset}
+        match self.host.era.replication.beyond_leader_end:
+            case "exit":
+                return text("fatal.truncation_exit", partition=name, **values).code
+            case "halt":
+                topic = topic_of(name)
+                return text("fatal.truncation_halt", topic=topic, leader=self.leader_id, replica=own, **values).code
+        return text("fatal.truncation_hang", partition=name, leader=self.leader_id, replica=own, **values).code
 
     def _delay(self, name: str) -> None:
         self.states[name].delayed_until_us = self.host.kernel.now_us + self.host.settings.backoff_us

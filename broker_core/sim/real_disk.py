@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from broker_core.errors import Errors, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
+from broker_core.texts import text
 
 MAX_OPEN_FILES = 512
 """The limit for all disks of the process: half of the usual limit of systems (1,024). See `set_max_open_files`."""
@@ -378,5 +379,7 @@ def storage_errors(path: str) -> Iterator[None]:
 
 
 def _storage_error(path: str, error: OSError) -> KafkaException:
-    advice = "free some space and try again" if error.errno == errno.ENOSPC else "check the data folder"
-    return KafkaException(Errors.KAFKA_STORAGE_ERROR, f"writing {path} failed: {error.strerror}; {advice}")
+    problem = error.strerror or str(error)
+    if error.errno == errno.ENOSPC:
+        return KafkaException(Errors.KAFKA_STORAGE_ERROR, text("refused.disk_full", file=path, problem=problem))
+    return KafkaException(Errors.KAFKA_STORAGE_ERROR, text("refused.disk", file=path, problem=problem))

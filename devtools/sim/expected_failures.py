@@ -22,12 +22,11 @@ from broker_core.events.rpc import RpcSent
 from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.partitions import ReplicaId, broker_node, partition_of, replica_name, topic_of
 from broker_core.run import Made
-from broker_core.texts import render
+from broker_core.texts import Text, render
 from devtools.sim.aftermath import Acknowledged
 from devtools.sim.verdict import Failure
 
 _TOO_LARGE = ("RECORD_LIST_TOO_LARGE", "MESSAGE_TOO_LARGE")
-_AGAIN = "the append begins at"
 _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")
 _STRAY = "a log of a deleted topic of the same name that its broker has left behind"
 _LEFT = "a replica that a move made anew while its topic was deleted"
@@ -113,12 +112,13 @@ class ExpectedFailures:
         # A leader that lost its tail with the controller leads on in the same epoch: followers that have more than it
         # do not notice until they are given an offset again that they have.
         name = partition_of(event.replica)
-        if event.why.startswith(_TOO_LARGE) or (_AGAIN in event.why and name in self.explained):
+        error, end = _refusal_of(event.why)
+        if error in _TOO_LARGE or (end >= 0 and name in self.explained):
             self.refusing.add(event.replica)
         # A leader that has deleted a whole epoch returns its log start offset as the end of the epoch. A follower
         # truncated there receives the whole batch around that offset, and accepts it only into an empty log.
         start = self._starts.get(replica_name(name, broker_node(event.leader)))
-        if start == self._cuts.get(event.replica) and f"ends at offset {start}, {_AGAIN}" in event.why:
+        if end >= 0 and start == end == self._cuts.get(event.replica):
             self.refusing.add(event.replica)
 
     def _start_incremented(self, seq: int, event: LogStartOffsetIncremented) -> None:
@@ -240,6 +240,20 @@ _NOTES: dict[type[Event], Callable[[ExpectedFailures, int, Any], None]] = {
     LogTruncated: ExpectedFailures._truncated,
     ZnodeDeleted: ExpectedFailures._znode_deleted,
 }
+
+
+def _refusal_of(why: str) -> tuple[str, int]:
+    """Why a fetcher failed: the name of the error, empty for none, and the log end offset of a follower that got a
+    batch from before it, -1 otherwise.
+    """
+    failed = Text.parse(why)
+    if failed is None:
+        return why, -1
+    refused = failed.values.get("why")
+    end = -1
+    if isinstance(refused, Text) and refused.id == "refused.append_before_end":
+        end = int(str(refused.values["end"]))
+    return str(failed.values.get("error", "")), end
 
 
 def _topic_of(name: str) -> str:

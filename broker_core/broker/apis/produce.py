@@ -100,7 +100,7 @@ def _transactional_batches(body: ProduceRequest, names: Container[str]) -> dict[
 
 
 def _refuse_all(services: ProduceServices, message: Message, error: KafkaException) -> None:
-    text = error.message if error.message != error.error.sentence else None
+    text = error.message if error.what else None
     refused = {name: ProducePartitionResponse(name, error.error, message=text) for name, _ in message.body.partitions}
     services.replicas.produces.take(message, message.body, refused)
 

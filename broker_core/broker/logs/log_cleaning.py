@@ -14,7 +14,7 @@ from broker_core.log.files.checkpoints import CLEANER_OFFSET_CHECKPOINT
 from broker_core.replication.compaction import clean_replica, measure
 from broker_core.replication.local_replica import LocalReplica
 from broker_core.replication.partition import Partition
-from broker_core.texts import code_of
+from broker_core.texts import code_of, text
 
 
 class LogCleaning:
@@ -41,7 +41,7 @@ class LogCleaning:
                 try:
                     partition.delete_old_segments(self._host.wall_ms)
                 except KafkaException as failure:
-                    self._give_up(partition, failure.message)
+                    self._give_up(partition, failure.code)
         return config.log_cleaner_backoff_ms * 1_000
 
     def clean_now(self, name: str) -> CleaningFacts | None:
@@ -54,7 +54,7 @@ class LogCleaning:
         if not partition.log.config.is_compacted:
             raise KafkaException(
                 Errors.POLICY_VIOLATION,
-                f"{name} is not compacted: its cleanup.policy is {partition.log.config.cleanup_policy}",
+                text("refused.not_compacted", partition=name, policy=partition.log.config.cleanup_policy),
             )
         cleanable = self._measure(partition)
         if not cleanable.cleanable_bytes:
@@ -62,7 +62,9 @@ class LogCleaning:
         try:
             return self._clean(partition, cleanable)
         except Uncleanable as error:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"{name} cannot be cleaned: {error}") from error
+            raise KafkaException(
+                Errors.UNKNOWN_SERVER_ERROR, text("refused.uncleanable", partition=name, why=error.rule)
+            ) from error
 
     def log_truncated(self, replica: LocalReplica) -> None:
         """What comes behind the truncation is dirty again (`maybeTruncateCheckpoint`)."""

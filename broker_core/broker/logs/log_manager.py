@@ -127,7 +127,7 @@ class Retention:
                     partition.delete_old_segments(now_ms)
                 except KafkaException as failure:
                     # Of a damaged log. The others wait for the next pass, as with Kafka's scheduler.
-                    host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.message), host.name)
+                    host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.code), host.name)
                     break
         return host.config.log_retention_check_interval_ms * 1_000
 

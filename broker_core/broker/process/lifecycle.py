@@ -26,7 +26,7 @@ from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
 from broker_core.sim.rng import RandomStream
 from broker_core.sim.zookeeper import ZK_NODE, ZkClient, ZooKeeper
-from broker_core.texts import Text, code_of
+from broker_core.texts import Text, code_of, text
 from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutdownResponse
 from broker_core.zk.store import NodeExists
 
@@ -103,7 +103,7 @@ class Life:
         try:
             broker.cluster_id = cluster_id(broker.zk, broker.stream) if broker.era.zookeeper.cluster_id else ""
         except MalformedZnode as error:
-            self._give_up(str(error))
+            self._give_up(error.what)
             return
         try:
             broker.directory.ensure_owner(broker.broker_id, broker.cluster_id)
@@ -124,7 +124,7 @@ class Life:
                 broker.transactions.producer_ids.take(take_producer_ids(broker.zk, broker.broker_id))
         except (MalformedZnode, NodeExists) as error:
             self._close_what_was_opened(is_orderly=True)
-            self._give_up(_SOMEBODY_THERE if isinstance(error, NodeExists) else str(error))
+            self._give_up(_SOMEBODY_THERE if isinstance(error, NodeExists) else error.what)
             return
         broker.config_changes.listen()
         broker.state = "up"
@@ -168,15 +168,15 @@ class Life:
     def _fail(self, fault: StorageFault) -> None:
         """A broker that cannot use its log directory does not start."""
         broker = self._broker
+        failed = text("fatal.log_dirs", directory=broker.directory.path)
+        what = failed if fault.is_io_error else text("fatal.startup")
         broker.emit(
             LogDirectoryFailed(
                 broker=broker.name,
                 file=fault.path,
                 position=fault.position,
                 rule=code_of(fault.rule),
-                what=f"Shutdown broker because all log dirs in {broker.directory.path} have failed"
-                if fault.is_io_error
-                else "Exiting Kafka due to fatal exception during startup.",
+                what=what.code,
             )
         )
         self._give_up(fault.text)

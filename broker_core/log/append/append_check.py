@@ -25,6 +25,7 @@ from broker_core.records.record_batch import (
     ensure_valid,
     parse_header,
 )
+from broker_core.texts import text
 
 # In a batch that is too short, the last offset delta is the first field that Kafka fails to read.
 _LAST_OFFSET_DELTA_END = 27
@@ -62,14 +63,14 @@ def _check_framing(data: bytes, position: int, left: int) -> None:
     if length < MIN_SIZE:
         raise KafkaException(
             Errors.CORRUPT_MESSAGE,
-            f"Record size {length} is less than the minimum record overhead ({MIN_SIZE})",
+            text("refused.record_size", size=length, min=MIN_SIZE),
         )
     if left <= MAGIC_POSITION:
         return
     magic = data[position + MAGIC_POSITION]
     if magic > MAGIC_V2:
         signed = magic - 0x100 if magic >= 0x80 else magic
-        raise KafkaException(Errors.CORRUPT_MESSAGE, f"Invalid magic found in record: {signed}")
+        raise KafkaException(Errors.CORRUPT_MESSAGE, text("refused.magic", magic=signed))
     # The size with the bytes before the length field overflows an int; Kafka has no message for that.
     raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
 
@@ -88,7 +89,7 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
         header = None if is_message else _check_start(data, position, size, is_client)
         if size > max_message_bytes:
             raise KafkaException(
-                Errors.MESSAGE_TOO_LARGE, f"a batch has {size} bytes, max.message.bytes is {max_message_bytes}"
+                Errors.MESSAGE_TOO_LARGE, text("refused.batch_too_large", size=size, max=max_message_bytes)
             )
         try:
             if header is not None:
@@ -99,11 +100,11 @@ def analyze(data: bytes, max_message_bytes: int, is_client: bool) -> AnalyzedBat
             if batch_codec:
                 codec = CompressionType(batch_codec)
         except CorruptRecord as error:
-            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, error.rule) from error
         except UnreadableRecords as error:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, str(error)) from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, error.rule) from error
         except ValueError:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"unknown compression codec {batch_codec}") from None
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, text("refused.codec", codec=batch_codec)) from None
         batches.append((position, header))
         position += size
     return AnalyzedBatches(batches, codec)
@@ -116,11 +117,9 @@ def _check_start(data: bytes, position: int, size: int, is_client: bool) -> Batc
     else:
         header = BatchHeader(*HEADER.unpack_from(data, position))
     if is_client and header.base_offset != 0:
-        raise KafkaException(
-            Errors.INVALID_RECORD, f"the batch's base offset is {header.base_offset}, a producer must send 0"
-        )
+        raise KafkaException(Errors.INVALID_RECORD, text("refused.base_offset", offset=header.base_offset))
     if size < _LAST_OFFSET_DELTA_END:
-        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, f"the header of a batch ends after {size} bytes")
+        raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, text("refused.header_cut_off", size=size))
     return header
 
 
@@ -144,17 +143,17 @@ def check_copied(
         if base_offset < expected:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
-                f"offsets do not rise: a batch at {base_offset} follows one that ends at {expected - 1}",
+                text("refused.offsets_order", offset=base_offset, last=expected - 1),
             )
         if header.length + LENGTH_OVERHEAD > max_message_bytes:
             raise KafkaException(
                 Errors.MESSAGE_TOO_LARGE,
-                f"a batch has {header.size} bytes, max.message.bytes is {max_message_bytes}",
+                text("refused.batch_too_large", size=header.size, max=max_message_bytes),
             )
         try:
             ensure_valid(data, header, position)
         except CorruptRecord as error:
-            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, error.rule) from error
         expected = base_offset + header.last_offset_delta + 1
         if header.max_timestamp > max_timestamp:
             max_timestamp = header.max_timestamp

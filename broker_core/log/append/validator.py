@@ -48,6 +48,7 @@ from broker_core.records.record_batch import (
     with_max_timestamp,
 )
 from broker_core.records.record_runs import RecordsSummary, summarize
+from broker_core.texts import text
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _ERRORS_SHOWN = 3
@@ -123,13 +124,13 @@ class LogValidator:
         try:
             return self._validate(append)
         except CorruptRecord as error:
-            raise KafkaException(Errors.CORRUPT_MESSAGE, str(error)) from error
+            raise KafkaException(Errors.CORRUPT_MESSAGE, error.rule) from error
         except UnreadableRecords as error:
-            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, str(error)) from error
+            raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, error.rule) from error
         except InvalidRecord as error:
             is_unexpected = isinstance(error, OverlongLength) and not append.codec
             kind = Errors.UNKNOWN_SERVER_ERROR if is_unexpected else Errors.INVALID_RECORD
-            raise KafkaException(kind, str(error)) from error
+            raise KafkaException(kind, error.rule) from error
 
     def _validate(self, append: Append) -> ValidBatches:
         first = append.batches[0][1]
@@ -217,7 +218,7 @@ class LogValidator:
             if header.size > limit:
                 raise KafkaException(
                     Errors.MESSAGE_TOO_LARGE,
-                    f"written anew, a batch has {header.size} bytes, max.message.bytes is {limit}",
+                    text("refused.rewritten_too_large", size=header.size, max=limit),
                 )
         return valid
 
@@ -308,7 +309,7 @@ class LogValidator:
         if self.magic < MAGIC_V2 and (header.is_transactional or header.has_producer_id):
             raise KafkaException(
                 Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-                f"messages of magic {self.magic} have no place for producer ids and transactions",
+                text("refused.old_format", magic=self.magic),
             )
 
     def _check_records(self, append: Append, header: BatchHeader, body: bytes, at: int) -> tuple[int, bool]:

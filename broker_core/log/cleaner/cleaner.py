@@ -50,8 +50,10 @@ def clean(cleanable: LogToClean, now_ms: int, offset_map: OffsetMap) -> Cleaning
     """
     try:
         return _clean(cleanable, now_ms, offset_map)
-    except (InvalidRecord, UnreadableRecords, CorruptRecord, KafkaException) as error:
-        raise Uncleanable(str(error) if isinstance(error, KafkaException) else error.rule) from error
+    except KafkaException as error:
+        raise Uncleanable(error.what or error.error.name) from error
+    except (InvalidRecord, UnreadableRecords, CorruptRecord) as error:
+        raise Uncleanable(error.rule) from error
 
 
 def fill_offset_map(log: UnifiedLog, start: int, end: int, offset_map: OffsetMap) -> None:

@@ -58,6 +58,7 @@ def ensure_topic_id(disk: Disk, directory: str, topic_id: str | None) -> str | N
         return topic_id
     if topic_id is not None and found != topic_id:
         raise KafkaException(
-            Errors.INCONSISTENT_TOPIC_ID, f"{directory} belongs to topic id {found}, the request names {topic_id}"
+            Errors.INCONSISTENT_TOPIC_ID,
+            text("refused.topic_id", directory=directory, found=str(found), requested=topic_id),
         )
     return found

@@ -6,6 +6,7 @@ from typing import Protocol
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import NoTimeIndex, TimeIndex
+from broker_core.texts import text
 
 
 class _Batch(Protocol):
@@ -41,19 +42,16 @@ def ensure_capacity(
         newest = max(newest, batch.max_timestamp)
         if unindexed_bytes > interval_bytes:
             if offset_capacity <= 0:
-                raise _full("index", offset_index.max_entries, offset_index.file.path)
+                size, path = offset_index.max_entries, offset_index.file.path
+                raise KafkaException(Errors.UNKNOWN_SERVER_ERROR, text("refused.index_full", entries=size, file=path))
             offset_capacity -= 1
             if time_capacity <= 0 and isinstance(time_index, TimeIndex):
-                raise _full("time index", time_index.max_entries - 1, time_index.file.path)
+                size, path = time_index.max_entries - 1, time_index.file.path
+                raise KafkaException(
+                    Errors.UNKNOWN_SERVER_ERROR, text("refused.time_index_full", entries=size, file=path)
+                )
             if newest > last_timestamp:
                 time_capacity -= 1
                 last_timestamp = newest
             unindexed_bytes = 0
         unindexed_bytes += batch.size
-
-
-def _full(what: str, entries: int, path: str) -> KafkaException:
-    return KafkaException(
-        Errors.UNKNOWN_SERVER_ERROR,
-        f"Attempt to append to a full {what} (size = {entries}): {path}; more fits with a larger segment.index.bytes",
-    )

@@ -8,6 +8,7 @@ retention check creates the `.timeindex`.
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.config import INT_MAX
 from broker_core.sim.disk import Disk, File
+from broker_core.texts import text
 
 
 class LazyFile:
@@ -37,7 +38,7 @@ class LazyFile:
         if not 0 <= relative <= INT_MAX:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
-                f"{self.path}: offset {offset} is out of the range of an index that begins at {base_offset}",
+                text("refused.index_range", file=self.path, offset=offset, first=base_offset),
             )
         return relative
 

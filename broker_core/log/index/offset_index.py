@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.index.abstract_index import AbstractIndex
 from broker_core.sim.disk import Disk
+from broker_core.texts import text
 
 ENTRY_BYTES = 8
 _ENTRY = struct.Struct(">ii")
@@ -61,8 +62,7 @@ class OffsetIndex(AbstractIndex):
         if count and relative <= self.relative_offsets[-1]:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
-                f"Attempt to append an offset {offset} to position {count} no larger than the last offset appended "
-                f"({self.last_offset}) to {self.file.path}",
+                text("refused.index_order", offset=offset, slot=count, last=self.last_offset, file=self.file.path),
             )
         self.file.use().write_at(count * ENTRY_BYTES, _ENTRY.pack(relative, position))
         self.relative_offsets.append(relative)

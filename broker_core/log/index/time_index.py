@@ -13,6 +13,7 @@ from broker_core.errors import Errors, KafkaException
 from broker_core.log.index.abstract_index import AbstractIndex
 from broker_core.records.record_batch import NO_TIMESTAMP
 from broker_core.sim.disk import CutFact, Disk
+from broker_core.texts import text
 
 ENTRY_BYTES = 12
 _ENTRY = struct.Struct(">qi")
@@ -66,8 +67,13 @@ class TimeIndex(AbstractIndex):
         if count and offset - self.base_offset < self.relative_offsets[-1]:
             raise KafkaException(
                 Errors.UNKNOWN_SERVER_ERROR,
-                f"Attempt to append an offset ({offset}) to slot {count} no larger than the last offset appended "
-                f"({self.last_entry[1]}) to {self.file.path}",
+                text(
+                    "refused.time_index_order",
+                    offset=offset,
+                    slot=count,
+                    last=self.last_entry[1],
+                    file=self.file.path,
+                ),
             )
         last_timestamp = self.timestamps[-1] if count else NO_TIMESTAMP
         if timestamp <= last_timestamp or (not is_final and count >= self.max_entries):

@@ -187,7 +187,7 @@ class ProducerStateManager:
         if entry.current_transaction_first_offset is not None and not header.is_transactional:
             raise KafkaException(
                 Errors.INVALID_TXN_STATE,
-                f"producer {header.producer_id} sent a batch outside a transaction while one is open",
+                text("refused.outside_transaction", producer=header.producer_id),
             )
         return None
 
@@ -201,7 +201,7 @@ class ProducerStateManager:
         if coordinator_epoch < entry.coordinator_epoch:
             raise KafkaException(
                 Errors.TRANSACTION_COORDINATOR_FENCED,
-                f"coordinator epoch {coordinator_epoch} is older than {entry.coordinator_epoch}, the last seen",
+                text("refused.coordinator_epoch", epoch=coordinator_epoch, last=entry.coordinator_epoch),
             )
 
     def start_verification(self, producer_id: int, producer_epoch: int, sequence: int) -> int | None:
@@ -395,8 +395,12 @@ class ProducerStateManager:
         if known is not None and header.base_sequence > known.lowest_sequence:
             raise KafkaException(
                 Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {header.producer_id} sent sequence number {header.base_sequence}, "
-                f"{known.lowest_sequence} has not come yet",
+                text(
+                    "refused.sequence_skipped",
+                    producer=header.producer_id,
+                    sequence=header.base_sequence,
+                    lowest=known.lowest_sequence,
+                ),
             )
 
     @staticmethod
@@ -404,7 +408,7 @@ class ProducerStateManager:
         if epoch < entry.producer_epoch:
             raise KafkaException(
                 Errors.INVALID_PRODUCER_EPOCH,
-                f"producer {entry.producer_id} sent epoch {epoch}, epoch {entry.producer_epoch} is in force",
+                text("refused.producer_epoch", producer=entry.producer_id, epoch=epoch, current=entry.producer_epoch),
             )
 
     def _check_sequence(self, entry: ProducerStateEntry, header: BatchHeader) -> None:
@@ -418,12 +422,12 @@ class ProducerStateManager:
         if self._is_unknown(entry, header.producer_epoch):
             raise KafkaException(
                 Errors.UNKNOWN_PRODUCER_ID,
-                f"producer {header.producer_id} sent sequence number {sequence}, none of its batches is known",
+                text("refused.producer_unknown", producer=header.producer_id, sequence=sequence),
             )
         if entry.producer_epoch != NO_PRODUCER_EPOCH or self._unknown_sequences != "taken":
             raise KafkaException(
                 Errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                f"producer {header.producer_id} sent sequence number {sequence}, expected {expected}",
+                text("refused.sequence", producer=header.producer_id, sequence=sequence, expected=expected),
             )
 
     def _is_unknown(self, entry: ProducerStateEntry, epoch: int) -> bool:

@@ -25,7 +25,7 @@ attempt adds them again;
 
 import msgspec
 
-from broker_core.texts import Text
+from broker_core.texts import Text, text
 
 UNCLEAN = "unclean"
 LOST_TAIL = "lost tail"
@@ -101,12 +101,12 @@ def message(id: str, **values: object) -> Text:
 
 class Explanation(msgspec.Struct, frozen=True):
     """The cause of a violation. `seq`: the event to look at, 0 = the era as a whole. `setting`: the setting that allows
-    it, as written in a configuration.
+    it, as written in a configuration, or what else does.
     """
 
     kind: str
     words: Text
-    setting: str
+    setting: Text | str
     seq: int = 0
 
 
@@ -122,4 +122,4 @@ def explain_by_mode(truncation: str, era: str) -> Explanation | None:
     words = _MODE_WORDS.get(truncation)
     if words is None:
         return None
-    return Explanation(truncation, message(words, era=era), f"era={era} (truncation {truncation})")
+    return Explanation(truncation, message(words, era=era), text("setting.truncation", era=era, how=truncation))

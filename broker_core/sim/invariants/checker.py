@@ -21,7 +21,7 @@ from broker_core.sim.invariants.shadow import (
     ShadowPartition,
     ShadowReplica,
 )
-from broker_core.texts import Text, text
+from broker_core.texts import Text, code_of, text
 
 #: invariants about lost records: the era explains a violation only if its truncation removed them
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
@@ -149,7 +149,7 @@ class Checker:
                 explained_by=_all_of([explanation.words for explanation in explanations]),
                 cause=happened[0] if happened else cause or self.envelope[3],
                 promise=_promised(promise),
-                setting="; ".join(explanation.setting for explanation in explanations),
+                setting="; ".join(code_of(explanation.setting) for explanation in explanations),
             )
         )
 

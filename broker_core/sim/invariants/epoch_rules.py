@@ -7,6 +7,7 @@ from broker_core.events import log
 from broker_core.sim.invariants.catalogue import KEPT_EPOCH, REFUSED_APPEND, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.shadow import ShadowReplica
+from broker_core.texts import text
 
 Entries = tuple[tuple[int, int], ...]
 
@@ -84,11 +85,11 @@ def _record_lost_beginning(checker: Checker, shadow: ShadowReplica, entries: Ent
     excuses, node = checker.partition(shadow.partition).excuses, shadow.node
     if start > end:
         words = message(_REFUSED_APPEND, node=node, ahead=last, epoch=epoch_of(entries, end))
-        setting = "a fetch may bring more than segment.bytes"
+        setting = text("setting.large_fetch")
         excuses[REFUSED_APPEND] = Explanation(REFUSED_APPEND, words, setting, checker.seq)
     elif start == begins == end and epoch < last and not checker.era.replication.truncation_at_end_drops_epochs:
         words = message(_KEPT_EPOCH, node=node, led=last, start=start, epoch=epoch)
-        setting = f"era={checker.era.name} (a truncation at the log's end keeps epochs)"
+        setting = text("setting.epochs_kept", era=checker.era.name)
         excuses[KEPT_EPOCH] = Explanation(KEPT_EPOCH, words, setting, checker.seq)
 
 

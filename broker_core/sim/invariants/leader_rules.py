@@ -15,6 +15,7 @@ from broker_core.sim.invariants.checker import Checker, watches
 from broker_core.sim.invariants.log_rules import record_stale
 from broker_core.sim.invariants.shadow import ShadowPartition, ShadowReplica
 from broker_core.sim.invariants.watermark_rules import check_cut, check_led, check_weak
+from broker_core.texts import text
 
 _TWO_LEADERS = "violation.leader_two_leaders"
 _EPOCH_BACK = "violation.leader_epoch_back"
@@ -84,7 +85,7 @@ def _record_missed_epoch(
         other = partition.leaders.get(missed, shadow.node)
         if other != shadow.node:
             words = message(_MISSED_EPOCH, node=shadow.node, epoch=leader_epoch, missed=missed, other=other)
-            setting = "a leader that is elected again keeps what its followers had"
+            setting = text("setting.reelection")
             partition.excuses[MISSED_EPOCH] = Explanation(MISSED_EPOCH, words, setting, checker.seq)
 
 
@@ -196,7 +197,7 @@ def _record_late_fetch(
     told = shadow.believed.get(member.node, -1)
     if member.log.end < told <= partition.held.get(member.node, -1):
         words = message(_LATE_FETCH, leader=shadow.node, node=member.node, told=told)
-        setting = f"era={checker.era.name} (a fetch carries no leader epoch)"
+        setting = text("setting.no_epoch_in_fetch", era=checker.era.name)
         partition.excuses[LATE_FETCH] = Explanation(LATE_FETCH, words, setting, checker.envelope[3])
 
 

@@ -16,7 +16,7 @@ from broker_core.sim.invariants.shadow import (
     ShadowReplica,
 )
 from broker_core.sim.invariants.watermark_rules import check_cut
-from broker_core.texts import Text
+from broker_core.texts import Text, text
 
 KEPT_HISTORY = 4 * KEPT_BATCHES
 
@@ -321,4 +321,4 @@ def record_stale(partition: ShadowPartition, shadow: ShadowReplica, seq: int) ->
     """Marks the log of a deleted topic as reused by the new topic of that name."""
     shadow.is_stale = False
     words = message(_STALE, replica=shadow.key)
-    partition.excuses[STALE_LOG] = Explanation(STALE_LOG, words, "before topic ids (KIP-516)", seq)
+    partition.excuses[STALE_LOG] = Explanation(STALE_LOG, words, text("setting.no_topic_ids"), seq)

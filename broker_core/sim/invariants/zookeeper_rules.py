@@ -12,6 +12,7 @@ from broker_core.sim.invariants.leader_rules import nodes
 from broker_core.sim.invariants.log_rules import record_stale
 from broker_core.sim.invariants.shadow import ShadowPartition
 from broker_core.sim.invariants.watermark_rules import check_all_strong
+from broker_core.texts import text
 
 CONTROLLER_EPOCH = "/controller_epoch"
 _TOPICS = "/brokers/topics/"
@@ -108,7 +109,7 @@ def _state_written(
         # The znode of the new topic may have the version that the broker knows from the deleted one.
         record_stale(partition, writer, checker.seq)
         words = message(_USURPED, node=writer.node)
-        partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, "before topic ids (KIP-516)", checker.seq)
+        partition.excuses[STALE_LEADER] = Explanation(STALE_LEADER, words, text("setting.no_topic_ids"), checker.seq)
     if epoch < partition.leader_epoch:
         checker.violated("I-EPOCHMONO", name, _EPOCH_BACK, before=partition.leader_epoch, epoch=epoch)
     if leader != partition.leader and partition.leader_epoch >= 0 and epoch == partition.leader_epoch:

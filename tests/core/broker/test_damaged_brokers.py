@@ -92,7 +92,7 @@ def test_corrupt_checkpoint_fails_the_start_and_is_removed(cluster: ShellRun, fi
     (failed,) = cluster.events(LogDirectoryFailed)
     assert failed.file == f"{DIRECTORY}/{file}"
     assert render(failed.rule) == "line 2 is '3', expected the number of entries, 1"
-    assert failed.what == "Exiting Kafka due to fatal exception during startup."
+    assert render(failed.what) == "Exiting Kafka due to fatal exception during startup."
     node = cluster.run.view["nodes"]["b2"]
     assert node["failure"] is not None
     assert (node["state"], node["failure"]["file"]) == ("down", failed.file)
@@ -134,7 +134,7 @@ def test_file_that_cannot_be_read_takes_the_log_directory_and_the_broker_down(
         failed, stopped = cluster.events(LogDirectoryFailed, BrokerStopped, BrokerStarted)
         assert failed.file == f"{DIRECTORY}/{path}"
         assert render(failed.rule).endswith(rule)
-        assert failed.what == f"Shutdown broker because all log dirs in {DIRECTORY} have failed"
+        assert render(failed.what) == f"Shutdown broker because all log dirs in {DIRECTORY} have failed"
         assert (stopped.broker, stopped.how) == ("b2", "failure")
     cluster.disk.replace_file(f"{DIRECTORY}/{path}", whole)
     start_again(cluster)
@@ -228,7 +228,7 @@ def test_failed_retention_of_a_damaged_log_is_reported_and_retried() -> None:
     run.after(25)
     failures = [event for event in run.events(RetentionFailed, SegmentsDeleted) if event.replica == "orders-0@b2"]
     assert len(failures) >= 2 and {type(event) for event in failures} == {RetentionFailed}
-    assert "while it already exists" in failures[0].why
+    assert "while it already exists" in render(failures[0].why)
     # whose log is whole gives up what is old
     assert run.run.view["replicas"]["orders-0@b1"]["log_start_offset"] == len(SEVEN)
     assert differences(run.run) == []
@@ -241,7 +241,7 @@ def test_cleaner_marks_a_damaged_log_uncleanable() -> None:
     alter(run, "orders", "cleanup.policy=[compact,delete],retention.ms=1")
     run.after(25)
     (failure,) = run.events(LogUncleanable)
-    assert failure.replica == "orders-0@b2" and "while it already exists" in failure.why
+    assert failure.replica == "orders-0@b2" and "while it already exists" in render(failure.why)
     assert run.run.view["replicas"]["orders-0@b1"]["log_start_offset"] == len(SEVEN)
     assert differences(run.run) == []
 

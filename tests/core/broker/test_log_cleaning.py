@@ -10,7 +10,7 @@ from broker_core.events.console import shown
 from broker_core.events.log import CheckpointWritten, FilesMarkedDeleted, LogCleaned, LogUncleanable
 from broker_core.events.world import InvariantViolated
 from broker_core.shell.grammar.transcript import run_command
-from broker_core.texts import render
+from broker_core.texts import render, text
 from devtools.sim.parity import differences
 from tests.support.shell_runs import ShellRun, refused
 
@@ -138,7 +138,12 @@ def test_broker_without_a_cleaner_cleans_nothing() -> None:
     [
         ("log clean orders-0", refused("shell.no_live_replica", partition="orders-0")),
         ("log clean prices-0 3", refused("shell.no_live_replica_on", broker=3, partition="prices-0")),
-        ("log clean plain-0 1", "! broker 1: plain-0 is not compacted: its cleanup.policy is delete"),
+        (
+            "log clean plain-0 1",
+            refused(
+                "refused.on_broker", broker=1, why=text("refused.not_compacted", partition="plain-0", policy="delete")
+            ),
+        ),
     ],
 )
 def test_cleaning_a_log_that_is_not_compacted_is_refused(line: str, said: str) -> None:

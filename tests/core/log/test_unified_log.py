@@ -74,7 +74,7 @@ def test_follower_refuses_batches_out_of_order() -> None:
     with pytest.raises(UnexpectedAppendOffsetException) as refusal:
         log.append_as_follower(batch_of(5, base_offset=14), NOW_MS)
     assert (refusal.value.first_offset, refusal.value.log_end_offset) == (14, 15)
-    with pytest.raises(KafkaException, match="do not rise"):
+    with pytest.raises(KafkaException, match="do not increase"):
         log.append_as_follower(batch_of(5, base_offset=15) + batch_of(1, base_offset=17), NOW_MS)
     damaged = bytearray(batch_of(1, base_offset=15))
     damaged[-1] ^= 1

@@ -4,6 +4,7 @@ others are not affected.
 
 import pytest
 
+from broker_core.texts import text
 from tests.support.shell_runs import ShellRun, refused
 
 ERAS = ("0.8", "0.10", "1.1", "2.4", "3.9")
@@ -23,9 +24,7 @@ def test_broker_that_cannot_read_the_id_of_the_cluster_does_not_start(era: str) 
     shell.at("zk set /cluster/id rubbish")
     shell.at("broker stop 3")
     assert shell.at("broker start 3") == [
-        refused(
-            "shell.broker_start_failed", broker=3, reason="KafkaException: Failed to parse the cluster id json rubbish"
-        )
+        refused("shell.broker_start_failed", broker=3, reason=text("fatal.cluster_id", json="rubbish"))
     ]
     assert shell.exit_code == 1
     keeps_fetching(shell)
@@ -43,7 +42,7 @@ def test_broker_that_allocates_producer_ids_fails_to_start_without_them(era: str
         refused(
             "shell.broker_start_failed",
             broker=3,
-            reason="KafkaException: Failed to parse the producerId block json rubbish",
+            reason=text("fatal.producer_ids", json="rubbish"),
         )
     ]
     keeps_fetching(shell)

@@ -39,7 +39,7 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
         try:
             facts = process.cluster.clean_log(broker_id, partition)
         except KafkaException as refused:
-            process.err(f"broker {broker_id}: {refused.message}")
+            refuse(process, text("refused.on_broker", broker=broker_id, why=refused.what))
             return 1
         if facts is None:
             process.say(text("shell.log_clean_already", broker=broker_id))

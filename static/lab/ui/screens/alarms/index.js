@@ -8,7 +8,7 @@ import { instant } from "../../kit/format.js";
 import { has, t } from "../../kit/i18n.js";
 import { computed, effect, moment, select, shown, signal } from "../../store/state.js";
 import { seekSeq } from "../../store/time.js";
-import { inline, inMyLanguage, nodeName, sentence } from "../../kit/words.js";
+import { inline, inMyLanguage, labelled, nodeName, sentence } from "../../kit/words.js";
 
 /** The number of the alarm or loss whose card is shown; 0: the first. */
 export const chosenAlarm = signal(0);
@@ -207,7 +207,7 @@ class HwAlarmScreen extends HwElement {
           : ""}`)}
         ${this.step("3", t("alarm.given_away"), alarm.explained_by
           ? html`<p>${inMyLanguage(alarm, "explained_by")}</p>
-            <p class="settings">${settingsOf(setting).map((one) => html`<code>${one}</code>`)}</p>`
+            <p class="settings">${settingsOf(setting).map((one) => html`<code>${labelled(one)}</code>`)}</p>`
           : html`<p>${t("alarm.unexplained")}</p>`)}
         ${this.step("4", t("alarm.cause"), this.cause())}
       </ol>
