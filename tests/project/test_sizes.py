@@ -14,13 +14,13 @@ MAX_FILES = 25
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 60
 
-SUFFIXES = (".py", ".js", ".mjs", ".css")
+SUFFIXES = (".py", ".js", ".mjs", ".css", ".html", ".ts", ".java", ".go", ".sh")
 #: Data and code of others.
 NOT_OURS = ("tests/data/", "static/vendor/")
 #: Tables with one file for each of Kafka's APIs.
 TABLES = ("broker_core/broker/apis", "broker_core/broker/translation", "broker_core/wire/schemas")
 #: What `manage.py gen_...` writes.
-GENERATED = ("events.gen.js",)
+GENERATED = ("events.gen.js", "events.d.ts")
 
 
 def sources() -> list[str]:

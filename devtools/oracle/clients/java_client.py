@@ -1,4 +1,4 @@
-"""Kafka's own Java client, driven by `Joins.java`."""
+"""Kafka's own Java client, driven by the program in `joins`."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from devtools.oracle.clients.outcome import Outcome, tool
 from devtools.oracle.real_kafka import fetch_jars
 
-PROGRAM = Path(__file__).with_name("Joins.java")
+SOURCES = Path(__file__).with_name("joins")
 TIMEOUT_S = 900
 
 
@@ -17,10 +17,14 @@ def need() -> None:
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
-    """Runs the program. Raises RealKafkaError when Maven fails."""
-    classpath = f"{fetch_jars(downloads)}/*"
+    """Compiles and runs the program. Raises RealKafkaError when Maven fails."""
+    jars = f"{fetch_jars(downloads)}/*"
+    classes = work / "classes"
+    sources = [str(path) for path in sorted(SOURCES.glob("*.java"))]
+    subprocess.run(["javac", "-cp", jars, "-d", str(classes), *sources], check=True)
     (work / "log4j.properties").write_text("log4j.rootLogger=OFF\n")
-    command = ["java", f"-Dlog4j.configuration=file:{work}/log4j.properties", "-cp", classpath, str(PROGRAM), bootstrap]
+    logging = f"-Dlog4j.configuration=file:{work}/log4j.properties"
+    command = ["java", logging, "-cp", f"{classes}:{jars}", "joins.Joins", bootstrap]
     outcome = Outcome()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
