@@ -119,7 +119,8 @@ class Disk(Protocol):
 
 def validate_path(path: str) -> str:
     """Returns `path` if it is a relative path of plain names; raises ValueError otherwise."""
-    if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") for part in path.split("/")):
+    bounded = f"/{path}/"
+    if "\0" in path or "\\" in path or "//" in bounded or "/./" in bounded or "/../" in bounded:
         raise ValueError(f"{path!r} is no path of this disk: expected names joined by '/', without '.' and '..'")
     return path
 

@@ -3,8 +3,6 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -369,13 +367,19 @@ def _names_below(directory: str) -> list[str]:
     return [f"{folder[rest:]}/{name}" for folder, _, names in os.walk(directory) for name in sorted(names)]
 
 
-@contextmanager
-def storage_errors(path: str) -> Iterator[None]:
+class storage_errors:
     """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise _storage_error(path, error) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise _storage_error(self._path, error) from error
 
 
 def _storage_error(path: str, error: OSError) -> KafkaException:

@@ -4,6 +4,7 @@ A write of a configuration below /config is followed by a child of /config/chang
 for these, reads the configuration and applies it.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -172,7 +173,7 @@ class ConfigChanges:
         rate = parse_integer(told.strip(), 64) if told else None
         return LONG_MAX if rate is None else rate
 
-    def _configure_logs(self, topic: str) -> dict[str, Value]:
+    def _configure_logs(self, topic: str) -> Mapping[str, Value]:
         """Applies the new configuration to a topic's open logs: a segment that exceeds it rolls at the next append.
         Returns the configuration.
         """

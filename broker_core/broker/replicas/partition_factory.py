@@ -48,6 +48,10 @@ class PartitionFactory:
         self.name = host.name
         self.broker_id = host.broker_id
         self.era = host.era
+        #: settings and overrides of the last topic, and its values: its next partition has the same
+        self._last_values: tuple[dict[str, str], dict[str, str], dict[str, Value]] | None = None
+        #: what the configuration of the last log was made of, and that configuration
+        self._last_config: tuple[Mapping[str, Value], int, LogConfig] | None = None
 
     def open(self, name: str, topic_id: str | None) -> Partition:
         """Opens or creates a log; `topic_id` None: as its own file says."""
@@ -70,21 +74,31 @@ class PartitionFactory:
         return partition
 
     def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
-        """The configuration of a log of a topic with these configurations at this broker."""
-        return structs.replace(
-            LogConfig.of(configs),
-            behaviour=self.era.log,
-            producer_id_expiration_ms=self._host.config.producer_id_expiration_ms,
-        )
+        """The configuration of a log of a topic with these configurations at this broker. The partitions of a topic are
+        opened one after the other and share it.
+        """
+        expiration_ms = self._host.config.producer_id_expiration_ms
+        last = self._last_config
+        if last is not None and last[0] is configs and last[1] == expiration_ms:
+            return last[2]
+        config = structs.replace(LogConfig.of(configs), behaviour=self.era.log, producer_id_expiration_ms=expiration_ms)
+        self._last_config = (configs, expiration_ms, config)
+        return config
 
-    def topic_values(self, topic: str) -> dict[str, Value]:
+    def topic_values(self, topic: str) -> Mapping[str, Value]:
         """All configurations of a topic as they apply at this broker."""
         settings = self._host.config.settings
+        overrides = self._host.controller.zk.topic_configs(topic)
+        last = self._last_values
+        if last is not None and last[0] == settings and last[1] == overrides:
+            return last[2]
         try:
-            return topic_values(settings, self._host.controller.zk.topic_configs(topic))
+            values = topic_values(settings, overrides)
         except ConfigException:
             # an external write in ZooKeeper that Kafka's tools refuse: the topic is treated as without overrides
-            return topic_values(settings, {})
+            values = topic_values(settings, {})
+        self._last_values = (dict(settings), overrides, values)
+        return values
 
     # what a partition needs of its broker
 

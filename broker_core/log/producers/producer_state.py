@@ -309,7 +309,6 @@ class ProducerStateManager:
 
     def remove_stray_snapshots(self, segment_base_offsets: list[int]) -> tuple[CutFact, ...]:
         """At load: deletes snapshots without a segment, except one above all segments, from a clean shutdown."""
-        self._snapshot_offsets = self._list_snapshots()
         strays = [offset for offset in self._snapshot_offsets if offset not in segment_base_offsets]
         if strays and strays[-1] > max(segment_base_offsets, default=-1):
             strays.pop()

@@ -198,6 +198,9 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
         checker.controller_epoch = 0
     elif path.startswith(_TOPICS):
         topic, *rest = path[len(_TOPICS) :].split("/")
+        if rest and not is_foreign:
+            # the controller deletes a topic znode by znode, its own last
+            return
         for name in [name for name in checker.partitions if topic_of(name) == topic]:
             partition = checker.partitions[name]
             if rest:
