@@ -6,6 +6,7 @@ by the confluent-kafka package.
 
 import argparse
 import json
+import secrets
 import statistics
 import tempfile
 import time
@@ -43,11 +44,12 @@ class Side:
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
         self._number = 0
+        self._stem = secrets.token_hex(3)
         self._admin = AdminClient({"bootstrap.servers": bootstrap})
 
     def name(self, what: str) -> str:
         self._number += 1
-        return f"{what}-{self._number}"
+        return f"{what}-{self._stem}-{self._number}"
 
     def create(self, partitions: int, *names: str) -> None:
         """Topics, with leaders that clients know. Raises KafkaException and TimeoutError."""
@@ -162,7 +164,8 @@ def rebalances(side: Side) -> float:
         members.append(side.consumer(group, **settings))
         members[-1].subscribe([name])
         _wait_for_shares(members, MEMBERS // count)
-        members[-1].commit(offsets=members[-1].assignment(), asynchronous=False)
+        places = [TopicPartition(name, place.partition, 0) for place in members[-1].assignment()]
+        members[-1].commit(offsets=places, asynchronous=False)
     while members:
         members.pop().close()
         if members:

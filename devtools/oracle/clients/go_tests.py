@@ -9,6 +9,7 @@ from pathlib import Path
 
 from devtools.oracle.clients.outcome import Outcome
 
+_PROGRESS = ("=== ", "--- PASS")
 _ENDS = ("pass", "fail", "skip")
 
 
@@ -69,6 +70,8 @@ def judge(suite: Suite, lines: Collection[str]) -> Outcome:
         name = event.get("Test", "")
         test = name.partition("/")[0]
         if event["Action"] == "output":
+            if event["Output"].lstrip().startswith(_PROGRESS):
+                continue
             printed.setdefault(test, []).append(event["Output"])
         elif test and test == name:
             ends[test] = event["Action"]
