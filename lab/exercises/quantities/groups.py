@@ -51,6 +51,12 @@ def members(moment: Moment, group: str) -> int:
 
 
 @quantity
+def fewest_owned(moment: Moment, group: str) -> int:
+    """The number of partitions of the member that has fewest."""
+    return min((len(one["assignment"]) for one in _group(moment, group)["members"].values()), default=0)
+
+
+@quantity
 def moved(moment: Moment, group: str) -> int:
     """Partitions whose owner before is still a member and has them no more."""
     found = _group(moment, group)
