@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.partitions import broker_id_of, partition_of
+from broker_core.partitions import broker_id_of, partition_of, topic_of
 from broker_core.texts import text
 from lab.exercises.moment import Moment
 from lab.exercises.places import Number, Partition, Replica, Unresolved, led_by, replicas_of
@@ -33,6 +33,25 @@ def partitions(moment: Moment, topic: str) -> int:
 def factor(moment: Moment, topic: str) -> int:
     """The replication factor of a topic."""
     return int(_topic(moment, topic)["replication_factor"])
+
+
+@quantity
+def total_records(moment: Moment, topic: str) -> int:
+    """The sum of the log end offsets of a topic's leaders."""
+    _topic(moment, topic)
+    rows = moment.view["replicas"].items()
+    return sum(
+        int(row["log_end_offset"])
+        for name, row in rows
+        if row["role"] == "leader" and topic_of(partition_of(name)) == topic
+    )
+
+
+@quantity
+def third_broker(moment: Moment, partition: Partition) -> BrokerId:
+    """Of three brokers the one without a replica of a partition that has two."""
+    brokers = {int(row["broker_id"]) for row in moment.view["nodes"].values() if row["kind"] == "broker"}
+    return next(iter(sorted(brokers - set(_partition(moment, partition)["replicas"]))), -1)
 
 
 @quantity
