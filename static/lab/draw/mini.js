@@ -3,7 +3,7 @@
 
 import { cellState } from "../core/layout/strips.js";
 import { logEnd, leaderReplica, nodeOf, roleOf } from "../core/view/selectors.js";
-import { GLYPHS } from "./lane.js";
+import { GLYPHS } from "./glyphs.js";
 import { Keyed, clip, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { Player } from "../core/player/player.js" */

@@ -1,6 +1,9 @@
-// The front page: the recording that plays by itself, and the search field. All else is the server's.
-import "../../parts/search.js";
+// The front page: the recording that plays by itself, and then the search field. All else is the server's.
 import { startHero } from "./hero.js";
 
 const recording = document.querySelector("[data-recording]");
-if (recording instanceof HTMLElement) await startHero(recording);
+try {
+  if (recording instanceof HTMLElement) await startHero(recording);
+} finally {
+  await import("../../parts/search.js");
+}
