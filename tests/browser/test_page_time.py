@@ -123,6 +123,7 @@ def test_exercise_from_start_to_debrief(lab: Page) -> None:
     expect(page.locator(".step")).to_have_count(4)
     expect(page.locator(".step").nth(3)).to_contain_text("2 more steps follow after your prediction.")
     expect(page.locator(".concept")).to_have_count(0)
+    page.get_by_role("radio", name="70 %").click()
     page.get_by_role("button", name="Lock in").click()
     expect(page.locator(".step").nth(3)).to_contain_text("passes the record")
     expect(page.locator(".concept")).to_have_count(1)
