@@ -9,10 +9,11 @@ PUBLIC = (
     # a run, and what it raises for an input that it does not accept
     "broker_core.run",
     "broker_core.refusals",
-    # what it is made of: releases of Kafka, names, sentences
+    # what it is made of: releases of Kafka, names, sentences, tables of states
     "broker_core.eras",
     "broker_core.partitions",
     "broker_core.texts",
+    "broker_core.state_machines",
     # what it emits, and the view that its events add up to
     "broker_core.events",
     "broker_core.view",

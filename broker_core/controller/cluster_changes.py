@@ -5,18 +5,14 @@ Each method handles one kind of change; it reads ZooKeeper and compares that wit
 
 from collections.abc import Iterable
 
-from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext
 from broker_core.controller.election import ElectionStrategy
-from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_uuid import random_uuid
-from broker_core.controller.kafka_zk_client import KafkaZkClient
-from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
+from broker_core.controller.partition_state_machine import PartitionState
+from broker_core.controller.parts import ControllerPart, ControllerParts
 from broker_core.controller.reassignment import PartitionReassignments
 from broker_core.controller.replica_assignment import ReplicaAssignment
-from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
+from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
-from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.partitions import ReplicaId, partition_name, topic_of
 from broker_core.wire.messages import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
@@ -25,27 +21,11 @@ from broker_core.zk.znodes import TopicZnode
 _NUMBER_AT = len("isr_change_")
 
 
-class ClusterChanges:
-    """See the module. Part of a controller, whose context and state machines it uses."""
+class ClusterChanges(ControllerPart):
+    """See the module."""
 
-    def __init__(
-        self,
-        host: ControllerHost,
-        context: ControllerContext,
-        zk: KafkaZkClient,
-        channels: ControllerChannelManager,
-        partition_states: PartitionStateMachine,
-        replica_states: ReplicaStateMachine,
-        deletions: TopicDeletionManager,
-        reassignments: PartitionReassignments,
-    ) -> None:
-        self.host = host
-        self.context = context
-        self.zk = zk
-        self.channels = channels
-        self.partition_states = partition_states
-        self.replica_states = replica_states
-        self.deletions = deletions
+    def __init__(self, parts: ControllerParts, reassignments: PartitionReassignments) -> None:
+        super().__init__(parts)
         self.reassignments = reassignments
 
     # Brokers

@@ -16,6 +16,7 @@ from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import NO_CONTROLLER, ControllerMoved, KafkaZkClient
 from broker_core.controller.leader_elections import LeaderElections
 from broker_core.controller.partition_state_machine import PartitionStateMachine
+from broker_core.controller.parts import ControllerParts
 from broker_core.controller.reassignment import PartitionReassignments
 from broker_core.controller.registration import enable_feature_versioning
 from broker_core.controller.replica_state_machine import ReplicaStateMachine
@@ -81,25 +82,11 @@ class Controller:
         self.partition_states = PartitionStateMachine(host, self.context, self.zk, self.channels)
         self.replica_states = ReplicaStateMachine(host, self.context, self.zk, self.channels)
         self.deletions = TopicDeletionManager(host, self.context, self.zk, self.partition_states, self.replica_states)
-        self.reassignments = PartitionReassignments(
-            host,
-            self.context,
-            self.zk,
-            self.channels,
-            self.partition_states,
-            self.replica_states,
-            self.deletions,
+        parts = ControllerParts(
+            host, self.context, self.zk, self.channels, self.partition_states, self.replica_states, self.deletions
         )
-        self.changes = ClusterChanges(
-            host,
-            self.context,
-            self.zk,
-            self.channels,
-            self.partition_states,
-            self.replica_states,
-            self.deletions,
-            self.reassignments,
-        )
+        self.reassignments = PartitionReassignments(parts)
+        self.changes = ClusterChanges(parts, self.reassignments)
         self.elections = LeaderElections(self.context, self.zk, self.partition_states)
         self.admin = ZkAdminManager(host, self.context, self.zk)
 

@@ -5,12 +5,10 @@ from enum import StrEnum
 
 from broker_core.config_defs import ConfigException, topic_value
 from broker_core.controller import election
-from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, LeaderAndIsr
+from broker_core.controller.context import LeaderAndIsr
 from broker_core.controller.election import ElectionResult, ElectionStrategy
-from broker_core.controller.host import ControllerHost
-from broker_core.controller.kafka_zk_client import KafkaZkClient
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.controller.state_machine import StateMachine
 from broker_core.events.control import LeaderElected, PartitionStateChanged
 from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Subjects, applies
@@ -61,21 +59,10 @@ VALID_PREVIOUS_STATES: Mapping[PartitionState, tuple[PartitionState, ...]] = {
 """The valid previous states of each state. A new controller sets initial states without a transition."""
 
 
-class PartitionStateMachine:
+class PartitionStateMachine(StateMachine[str, PartitionState]):
     """The states of all partitions; one that is not listed is NonExistentPartition."""
 
-    def __init__(
-        self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient, channels: ControllerChannelManager
-    ) -> None:
-        self.host = host
-        self.context = context
-        self.zk = zk
-        self.channels = channels
-        self.states: dict[str, PartitionState] = {}
-
-    def state(self, partition: str) -> PartitionState:
-        """The state of a partition."""
-        return self.states.get(partition, PartitionState.NON_EXISTENT)
+    non_existent = PartitionState.NON_EXISTENT
 
     def start_up(self) -> None:
         """Initialises the states in a new controller, and elects missing leaders."""
@@ -226,8 +213,5 @@ class PartitionStateMachine:
 @applies(PartitionStateChanged)
 def apply_partition_state(subjects: Subjects, event: PartitionStateChanged, at_us: int) -> None:
     """Applies a changed state of a partition."""
-    states = subjects[f"controller@{event.controller}"].partition_states.states
-    if event.state == PartitionState.NON_EXISTENT:
-        states.pop(event.partition, None)
-    else:
-        states[event.partition] = PartitionState(event.state)
+    states: PartitionStateMachine = subjects[f"controller@{event.controller}"].partition_states
+    states.set_state(event.partition, PartitionState(event.state))

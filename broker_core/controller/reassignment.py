@@ -7,16 +7,12 @@ controller can continue. The letters below are those of Kafka's own description.
 
 from collections.abc import Callable, Collection
 
-from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext
 from broker_core.controller.election import ElectionStrategy
-from broker_core.controller.host import ControllerHost
-from broker_core.controller.kafka_zk_client import KafkaZkClient
-from broker_core.controller.partition_state_machine import PartitionState, PartitionStateMachine
+from broker_core.controller.partition_state_machine import PartitionState
+from broker_core.controller.parts import ControllerPart
 from broker_core.controller.replica_assignment import ReplicaAssignment
-from broker_core.controller.replica_state_machine import ReplicaState, ReplicaStateMachine
+from broker_core.controller.replica_state_machine import ReplicaState
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
-from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.partitions import ReplicaId, topic_of
 from broker_core.wire.messages import PartitionResult
@@ -24,26 +20,8 @@ from broker_core.wire.messages import PartitionResult
 _UNKNOWN = (Errors.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 
 
-class PartitionReassignments:
-    """See the module. Part of a controller, whose context and state machines it uses."""
-
-    def __init__(
-        self,
-        host: ControllerHost,
-        context: ControllerContext,
-        zk: KafkaZkClient,
-        channels: ControllerChannelManager,
-        partition_states: PartitionStateMachine,
-        replica_states: ReplicaStateMachine,
-        deletions: TopicDeletionManager,
-    ) -> None:
-        self.host = host
-        self.context = context
-        self.zk = zk
-        self.channels = channels
-        self.partition_states = partition_states
-        self.replica_states = replica_states
-        self.deletions = deletions
+class PartitionReassignments(ControllerPart):
+    """See the module."""
 
     # triggers
 

@@ -5,11 +5,9 @@ from enum import StrEnum
 
 import msgspec
 
-from broker_core.controller.channel_manager import ControllerChannelManager
-from broker_core.controller.context import ControllerContext, LeaderAndIsr
-from broker_core.controller.host import ControllerHost
-from broker_core.controller.kafka_zk_client import KafkaZkClient
+from broker_core.controller.context import LeaderAndIsr
 from broker_core.controller.request_batch import ControllerBrokerRequestBatch
+from broker_core.controller.state_machine import StateMachine
 from broker_core.events.control import ReplicaStateChanged
 from broker_core.partitions import ReplicaId, topic_of
 from broker_core.sim.kernel import Subjects, applies
@@ -83,21 +81,10 @@ VALID_PREVIOUS_STATES: Mapping[ReplicaState, tuple[ReplicaState, ...]] = {
 """The valid previous states of each state. A new controller sets initial states without a transition."""
 
 
-class ReplicaStateMachine:
+class ReplicaStateMachine(StateMachine[ReplicaId, ReplicaState]):
     """The states of all replicas; one that is not listed is NonExistentReplica."""
 
-    def __init__(
-        self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient, channels: ControllerChannelManager
-    ) -> None:
-        self.host = host
-        self.context = context
-        self.zk = zk
-        self.channels = channels
-        self.states: dict[ReplicaId, ReplicaState] = {}
-
-    def state(self, replica: ReplicaId) -> ReplicaState:
-        """The state of a replica."""
-        return self.states.get(replica, ReplicaState.NON_EXISTENT)
+    non_existent = ReplicaState.NON_EXISTENT
 
     def in_state(self, topic: str, state: ReplicaState) -> list[ReplicaId]:
         """A topic's replicas in a state."""
@@ -215,9 +202,5 @@ class ReplicaStateMachine:
 @applies(ReplicaStateChanged)
 def apply_replica_state(subjects: Subjects, event: ReplicaStateChanged, at_us: int) -> None:
     """Applies a changed state of a replica."""
-    states = subjects[f"controller@{event.controller}"].replica_states.states
-    replica = ReplicaId.parse(event.replica)
-    if event.state == ReplicaState.NON_EXISTENT:
-        states.pop(replica, None)
-    else:
-        states[replica] = ReplicaState(event.state)
+    states: ReplicaStateMachine = subjects[f"controller@{event.controller}"].replica_states
+    states.set_state(ReplicaId.parse(event.replica), ReplicaState(event.state))

@@ -2,37 +2,26 @@
 
 import ast
 import inspect
-from collections.abc import Collection, Mapping
 from enum import StrEnum
 from textwrap import dedent
-from typing import Any
 
-from broker_core.controller import partition_state_machine, replica_state_machine
-from broker_core.groups import states as group_states
-from broker_core.transactions import states as transaction_states
+from broker_core.state_machines import STATE_MACHINES, Transitions
 
-_CHARTS: tuple[tuple[str, type[StrEnum], Mapping[Any, Collection[StrEnum]]], ...] = (
-    (
-        "Partition, in the controller",
-        partition_state_machine.PartitionState,
-        partition_state_machine.VALID_PREVIOUS_STATES,
-    ),
-    ("Replica, in the controller", replica_state_machine.ReplicaState, replica_state_machine.VALID_PREVIOUS_STATES),
-    ("Consumer group, in its coordinator", group_states.GroupState, group_states.VALID_PREVIOUS_STATES),
-    (
-        "Transactional id, in its coordinator",
-        transaction_states.TransactionState,
-        transaction_states.VALID_PREVIOUS_STATES,
-    ),
-)
+_TITLES = {
+    "partition": "Partition, in the controller",
+    "replica": "Replica, in the controller",
+    "group": "Consumer group, in its coordinator",
+    "transaction": "Transactional id, in its coordinator",
+}
 
 
 def render() -> str:
     """The charts and a table of the states below each, as Markdown."""
-    return "\n\n".join(_chart(title, states, previous) for title, states, previous in _CHARTS)
+    return "\n\n".join(_chart(_TITLES[name], previous) for name, previous in STATE_MACHINES.items())
 
 
-def _chart(title: str, states: type[StrEnum], previous: Mapping[Any, Collection[StrEnum]]) -> str:
+def _chart(title: str, previous: Transitions) -> str:
+    states: type[StrEnum] = type(next(iter(previous)))
     texts = docstrings(states)
     edges = [f"    {one} --> {state}" for state in states for one in states if one in previous[state]]
     rows = [f"| `{state}` | {' | '.join(_columns(texts[state.name]))} |" for state in states]

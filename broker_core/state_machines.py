@@ -1,0 +1,20 @@
+"""The state machines of the core that are tables: the page and docs/STATE_CHARTS.md are drawn from them."""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from broker_core.controller import partition_state_machine, replica_state_machine
+from broker_core.groups import states as group_states
+from broker_core.transactions import states as transaction_states
+
+#: the states, the initial one first, each with those from which it may be entered
+Transitions: TypeAlias = Mapping[Any, Collection[StrEnum]]
+
+STATE_MACHINES: Mapping[str, Transitions] = {
+    "partition": partition_state_machine.VALID_PREVIOUS_STATES,
+    "replica": replica_state_machine.VALID_PREVIOUS_STATES,
+    "group": group_states.VALID_PREVIOUS_STATES,
+    "transaction": transaction_states.VALID_PREVIOUS_STATES,
+}
+"""Partitions and replicas in the controller, groups and transactional ids in their coordinators."""
