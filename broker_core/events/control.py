@@ -18,6 +18,24 @@ class SessionClosed(Event):
     why: str
 
 
+ZooKeeperRequestRow = tuple[str, str, str]
+"""(operation, path, result): ZooKeeper's names of the operation, and of the error if the result is not ok."""
+
+REQUESTS_SHOWN = 8
+"""So many of the requests of one instant are in a ZooKeeperAsked."""
+
+
+@kind("control")
+class ZooKeeperAsked(Event):
+    """A node sent `count` requests to ZooKeeper at one instant, after which they were answered: an operation takes no
+    simulated time. `requests`: the first of them. Pings are not requests here.
+    """
+
+    client: str
+    count: int
+    requests: tuple[ZooKeeperRequestRow, ...]
+
+
 @kind("control")
 class ZnodeCreated(Event):
     """`ephemeral_owner`: the node whose session owns it, empty when persistent."""

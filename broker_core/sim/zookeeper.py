@@ -6,10 +6,12 @@ time; a watch that it fires is sent to its owner like any message.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
 from broker_core.events.control import (
+    REQUESTS_SHOWN,
     SessionClosed,
     SessionOpened,
     WatchArmed,
@@ -17,12 +19,25 @@ from broker_core.events.control import (
     ZnodeChanged,
     ZnodeCreated,
     ZnodeDeleted,
+    ZooKeeperAsked,
+    ZooKeeperRequestRow,
 )
 from broker_core.events.world import ForeignZnodeChanged
 from broker_core.sim.kernel import Kernel, PassiveNode
-from broker_core.zk.store import OUTSIDE_SESSION, Check, Create, Delete, ForeignChange, SetData, ZkStore, ZnodeStat
+from broker_core.zk.store import (
+    OUTSIDE_SESSION,
+    Check,
+    Create,
+    Delete,
+    ForeignChange,
+    SetData,
+    ZkError,
+    ZkStore,
+    ZnodeStat,
+)
 
 ZK_NODE = "zk"
+_ASKED_TIMER = "asked"
 
 
 class Session(msgspec.Struct):
@@ -40,6 +55,13 @@ class Session(msgspec.Struct):
     watches: dict[tuple[str, str], None] = {}
 
 
+class Asked(msgspec.Struct):
+    """The requests of a node at this instant that are in no event yet."""
+
+    count: int = 0
+    requests: list[ZooKeeperRequestRow] = []
+
+
 class ZooKeeper(PassiveNode):
     """The node `zk`. Holds the sessions; each change of the tree becomes an event emitted by the node that made it."""
 
@@ -50,6 +72,7 @@ class ZooKeeper(PassiveNode):
         self.store = store
         self.sessions: dict[str, Session] = {}
         self.owners: dict[int, str] = {OUTSIDE_SESSION: ""}
+        self._asked: dict[str, Asked] = {}
         self.outside = ZkClient(self, OUTSIDE_SESSION, "shell")
         """The client for the console, which is not a node of the cluster."""
 
@@ -59,6 +82,7 @@ class ZooKeeper(PassiveNode):
         self.sessions[owner] = Session(number, owner, timeout_us, self.kernel.incarnations.get(owner, 0))
         self.owners[number] = owner
         self.kernel.emit(SessionOpened(session=number, owner=owner), owner)
+        self.asked(owner, "createSession", "", "ok")
         return ZkClient(self, number, owner)
 
     def close(self, owner: str, why: str = "closed") -> None:
@@ -68,6 +92,8 @@ class ZooKeeper(PassiveNode):
             return
         if session.expiry_timer:
             self.kernel.scheduler.cancel(session.expiry_timer)
+        if why == "closed":
+            self.asked(owner, "closeSession", "", "ok")
         self.kernel.emit(SessionClosed(session=session.number, owner=owner, why=why), ZK_NODE)
         self.store.close_session(session.number)
         self.publish(ZK_NODE)
@@ -102,7 +128,27 @@ class ZooKeeper(PassiveNode):
                 found.setdefault(path, {}).setdefault(owner, []).append(of)
         return found
 
-    def on_timer(self, name: str, data: tuple[str, int]) -> None:
+    def asked(self, client: str, operation: str, path: str, result: str) -> None:
+        """Counts a request of a node. All of an instant become one event, whatever their number."""
+        if not self._asked:
+            self.kernel.timer(ZK_NODE, self.kernel.now_us, _ASKED_TIMER)
+        asked = self._asked.get(client)
+        if asked is None:
+            asked = self._asked[client] = Asked(requests=[])
+        asked.count += 1
+        if asked.count <= REQUESTS_SHOWN:
+            asked.requests.append((operation, path, result))
+
+    def _state_asked(self) -> None:
+        asked, self._asked = self._asked, {}
+        for client, one in asked.items():
+            event = ZooKeeperAsked(client=client, count=one.count, requests=tuple(one.requests))
+            self.kernel.emit(event, client)
+
+    def on_timer(self, name: str, data: Any) -> None:
+        if name == _ASKED_TIMER:
+            self._state_asked()
+            return
         owner, number = data
         session = self.sessions.get(owner)
         if session is not None and session.number == number:
@@ -183,45 +229,51 @@ class ZkClient:
     def create(
         self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False
     ) -> str:
-        with self._stating() as store:
+        with self._stating("create", path) as store:
             return store.create(self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath)
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
-        with self._stating() as store:
+        with self._stating("getData", path) as store:
             found = store.get(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "data")
         return found
 
     def set(self, path: str, data: bytes, version: int = -1) -> ZnodeStat:
-        with self._stating() as store:
+        with self._stating("setData", path) as store:
             return store.set(self.session, path, data, version)
 
     def delete(self, path: str, version: int = -1) -> None:
-        with self._stating() as store:
+        with self._stating("delete", path) as store:
             store.delete(self.session, path, version)
 
     def exists(self, path: str, *, watch: bool = False) -> ZnodeStat | None:
-        with self._stating() as store:
+        with self._stating("exists", path) as store:
             found = store.exists(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "data")
         return found
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        with self._stating() as store:
+        with self._stating("getChildren", path) as store:
             found = store.children(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "children")
         return found
 
     def multi(self, ops: list[Create | SetData | Delete | Check]) -> list[str | ZnodeStat | None]:
-        with self._stating() as store:
+        with self._stating("multi", ops[0].path if ops else "") as store:
             return store.multi(self.session, ops)
 
     @contextmanager
-    def _stating(self) -> Iterator[ZkStore]:
+    def _stating(self, operation: str, path: str) -> Iterator[ZkStore]:
+        result = "ok"
         try:
             yield self.zookeeper.store
+        except ZkError as error:
+            result = type(error).__name__
+            raise
         finally:
+            if self.session != OUTSIDE_SESSION:
+                self.zookeeper.asked(self.owner, operation, path, result)
             self.zookeeper.publish(self.owner)

@@ -4,7 +4,7 @@ from broker_core.events import control
 from broker_core.partitions import broker_id_of, broker_node, partition_name
 from broker_core.view.folding import NODES, PARTITIONS, TOPICS, ZNODES, folds, put, remove, unchanged
 from broker_core.view.patch import Patch
-from broker_core.view.tree import ControllerEvent, Partition, Topic, View, Znode
+from broker_core.view.tree import ControllerEvent, Partition, Topic, View, Znode, ZooKeeperRequests
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
 _EVENTS_SHOWN = 12
@@ -45,6 +45,15 @@ def _metadata_updated(view: View, event: control.MetadataUpdated, at_us: int, se
     if view["nodes"][event.broker]["live_brokers"] == live_brokers:
         return []
     return NODES.set(view, event.broker, {"live_brokers": live_brokers})
+
+
+@folds
+def _zookeeper_asked(view: View, event: control.ZooKeeperAsked, at_us: int, seq: int) -> Patch:
+    node = view["nodes"].get(event.client)
+    if node is None:
+        return []
+    asked: ZooKeeperRequests = {"at_us": at_us, "count": event.count, "requests": [*map(list, event.requests)]}
+    return NODES.set(view, event.client, {"zk_requests": node["zk_requests"] + event.count, "zk_last": asked})
 
 
 @folds

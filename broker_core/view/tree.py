@@ -74,6 +74,15 @@ class PipelineStage(TypedDict, total=False):
     rewinds: int
 
 
+class ZooKeeperRequests(TypedDict, total=False):
+    """The requests of an instant, as in the event."""
+
+    at_us: int
+    count: int
+    #: operation, path, result
+    requests: list[Entry]
+
+
 class Node(TypedDict, total=False):
     """A broker, ZooKeeper, the shell, a producer, a consumer, or a client by TCP."""
 
@@ -81,6 +90,9 @@ class Node(TypedDict, total=False):
     broker_id: int
     state: str
     since_us: int
+    #: how many requests it has sent to ZooKeeper, and the last ones
+    zk_requests: int
+    zk_last: ZooKeeperRequests | None
     settings: dict[str, str]
     # of a broker
     broker_epoch: int

@@ -35,6 +35,7 @@ def _run_started(view: View, event: world.RunStarted, at_us: int, seq: int) -> P
 def _node_added(view: View, event: world.NodeAdded, at_us: int, seq: int) -> Patch:
     settings = dict(event.settings)
     added: Node = {"kind": event.node_kind, "broker_id": event.broker_id, "state": "up", "since_us": at_us}
+    added |= {"zk_requests": 0, "zk_last": None}
     match event.node_kind:
         case "broker":
             added["state"] = "down"

@@ -164,3 +164,20 @@ def test_message_can_be_dropped_and_a_link_cut_one_way_by_menu(
     card.get_by_role("button", name="Add 200ms latency").click()
     press(page, ".")
     expect(page.locator(".hw-badge.weak")).to_contain_text("+200 ms")
+
+
+def test_requests_to_zookeeper_are_listed_on_demand(signed_in: Page, lab_server: LabServer, played: str) -> None:
+    page = signed_in
+    page.goto(f"{lab_server.address}/r/{played}/main")
+    page.get_by_role("tab", name="RPCs").click()
+    switch = page.get_by_label("Show requests to ZooKeeper")
+    expect(switch).not_to_be_checked()
+    rows = page.locator("hw-rpcs .pill.zk.request")
+    expect(rows).to_have_count(0)
+    press(page, "q")
+    expect(switch).to_be_checked()
+    expect(rows).to_have_count(3)
+    producer = page.locator("hw-rpcs button", has_text="p1")
+    expect(producer).to_contain_text("0 requests in all")
+    switch.click()
+    expect(rows).to_have_count(0)

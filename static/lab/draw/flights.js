@@ -1,5 +1,6 @@
 // Messages on their way: a pill for each that one can follow, a pulse of its link for those that are too fast.
 
+import { isAsked } from "../core/recording/history.js";
 import { along, progress, track } from "../core/layout/topology.js";
 import { familyOf, linkId } from "../core/view/selectors.js";
 import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
@@ -20,6 +21,8 @@ const PULSE_RATE_MAX = 20;
 /** A link's pulse counts the messages of this much wall time. */
 const PULSE_MS = 160;
 const LABEL_MAX = 24;
+/** Requests to ZooKeeper are shown for this long. */
+const ASKED_US = 500;
 /** Messages held at a cut link are stacked; beyond this number they are only counted. */
 const HELD_SHOWN = 2;
 const HELD_LABEL_MAX = 15;
@@ -32,6 +35,7 @@ export class Flights {
   #texts;
   #reduced = matchMedia("(prefers-reduced-motion: reduce)");
   #pills;
+  #asked;
   #pulses;
 
   /**
@@ -46,15 +50,22 @@ export class Flights {
     this.#texts = texts;
     this.#history = history;
     this.#pills = new Keyed(pills, (id) => this.#makePill(id));
+    this.#asked = new Keyed(pills, () => this.#makePlainPill());
     this.#pulses = new Keyed(pulses, () => ({ root: s("line", { class: "hw-pulse" }) }));
   }
 
   /** @param {string} id */
   #makePill(id) {
+    const pill = this.#makePlainPill();
+    means(pill.root, { type: "rpc", id });
+    return pill;
+  }
+
+  #makePlainPill() {
     const ring = s("rect", { class: "hw-ring" });
     const plate = s("rect", { class: "hw-pill-plate" });
     const label = s("text", { y: 3.4, "text-anchor": "middle" });
-    return { root: means(s("g", {}, ring, plate, label), { type: "rpc", id }), ring, plate, label };
+    return { root: s("g", {}, ring, plate, label), ring, plate, label };
   }
 
   /** @param {View} view @param {TopologyLayout} layout @param {number} at_us @param {Target | null} selected */
@@ -96,7 +107,27 @@ export class Flights {
       set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`,
         class: `hw-pill ${family} ${rpc.kind}${rpc.held ? " held" : ""}${chosen ? " hw-selected" : ""}` });
     });
+    this.#drawAsked(layout, at_us, running ? rate : 0);
     this.#drawPulses(layout, at_us, running ? rate : 0);
+  }
+
+  /**
+   * Requests to ZooKeeper, which are answered at once: in the middle of their link for as long as a message usually takes.
+   * @param {TopologyLayout} layout @param {number} at_us @param {number} rate 0 while paused
+   */
+  #drawAsked(layout, at_us, rate) {
+    const recent = this.#history.zookeeper && (rate === 0 || ASKED_US / 1000 / rate >= PILL_MS)
+      ? this.#history.messages(at_us - ASKED_US, at_us).filter(isAsked) : [];
+    const asked = new Map(recent.map((span) => [span.id, span]));
+    this.#asked.sync(asked.keys(), (pill, id) => {
+      const span = /** @type {import("../core/recording/history.js").Span} */ (asked.get(id));
+      const way = track(layout, span.source, span.destination, TRACK);
+      show(pill.root, way !== null);
+      if (!way) return;
+      const [x, y] = along(way, 0.5);
+      this.#shape(pill, cutTo(span.label, LABEL_MAX), false);
+      set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, class: "hw-pill zk request" });
+    });
   }
 
   /** @param {{ ring: Element, plate: Element, label: Element }} pill @param {string} words @param {boolean} chosen */

@@ -40,6 +40,7 @@ export class Stage {
   #t;
   /** @type {string | null | undefined} undefined: the first there is */
   #topic;
+  #history;
   #topology;
   #strips;
   #spacetime;
@@ -66,7 +67,7 @@ export class Stage {
     this.#parts = { topology: part(hosts.stage, "hw-topology-part"), strips: part(hosts.stage, "hw-strips-part"),
       density: part(hosts.timeline, "hw-density-part"), spacetime: part(hosts.timeline, "hw-spacetime-part") };
     const palette = readPalette(hosts.stage);
-    const history = new History(() => player.chunks()); // one for both that read it: it is long
+    const history = this.#history = new History(() => player.chunks()); // one for both that read it: it is long
     this.#topology = new Topology(this.#parts.topology, player, history, t, texts);
     this.#strips = new Strips(this.#parts.strips, player, t, palette);
     this.#density = new Density(this.#parts.density, player, t, texts, palette);
@@ -90,6 +91,12 @@ export class Stage {
   setTopic(topic) {
     this.#topic = topic;
     this.#follow();
+    this.#redraw();
+  }
+
+  /** Whether requests to ZooKeeper are drawn as messages. @param {boolean} shows */
+  showZooKeeper(shows) {
+    this.#history.zookeeper = shows;
     this.#redraw();
   }
 

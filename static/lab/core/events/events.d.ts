@@ -155,6 +155,11 @@ export interface SessionClosed {
   owner: string;
   why: string;
 }
+export interface ZooKeeperAsked {
+  client: string;
+  count: number;
+  requests: [string, string, string][];
+}
 export interface ZnodeCreated {
   path: string;
   data: string;
@@ -845,6 +850,7 @@ export interface DataOf {
   CommandCompleted: CommandCompleted;
   SessionOpened: SessionOpened;
   SessionClosed: SessionClosed;
+  ZooKeeperAsked: ZooKeeperAsked;
   ZnodeCreated: ZnodeCreated;
   ZnodeChanged: ZnodeChanged;
   ZnodeDeleted: ZnodeDeleted;

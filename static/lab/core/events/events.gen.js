@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "58d73093c1ca";
+export const SCHEMA = "9ead907d76a0";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
@@ -29,6 +29,7 @@ export const KINDS = {
   CommandCompleted: { family: "console", fields: [["command", "int"], ["exit_code", "int"]] },
   SessionOpened: { family: "control", fields: [["session", "int"], ["owner", "str"]] },
   SessionClosed: { family: "control", fields: [["session", "int"], ["owner", "str"], ["why", "str"]] },
+  ZooKeeperAsked: { family: "control", fields: [["client", "str"], ["count", "int"], ["requests", ["list", ["tuple", "str", "str", "str"]]]] },
   ZnodeCreated: { family: "control", fields: [["path", "str"], ["data", "str"], ["zxid", "int"], ["ephemeral_owner", "str"]] },
   ZnodeChanged: { family: "control", fields: [["path", "str"], ["data", "str"], ["version", "int"], ["zxid", "int"]] },
   ZnodeDeleted: { family: "control", fields: [["path", "str"], ["zxid", "int"]] },

@@ -11,7 +11,7 @@ import { lastIndex } from "../last_index.js";
 /**
  * @typedef {{ id: string, api: string, kind: string, family: Family, source: string, destination: string, label: string,
  *             sent_us: number, due_us: number, end_us: number, lost: boolean, held_us: number }} Span
- *   `end_us` and `held_us` are Infinity as long as it has not happened
+ *   `end_us` and `held_us` are Infinity as long as it has not happened. A request to ZooKeeper takes no time: it ends when it is sent.
  * @typedef {{ id: string, broker: string, api: string, family: Family, client: string, partitions: string[], needs: string,
  *   since_us: number,
  *             end_us: number }} Wait
@@ -20,10 +20,22 @@ import { lastIndex } from "../last_index.js";
  *             deeds: Deed[], longest_us: number, longest_wait_us: number }} Digest
  */
 
+const ASKED = "zk:";
+/** Whether a message stands for requests to ZooKeeper, which are no RPC of their own. @param {{ id: string }} span */
+export const isAsked = ({ id }) => id.startsWith(ASKED);
+
+/** "getData /controller +2". @param {number} count @param {[string, string, string][]} requests @returns {string} */
+export function askedLabel(count, [[operation, path, result]]) {
+  const words = [operation, path, result === "ok" ? "" : result, count > 1 ? `+${count - 1}` : ""];
+  return words.filter(Boolean).join(" ");
+}
+
 /** Stretches longer than this are cut when one looks backwards for what began before a window. */
 const LOOK_BACK_US = 60_000_000;
 
 export class History {
+  /** Whether requests to ZooKeeper are among the messages. */
+  zookeeper = false;
   /** @type {WeakMap<Chunk, Digest>} */
   #digests = new WeakMap();
   #chunks;
@@ -41,12 +53,12 @@ export class History {
    */
   messages(from_us, to_us) {
     const touching = this.#touching(from_us, to_us);
-    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)];
+    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)].filter((span) => this.zookeeper || !isAsked(span));
     /** @type {Map<string, Span>} */
     const found = new Map();
     for (const stretch of touching)
       for (const span of spansIn(stretch, from_us, to_us)) keep(found, span, stretch.until_us === Infinity ? Infinity : span.due_us);
-    return [...found.values()];
+    return [...found.values()].filter((span) => this.zookeeper || !isAsked(span));
   }
 
   /** Requests that were parked at some moment of a span of time. @param {number} from_us @param {number} to_us @returns {Wait[]} */
@@ -201,6 +213,12 @@ function read(digest, [seq, at_us, node, , body]) {
       const [id, api, way, source, destination, due_us, , label] = f;
       open(digest, { id, api, kind: way, family: familyOf(api, way), source, destination, label, sent_us: at_us, due_us,
         end_us: Infinity, lost: false, held_us: Infinity });
+      return;
+    }
+    case "ZooKeeperAsked": {
+      const [source, count, requests] = f;
+      digest.spans.push({ id: `${ASKED}${seq}`, api: requests[0][0], kind: "request", family: "zk", source, destination: "zk",
+        label: askedLabel(count, requests), sent_us: at_us, due_us: at_us, end_us: at_us, lost: false, held_us: Infinity });
       return;
     }
     case "RpcDelivered":

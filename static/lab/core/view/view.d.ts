@@ -33,6 +33,8 @@ export interface Group {
 
 interface NodeBase {
   state: "starting" | "up" | "frozen" | "down"; since_us: number; settings?: Record<string, string>; broker_id?: number;
+  /** How many requests it has sent to ZooKeeper; the last ones: operation, path, result. */
+  zk_requests: number; zk_last: Optional<{ at_us: number; count: number; requests: [string, string, string][] }>;
 }
 export interface BrokerNode extends NodeBase {
   kind: "broker"; broker_id: number; broker_epoch: number; session: Optional<number>; live_brokers: number[];

@@ -97,7 +97,9 @@ const checkpoint = ([file, { at_us: written, entries }], at_us) => html`
 /** @param {AnyNode} it @param {Ask} ask @param {View} view */
 function factsOf(it, ask, view) {
   const of = /** @type {(it: AnyNode, ask: Ask, view: View) => (Fact | Falsy)[]} */ (FACTS[it.kind]);
-  return of(it, ask, view);
+  /** @type {Fact[]} */
+  const asked = it.kind === "zookeeper" || it.kind === "shell" ? [] : [[t("node.zk_requests"), ask("zk_requests")]];
+  return [...of(it, ask, view), ...asked];
 }
 
 /** @param {View} view @param {string} name @param {number} at_us */

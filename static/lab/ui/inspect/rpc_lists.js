@@ -1,9 +1,11 @@
 // Messages in flight and requests that wait, as lists; and what is known of one message.
 import { byName, familyOf } from "../../core/view/selectors.js";
+import { askedLabel } from "../../core/recording/history.js";
 import { durationText } from "../../core/player/timemap.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { moment, player, select, selection } from "../store/state.js";
+import { zkMessages } from "../store/keys.js";
+import { moment, nodeTarget, player, select, selection } from "../store/state.js";
 import { labelled, nodeName, said } from "../kit/words.js";
 
 /** @import { EventOf } from "../../core/events/events.d.ts" */
@@ -70,8 +72,25 @@ class HwRpcs extends HwElement {
   render() {
     const { view, at_us } = moment.value;
     const rpcs = Object.entries(view.rpcs).sort(([, a], [, b]) => a.due_us - b.due_us);
-    if (!rpcs.length) return html`<p class="empty-note">${t("empty.rpcs")}</p>`;
-    return html`<ul class="list">${repeat(rpcs.slice(0, 200), ([id]) => id, (entry) => this.row(entry, at_us))}</ul>`;
+    return html`<label class="row tight"><input type="checkbox" .checked=${zkMessages.value}
+        @change=${() => (zkMessages.value = !zkMessages.value)}>${t("rpc.zookeeper")}</label>
+      ${zkMessages.value ? this.asked(view, at_us) : ""}
+      ${rpcs.length ? html`<ul class="list">${repeat(rpcs.slice(0, 200), ([id]) => id, (entry) => this.row(entry, at_us))}</ul>`
+        : html`<p class="empty-note">${t("empty.rpcs")}</p>`}`;
+  }
+
+  /** What each node asked ZooKeeper last, and how often it has. @param {View} view @param {number} at_us */
+  asked(view, at_us) {
+    const nodes = Object.entries(view.nodes).filter(([, { kind }]) => kind !== "zookeeper" && kind !== "shell")
+      .sort(([a], [b]) => byName(a, b));
+    return html`<ul class="list">${nodes.map(([name, { zk_requests, zk_last }]) => html`<li><button class="rpc"
+      @click=${() => select(nodeTarget(name))}>
+      <span class="row tight"><b>${name}</b> → <b>zk</b><span class="spacer"></span><span class="dim">${t("rpc.asked",
+        { n: zk_requests })}</span></span>
+      ${zk_last ? html`<span class="row tight"><span class="pill zk request">${askedLabel(zk_last.count, zk_last.requests)}</span>
+        <span class="spacer"></span><span class="mono dim">${t("node.ago", { time: durationText(at_us - zk_last.at_us) })}</span></span>`
+        : ""}
+    </button></li>`)}</ul>`;
   }
 }
 customElements.define("hw-rpcs", HwRpcs);

@@ -7,6 +7,12 @@ const STORED = "highwater.keys";
 export const keysOn = signal(localStorage.getItem(STORED) !== "off");
 effect(() => localStorage.setItem(STORED, keysOn.value ? "on" : "off"));
 
+const ZK_STORED = "highwater.zookeeper";
+
+/** Whether requests to ZooKeeper are shown as messages. */
+export const zkMessages = signal(localStorage.getItem(ZK_STORED) === "on");
+effect(() => localStorage.setItem(ZK_STORED, zkMessages.value ? "on" : "off"));
+
 /** The key of each screen; pressed again, it returns to the picture. */
 export const SCREEN_KEYS = {
   disk: "D", zookeeper: "N", groups: "G", producers: "O", transactions: "R", alarms: "L", table: "V",
@@ -27,6 +33,7 @@ export const KEYS = [
   { key: "Alt+1…7", name: "broker" },
   { key: "/", name: "find" },
   { key: "Z", name: "zoom" },
+  { key: "Q", name: "zk_messages" },
   ...Object.entries(SCREEN_KEYS).map(([name, key]) => ({ key, name })),
   { key: "\\", name: "panels" },
   { key: "E", name: "exercise" },

@@ -7,7 +7,7 @@ import { openTab, share, toggleSide } from "../../shell/bars.js";
 import { canLockIn, lockIn, nextHint } from "../../store/lesson.js";
 import { whyOfSelection } from "../../inspect/index.js";
 import { choicesFor, openMenuOf } from "../../parts/menus.js";
-import { keysOn, SCREEN_KEYS } from "../../store/keys.js";
+import { keysOn, SCREEN_KEYS, zkMessages } from "../../store/keys.js";
 import { consoleOpen, moment, nodeTarget, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
 import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../store/time.js";
 
@@ -89,6 +89,7 @@ const handlers = new Map(Object.entries({
   end: goLive,
   "/": () => (overlay.value = { kind: "find" }),
   z: () => dispatchEvent(new Event("hw-zoom")),
+  q: () => (zkMessages.value = !zkMessages.value),
   "\\": collapse,
   e: () => toggleSide("exercise"),
   a: () => toggleSide("act"),

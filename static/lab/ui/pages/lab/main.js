@@ -11,6 +11,7 @@ import {
   attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
   SCREENS,
 } from "../../store/state.js";
+import { zkMessages } from "../../store/keys.js";
 
 /** The number of lanes that fit in the space-time picture; how many more make it higher, and by how much each. */
 const LANES_USUAL = 9;
@@ -69,6 +70,7 @@ onStage("hw-command", (/** @type {{ line: string }} */ { line }) => void act(lin
 onStage("hw-hover", (/** @type {Target | null} */ detail) => (hovered.value = detail ? detail.id : ""));
 effect(() => void stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
 addEventListener("hw-zoom", () => stage.zoom());
+effect(() => void stage.showZooKeeper(zkMessages.value));
 
 effect(() => {
   const [type, id] = split(selection.value);
