@@ -8,7 +8,7 @@ from django.conf import settings
 from django.urls import path
 
 from lab.api import analytics, clients, disk, find, history, lessons, texts
-from lab.web import course_pages, dev, pages
+from lab.web import course_pages, dev, learning_pages, pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -21,6 +21,13 @@ urlpatterns = [
     path("glossary/", course_pages.glossary_page, name="glossary"),
     path("course/<slug:slug>/", course_pages.lesson, name="lesson"),
     path("course/<slug:slug>/start", course_pages.start, name="start-lesson"),
+    path("review/", learning_pages.review, name="review"),
+    path("review/verdict/", learning_pages.verdict, name="review-verdict"),
+    path("review/<slug:slug>/answer", learning_pages.answer, name="answer-review"),
+    path("learning/", learning_pages.learning, name="learning"),
+    path("learning/export.csv", learning_pages.export_csv, name="export-csv"),
+    path("learning/export.jsonl", learning_pages.export_xapi, name="export-xapi"),
+    path("learning/delete", learning_pages.delete, name="delete-learning"),
     path("sign-in/", pages.sign_in_page, name="sign-in"),
     path("inspect/", pages.own_files, name="own-files"),
     path("runs/", pages.runs, name="runs"),

@@ -84,6 +84,7 @@ class LearnerState:
         self.pending: dict[str, Pending] = {}
         self.challenges: dict[str, ChallengeSummary] = {}
         self.asked: Asked | None = None
+        self.last_review: ReviewAnswered | None = None
         self.answered_day: date | None = None
         self.answered_today = 0
         self.answered_ms = 0
@@ -203,6 +204,7 @@ class LearnerState:
         self.asked = Asked(event.lesson, event.count, at_ms)
 
     def _reviewed(self, at_ms: int, event: ReviewAnswered) -> None:
+        self.last_review = event
         card = self.cards.get(event.lesson)
         if card is not None:
             answer_card(card, event.rating, event.p, event.right, at_ms)
