@@ -11,6 +11,8 @@ Its sections name the steps, in order:
     answer 35 / answer              answers a question, with these words or with what is right
     fact zero_copy bytes=0          what the page states about a measurement, with its figures
 
+In a console line `@controller` is the broker that is the controller, and in `link restore` the one that was meant before.
+
 `wrong.lab` has the same lines in sections `[step/wrong state]`, each played after the solution of the steps before.
 """
 
@@ -103,6 +105,7 @@ class Rehearsal:
         self.exercise = exercise
         self._engine = engine
         self._paused = True
+        self._controller = -1
         self.envelopes: list[Envelope] = []
         """What has happened since the set-up."""
         try:
@@ -167,10 +170,18 @@ class Rehearsal:
                 self.session.saw(name, {key: int(value) for key, _, value in pairs}, self._moment())
             case _:
                 try:
-                    self._engine.submit(line)
+                    self._engine.submit(self._resolved(line))
                 except ShellError as error:
                     raise ContentError(f"{self.exercise.slug}/solution.lab: {line!r}: {error}") from None
         self._look()
+
+    def _resolved(self, line: str) -> str:
+        """A line of a script with the id of the broker that is the controller in the place of `@controller`."""
+        if "@controller" not in line:
+            return line
+        if self._controller < 0 or "restore" not in line:
+            self._controller = self._engine.view["controller"]["broker"]
+        return line.replace("@controller", str(self._controller))
 
     def _seconds_us(self, length: str) -> int:
         match = _SECONDS.fullmatch(length)

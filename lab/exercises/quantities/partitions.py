@@ -129,6 +129,13 @@ def controller_epoch(moment: Moment) -> int:
 
 
 @quantity
+def watchers(moment: Moment, path: str) -> int:
+    """How many nodes watch the children of a znode."""
+    rows = moment.view["watches"].get(path, {})
+    return sum("children" in watched for watched in rows.values())
+
+
+@quantity
 def lost(moment: Moment, partition: Partition) -> int:
     """How many acknowledged records of a partition have been lost."""
     return sum(int(row["count"]) for row in moment.view["losses"].values() if row["partition"] == partition)
