@@ -106,12 +106,14 @@ class Load:
             self._failures.append(str(error))
 
     def _pay(self, name: str) -> None:
-        """Transactions of some records, a third of all records together with those of the other payer."""
+        """Transactions of some records, a third of all records together with those of the other payer; at least one."""
         producer = Producer({"bootstrap.servers": self._bootstrap, "transactional.id": name, "linger.ms": 5})
         producer.init_transactions(ADMIN_S)
         every_s = RECORDS_PER_TRANSACTION * 6 / self._rate
         due_s = time.monotonic()
-        while self._goes_on:
+        is_first = True
+        while is_first or self._goes_on:
+            is_first = False
             producer.begin_transaction()
             for number in range(RECORDS_PER_TRANSACTION):
                 producer.produce(PAYMENTS, VALUE, key=f"{name}-{number}", on_delivery=self._count)
@@ -186,7 +188,7 @@ class Load:
         began_s = time.monotonic()
         for wave in range(waves):
             names = [f"wave-{wave}-{number}" for number in range(min(size, self._topics - self._created))]
-            if not names or not self._goes_on:
+            if not names or (before and not self._goes_on):
                 break
             at_s = time.monotonic()
             self._create(admin, [NewTopic(name, WAVE_PARTITIONS, FACTOR) for name in names])
