@@ -72,8 +72,8 @@ class HwRpcs extends HwElement {
   render() {
     const { view, at_us } = moment.value;
     const rpcs = Object.entries(view.rpcs).sort(([, a], [, b]) => a.due_us - b.due_us);
-    return html`<label class="row tight"><input type="checkbox" .checked=${zkMessages.value}
-        @change=${() => (zkMessages.value = !zkMessages.value)}>${t("rpc.zookeeper")}</label>
+    return html`<section class="sec"><label class="row tight"><input type="checkbox" .checked=${zkMessages.value}
+        @change=${() => (zkMessages.value = !zkMessages.value)}>${t("rpc.zookeeper")}</label></section>
       ${zkMessages.value ? this.asked(view, at_us) : ""}
       ${rpcs.length ? html`<ul class="list">${repeat(rpcs.slice(0, 200), ([id]) => id, (entry) => this.row(entry, at_us))}</ul>`
         : html`<p class="empty-note">${t("empty.rpcs")}</p>`}`;
