@@ -5,6 +5,8 @@ first, with the high bit set on every byte but the last. A varint holds 32 bits 
 at most 10.
 """
 
+from collections.abc import Callable
+
 from broker_core.records.faults import RecordFault
 from broker_core.texts import text
 
@@ -25,36 +27,6 @@ def encode_varlong(value: int) -> bytes:
     if 0 <= value < _REMEMBERED:
         return _ENCODED[value]
     return _encode(value)
-
-
-def decode_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 5 bytes."""
-    try:
-        rest = data[position]
-        if rest < 0x80:
-            return (rest >> 1) ^ -(rest & 1), position + 1
-        byte = data[position + 1]
-        if byte < 0x80:
-            rest += (byte << 7) - 0x80
-            return (rest >> 1) ^ -(rest & 1), position + 2
-    except IndexError:
-        raise _cut_off(position) from None
-    return _decode(data, position, VARINT_MAX_BYTES, 0xFFFFFFFF)
-
-
-def decode_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 10 bytes."""
-    try:
-        rest = data[position]
-        if rest < 0x80:
-            return (rest >> 1) ^ -(rest & 1), position + 1
-        byte = data[position + 1]
-        if byte < 0x80:
-            rest += (byte << 7) - 0x80
-            return (rest >> 1) ^ -(rest & 1), position + 2
-    except IndexError:
-        raise _cut_off(position) from None
-    return _decode(data, position, VARLONG_MAX_BYTES, 0xFFFFFFFFFFFFFFFF)
 
 
 def _encode(value: int) -> bytes:
@@ -85,6 +57,31 @@ def _decode(data: bytes, position: int, max_bytes: int, mask: int) -> tuple[int,
 
 def _cut_off(position: int) -> VarintError:
     return VarintError(text("fault.varint_cut_off", position=position))
+
+
+def _decoder(max_bytes: int, mask: int) -> Callable[[bytes, int], tuple[int, int]]:
+    """Decodes numbers of at most this number of bytes, and the bits of `mask`."""
+
+    def decode(data: bytes, position: int) -> tuple[int, int]:
+        try:
+            rest = data[position]
+            if rest < 0x80:
+                return (rest >> 1) ^ -(rest & 1), position + 1
+            byte = data[position + 1]
+            if byte < 0x80:
+                rest += (byte << 7) - 0x80
+                return (rest >> 1) ^ -(rest & 1), position + 2
+        except IndexError:
+            raise _cut_off(position) from None
+        return _decode(data, position, max_bytes, mask)
+
+    return decode
+
+
+decode_varint = _decoder(VARINT_MAX_BYTES, 0xFFFFFFFF)
+"""The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 5 bytes."""
+decode_varlong = _decoder(VARLONG_MAX_BYTES, 0xFFFFFFFFFFFFFFFF)
+"""The number at `position` and the position after it. Raises VarintError, VarintTooLong beyond 10 bytes."""
 
 
 # Lengths and offset deltas are nearly always small.

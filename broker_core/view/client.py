@@ -12,12 +12,7 @@ CHOICES_SHOWN = 12
 @folds
 def _gathered(view: View, event: client.RecordsGathered, at_us: int, seq: int) -> Patch:
     batch: ProducerBatch = {
-        "partition": event.partition,
-        "count": event.count,
-        "size": event.size,
-        "retries": 0,
-        "since_us": at_us,
-        "error": "",
+        **_new_batch(event, at_us),
         "state": event.why,
         "due_us": event.due_us,
         "leader": "",
@@ -26,6 +21,17 @@ def _gathered(view: View, event: client.RecordsGathered, at_us: int, seq: int) -
         "base_sequence": -1,
     }
     return _put_batch(view, event.client, event.sequence, batch)
+
+
+def _new_batch(event: client.RecordsGathered | client.ProduceStarted, at_us: int) -> ProducerBatch:
+    return {
+        "partition": event.partition,
+        "count": event.count,
+        "size": event.size,
+        "retries": 0,
+        "since_us": at_us,
+        "error": "",
+    }
 
 
 def _put_batch(view: View, producer: str, sequence: int, batch: ProducerBatch) -> Patch:
@@ -62,12 +68,7 @@ def _unblocked(view: View, event: client.ProducerUnblocked, at_us: int, seq: int
 @folds
 def _started(view: View, event: client.ProduceStarted, at_us: int, seq: int) -> Patch:
     batch: ProducerBatch = {
-        "partition": event.partition,
-        "count": event.count,
-        "size": event.size,
-        "retries": 0,
-        "since_us": at_us,
-        "error": "",
+        **_new_batch(event, at_us),
         "state": "sent",
         "due_us": 0,
         "leader": event.leader,

@@ -20,6 +20,7 @@ from broker_core.zk.store import (
     WatchedEvent,
     WatchKind,
     ZkError,
+    ZkStore,
     ZnodeChange,
     ZnodeStat,
     parent_of,
@@ -28,8 +29,8 @@ from broker_core.zk.store import (
 from broker_core.zk.znode_tree import PlannedWrite, Znode
 
 
-class MemoryStore:
-    """Implements `ZkStore`. Holds plain data only, so it pickles and copies with the cluster that uses it."""
+class MemoryStore(ZkStore):
+    """Holds plain data only, so it pickles and copies with the cluster that uses it."""
 
     def __init__(self) -> None:
         self.zxid = 0
@@ -71,21 +72,9 @@ class MemoryStore:
 
     # Writes
 
-    def create(
-        self,
-        session: int,
-        path: str,
-        data: bytes = b"",
-        *,
-        ephemeral: bool = False,
-        sequential: bool = False,
-        makepath: bool = False,
-    ) -> str:
-        if makepath:
-            for parent in self.missing_parents(path):
-                self.create(session, parent)
+    def create_znode(self, session: int, op: Create) -> str:
         self._begin_operation()
-        (created,) = self._write(session, [Create(path, data, ephemeral, sequential)])
+        (created,) = self._write(session, [op])
         assert isinstance(created, str)
         return created
 
@@ -133,7 +122,6 @@ class MemoryStore:
         return transaction.results
 
     def missing_parents(self, path: str) -> list[str]:
-        """Ancestors of a path that do not exist, the topmost first."""
         validate_path(path.rstrip("/") or "/")
         missing = []
         parent = parent_of(path)

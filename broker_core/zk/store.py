@@ -197,6 +197,17 @@ class ZkStore(Protocol):
         makepath: bool = False,
     ) -> str:
         """Creates a znode and returns its path. `makepath` creates missing parents first, each a write of its own."""
+        if makepath:
+            for parent in self.missing_parents(path):
+                self.create(session, parent)
+        return self.create_znode(session, Create(path, data, ephemeral, sequential))
+
+    def create_znode(self, session: int, op: Create) -> str:
+        """Creates a znode whose parent exists; returns its path."""
+        ...
+
+    def missing_parents(self, path: str) -> list[str]:
+        """Ancestors of a path that do not exist, the topmost first."""
         ...
 
     def get(self, session: int, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:

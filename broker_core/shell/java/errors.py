@@ -45,8 +45,10 @@ class JavaException(Exception):
         return JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
 
     @staticmethod
-    def option(error: OptionError) -> "JavaException":
-        """What the option parser throws."""
+    def thrown(error: "OptionError | JavaException") -> "JavaException":
+        """An exception of the tool as it is, or that of its option parser."""
+        if isinstance(error, JavaException):
+            return error
         return JavaException(error.java_class, error.message, error.causes)
 
     def wrapped_in(self, java_class: str) -> "JavaException":

@@ -29,6 +29,7 @@ from broker_core.zk.store import (
     SetData,
     WatchedEvent,
     ZkError,
+    ZkStore,
     ZnodeChange,
     ZnodeStat,
     parent_of,
@@ -47,8 +48,8 @@ class ZookeeperDisagrees(ZookeeperError):
     """The server holds something else than the lab, and no change that can be taken in explains it."""
 
 
-class KazooStore:
-    """Implements `ZkStore`, for one thread at a time.
+class KazooStore(ZkStore):
+    """For one thread at a time.
 
     Besides the errors of `ZkStore` every method raises `ZookeeperUnavailable` when the server does not answer, and
     `ZookeeperDisagrees` when its chroot has been tampered with beyond repair.
@@ -118,21 +119,12 @@ class KazooStore:
 
     # Writes
 
-    def create(
-        self,
-        session: int,
-        path: str,
-        data: bytes = b"",
-        *,
-        ephemeral: bool = False,
-        sequential: bool = False,
-        makepath: bool = False,
-    ) -> str:
-        if makepath:
-            for parent in self.model.missing_parents(path):
-                self.create(session, parent)
-        self._mirror(session, [Create(path, data, ephemeral, sequential)])
-        created = self.model.create(session, path, data, ephemeral=ephemeral, sequential=sequential)
+    def missing_parents(self, path: str) -> list[str]:
+        return self.model.missing_parents(path)
+
+    def create_znode(self, session: int, op: Create) -> str:
+        self._mirror(session, [op])
+        created = self.model.create_znode(session, op)
         self._settle()
         return created
 

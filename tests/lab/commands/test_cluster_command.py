@@ -1,13 +1,8 @@
 """`manage.py cluster` as a process of its own, and its run in the lab's list afterwards."""
 
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,31 +10,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from django.conf import settings
 
+from tests.support.cluster_process import cluster, first_line
 from tests.support.lab_server import PATIENCE_S, Visitor
-from tests.support.paths import ROOT
-
-
-@contextmanager
-def cluster(data: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    started = subprocess.Popen(
-        [sys.executable, "manage.py", "cluster", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "HIGHWATER_DATA": str(data)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with started:
-        try:
-            yield started
-        finally:
-            if started.poll() is None:
-                started.kill()
-
-
-def first_line(running: subprocess.Popen[str]) -> str:
-    assert running.stdout is not None
-    return running.stdout.readline().strip()
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])

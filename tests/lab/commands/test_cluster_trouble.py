@@ -15,7 +15,7 @@ from lab.runtime import space
 from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.tcp import gateway
 from lab.testing import Highwater
-from tests.lab.commands.test_cluster_command import cluster, first_line
+from tests.support.cluster_process import cluster, first_line
 from tests.support.lab_server import PATIENCE_S
 
 STOPPED_S = 3.0

@@ -73,7 +73,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         process.err(str(complaint))
         return 1
     except (OptionError, JavaException) as error:
-        exception = JavaException.option(error) if isinstance(error, OptionError) else error
+        exception = JavaException.thrown(error)
         for line in exception.stack_trace():
             process.err(line)
         return 1
@@ -162,7 +162,7 @@ def _print_all(process: Process, options: ParsedOptions, reader: RecordReader, p
             for partition, record in records[:left]:
                 printer.print(partition, record)
     except OptionError as error:
-        failure = JavaException.option(error)
+        failure = JavaException.thrown(error)
     except UnreadableRecord as error:
         failure = error
     except JavaException as error:

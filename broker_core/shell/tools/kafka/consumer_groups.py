@@ -122,7 +122,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     except (JavaException, OptionError) as error:
-        failed = JavaException.option(error) if isinstance(error, OptionError) else error
+        failed = JavaException.thrown(error)
         _error(process, f"Executing consumer group command failed due to {failed.message}")
         for line in failed.stack_trace():
             # Further lines of a message look like frames, which are left out.

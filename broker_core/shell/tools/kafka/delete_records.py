@@ -61,10 +61,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         offsets = _offsets(_read(process, options.value("offset-json-file") or ""))
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
-    except OptionError as error:
-        return _failed(process, JavaException.option(error))
-    except JavaException as error:
-        return _failed(process, error)
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error))
     process.out("Executing records delete operation")
     logged: list[str] = []
     outcomes = yield from _delete(process, offsets, logged)

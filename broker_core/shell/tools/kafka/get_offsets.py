@@ -74,10 +74,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
     except TerseException as error:
         process.err(f"Error occurred: {error}")
         return 1
-    except OptionError as error:
-        return _failed(process, JavaException.option(error))
-    except JavaException as error:
-        return _failed(process, error)
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error))
     return 0
 
 

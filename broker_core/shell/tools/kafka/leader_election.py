@@ -61,10 +61,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from settled(process)
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
-    except OptionError as error:
-        return _failed(process, JavaException.option(error), [])
-    except JavaException as error:
-        return _failed(process, error, [])
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error), [])
     if failed:
         message = f"{len(failed)} replica(s) could not be elected"
         return _failed(process, JavaException(COMMON + "AdminCommandFailedException", message), failed)

@@ -50,10 +50,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         described = yield from _described(process, brokers)
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
-    except OptionError as error:
-        return _failed(process, JavaException.option(error))
-    except JavaException as error:
-        return _failed(process, error)
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error))
     except TerseException as error:
         process.err(str(error))
         return 1

@@ -125,10 +125,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from _ACTIONS[action](process, options)
     except TerseException as error:
         return _said(process, str(error))
-    except OptionError as error:
-        return _failed(process, JavaException.option(error))
-    except JavaException as error:
-        return _failed(process, error)
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error))
     if action in ("execute", "cancel"):
         yield from settled(process)
     return 0

@@ -77,7 +77,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         process.out(str(error))
     except (JavaException, OptionError) as error:
         process.err(error.message)
-        trace = error if isinstance(error, JavaException) else JavaException.option(error)
+        trace = JavaException.thrown(error)
         for line in trace.stack_trace():
             process.err(line)
     return 1

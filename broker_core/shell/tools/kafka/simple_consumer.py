@@ -77,7 +77,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         process.err(str(complaint))
         return 1
     except (JavaException, OptionError) as error:
-        exception = JavaException.option(error) if isinstance(error, OptionError) else error
+        exception = JavaException.thrown(error)
         for line in exception.stack_trace():
             process.err(line)
         return 1

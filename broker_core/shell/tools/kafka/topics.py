@@ -113,10 +113,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
         options.parse(arguments)
         _check(process, options)
         open_admin_client(process, options)
-    except OptionError as error:
-        return _died(process, JavaException.option(error))
-    except JavaException as error:
-        return _died(process, error)
+    except (OptionError, JavaException) as error:
+        return _died(process, JavaException.thrown(error))
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
     try:
@@ -130,10 +128,8 @@ def _run(process: Process, arguments: list[str]) -> Running:
             yield from _describe(process, options)
         else:
             yield from _delete(process, options)
-    except OptionError as error:
-        return _failed(process, JavaException.option(error))
-    except JavaException as error:
-        return _failed(process, error)
+    except (OptionError, JavaException) as error:
+        return _failed(process, JavaException.thrown(error))
     if {"create", "alter", "delete"} & set(arguments_given(options)):
         yield from settled(process)
     return 0

@@ -27,10 +27,7 @@ def _disk(process: Process, arguments: list[str]) -> Running:
 
 def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
     if process.cluster.kernel.slow_disks.get(broker_node(broker_id), 0) == latency_us:
-        if latency_us:
-            refuse(process, text("shell.disk_as_slow", broker=broker_id))
-        else:
-            refuse(process, text("shell.disk_not_slow", broker=broker_id))
+        refuse(process, text("shell.disk_as_slow" if latency_us else "shell.disk_not_slow", broker=broker_id))
         return 1
     process.cluster.slow_disk(broker_id, latency_us)
     yield from ()
@@ -39,10 +36,7 @@ def _slow(process: Process, broker_id: int, latency_us: int) -> Running:
 
 def _fsync(process: Process, broker_id: int, latency_us: int) -> Running:
     if process.cluster.kernel.slow_fsyncs.get(broker_node(broker_id), 0) == latency_us:
-        if latency_us:
-            refuse(process, text("shell.fsync_as_slow", broker=broker_id))
-        else:
-            refuse(process, text("shell.fsync_not_slow", broker=broker_id))
+        refuse(process, text("shell.fsync_as_slow" if latency_us else "shell.fsync_not_slow", broker=broker_id))
         return 1
     process.cluster.slow_fsync(broker_id, latency_us)
     yield from ()
