@@ -2,15 +2,19 @@
 
 from django.contrib.auth.models import User
 
+from broker_core.texts import render, text
 from lab.models import MAX_NAME_LENGTH, Bookmark, Branch
 from lab.texts.refusal import Refusal
 
 MAX_BOOKMARKS = 200
 
 
-def bookmark(user: User, branch: Branch, seq: int, at_us: int, name: str) -> Bookmark:
-    """Keeps it. Raises Refusal for a name that is too long, or too many of them."""
-    name = " ".join(name.split()) or f"Bookmark at event {seq}"
+def bookmark(user: User, branch: Branch, seq: int, at_us: int, name: str, language: str = "en") -> Bookmark:
+    """Keeps it; without a name it gets one in this language.
+
+    Raises Refusal for a name that is too long, or too many of them.
+    """
+    name = " ".join(name.split()) or render(text("name.bookmark", seq=seq), language)
     if len(name) > MAX_NAME_LENGTH:
         raise Refusal("refusal.bookmark_name_too_long", length=len(name), max=MAX_NAME_LENGTH)
     if branch.bookmarks.count() >= MAX_BOOKMARKS:

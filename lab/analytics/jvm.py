@@ -151,7 +151,7 @@ def working_java() -> Java:
     try:
         return find_java()
     except JavaError as error:
-        raise SparkError("refusal.spark_without_java", problem=str(error)) from error
+        raise SparkError("refusal.spark_without_java", problem=error.what) from error
 
 
 def java_command(java: Java, *more_flags: str) -> list[str]:

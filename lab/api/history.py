@@ -17,6 +17,7 @@ from lab.actions.bookmark import bookmark
 from lab.actions.fork_run import fork_run
 from lab.actions.rerun import commands_of
 from lab.models import Bookmark, Branch
+from lab.preferences import preferences_of
 from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
@@ -183,7 +184,8 @@ async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
     user = await request.auser()
     assert isinstance(user, User)
     place = await asyncio.to_thread(history.seek, lab.recording, seq=wanted.seq)
-    made = await sync_to_async(bookmark)(user, branch, place["seq"], place["at_us"], wanted.name)
+    language = preferences_of(request).language
+    made = await sync_to_async(bookmark)(user, branch, place["seq"], place["at_us"], wanted.name, language)
     return json_answer({"seq": made.seq, "at_us": made.at_us, "name": made.name})
 
 

@@ -17,6 +17,7 @@ from broker_core.log import LONG_MAX, RECOVERY_POINT_CHECKPOINT, LogConfig, Offs
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import build_batch, iterate, parse_header
 from broker_core.sim.disk import RealDisk
+from broker_core.texts import text
 from lab.texts.refusal import Refusal
 
 FORMAT = 1
@@ -114,7 +115,7 @@ class Journal:
         except msgspec.MsgspecError as error:
             raise Refusal("refusal.learning_log", 500, folder=str(self.folder), problem=str(error)) from None
         if header.format != FORMAT:
-            problem = f"format {header.format}"
+            problem = text("refusal.learning_format", format=header.format)
             raise Refusal("refusal.learning_log", 500, folder=str(self.folder), problem=problem)
 
 

@@ -68,7 +68,7 @@ def append(user_id: int, event: AnyEvent, at_ms: int | None = None) -> int:
         try:
             seq = learner.journal.append(encode(event), now_ms)
         except KafkaException as error:
-            raise Refusal("refusal.learning_not_saved", 507, problem=str(error)) from error
+            raise Refusal("refusal.learning_not_saved", 507, problem=error.what or error.message) from error
         learner.state.fold(seq, now_ms, event)
         return seq
 

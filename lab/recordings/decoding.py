@@ -14,6 +14,7 @@ from broker_core.records.record_batch import (
     iterate_records,
 )
 from broker_core.records.varint import decode_varint
+from broker_core.texts import Text, text
 from lab.recordings.files import MAX_LENGTH, ReplicaFile, ReplicaFiles
 from lab.texts.refusal import Refusal
 
@@ -39,17 +40,22 @@ def decoded(files: ReplicaFiles, file: ReplicaFile, start: int) -> dict[str, Any
         rows = _TIME_ENTRY.iter_unpack(_whole(data, TIME_ENTRY_BYTES))
         return {"kind": "timeindex", "entries": [[timestamp, base + relative] for timestamp, relative in rows]}
     if file.kind == "snapshot":
-        return {"kind": "text", "lines": _producers(data)}
+        return {"kind": "text", **_producers(data)}
     return {"kind": "text", "lines": data.decode("utf-8", "backslashreplace").splitlines()}
 
 
-def _producers(data: bytes) -> list[str]:
-    """What a snapshot of the producers' state holds, a producer a line."""
+def _producers(data: bytes) -> dict[str, Any]:
+    """What a snapshot of the producers' state has: a message as `head`, a producer a line."""
     try:
         producers = decode_snapshot(data)
     except ValueError as error:
-        return [f"damaged: {error}"]
-    return [f"producers: {len(producers)}", *(str(producer) for producer in producers)]
+        rule = error.args[0]
+        return {
+            "head": text("snapshot_file.damaged", rule=rule if isinstance(rule, Text) else str(rule)).code,
+            "lines": [],
+        }
+    head = text("snapshot_file.producers", n=len(producers))
+    return {"head": head.code, "lines": [str(producer) for producer in producers]}
 
 
 def _batches(files: ReplicaFiles, file: ReplicaFile, start: int) -> list[dict[str, Any]]:

@@ -7,12 +7,21 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from broker_core.texts import Text, Value, listed, render, text
+
 OLDEST_MAJOR = 17
 VERSION_TIMEOUT_S = 60
 
 
 class JavaError(Exception):
-    """No Java that can be used. The message says what was tried, what was expected and what to do."""
+    """No Java that can be used. `what`: what was tried, what was expected and what to do."""
+
+    def __init__(self, what: Text | str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return render(self.what)
 
 
 @dataclass(frozen=True)
@@ -39,22 +48,19 @@ def find_java() -> Java:
     Raises:
         JavaError: none of them starts.
     """
-    tried = []
+    tried: list[Value] = []
     for origin, executable in _candidates():
         try:
             java = Java(executable, _version_of(executable), origin)
         except JavaError as error:
-            tried.append(f"{origin} ({executable}): {error}")
+            tried.append(text("refusal.java_tried", origin=origin, executable=str(executable), problem=error.what))
             continue
         if java.major >= OLDEST_MAJOR:
             return java
-        tried.append(f"{origin} ({executable}): this is Java {java.version}")
-    raise JavaError(
-        f"No Java {OLDEST_MAJOR} or newer starts on this machine. Tried "
-        + "; ".join(tried or ["none: no Java was found"])
-        + ". "
-        "Run `make setup` to install the one that comes with Highwater, or set JAVA_HOME."
-    )
+        other = text("refusal.java_version", version=java.version)
+        tried.append(text("refusal.java_tried", origin=origin, executable=str(executable), problem=other))
+    found = listed(tried or [text("refusal.java_none_found")])
+    raise JavaError(text("refusal.java_missing", oldest=OLDEST_MAJOR, tried=found))
 
 
 def _candidates() -> list[tuple[str, Path]]:
@@ -83,5 +89,7 @@ def _version_of(executable: Path) -> str:
     found = re.search(r'version "(?:1\.)?(\d[^"]*)"', answer.stderr)
     if answer.returncode != 0 or not found:
         lines = (answer.stderr or answer.stdout).strip().splitlines()
-        raise JavaError(f"ended with code {answer.returncode}: {lines[0] if lines else 'no output'}")
+        if not lines:
+            raise JavaError(text("refusal.java_silent", code=answer.returncode))
+        raise JavaError(text("refusal.java_ended", code=answer.returncode, output=lines[0]))
     return re.split(r"[-+_]", found.group(1))[0]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from broker_core.refusals import ClusterError, ConfigException, KafkaException, ShellError
+from broker_core.texts import Value, message_of
 from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
@@ -214,7 +215,7 @@ class Lab:
             live = await self.wake()
             return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
-            refusal = Refusal("refusal.lab_stopped", 503, problem=str(error))
+            refusal = Refusal("refusal.lab_stopped", 503, problem=_problem(error))
             await self._fail(live, refusal)
             raise refusal from error
         except _NOTHING_HAPPENED:
@@ -451,3 +452,10 @@ async def wait_for(event: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+
+
+def _problem(error: KafkaException | ZookeeperError | OSError) -> Value:
+    """What stops the engine, in the reader's language where the lab has words for it."""
+    if isinstance(error, KafkaException):
+        return message_of(error.code)
+    return error.what if isinstance(error, ZookeeperError) else str(error)

@@ -18,6 +18,7 @@ from kazoo.exceptions import (
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import EventType, WatchedEvent
 
+from broker_core.texts import Text, text
 from broker_core.zk.store import Check, Create, Delete, Op, SetData, WatchKind
 from lab.runtime.zookeeper.external_changes import Reading
 from lab.runtime.zookeeper.server import MAX_SESSION_TIMEOUT_MS, ZookeeperError
@@ -39,11 +40,11 @@ ReadKind = Literal["get", "exists", "get_children"]
 class ZookeeperUnavailable(ZookeeperError):
     """The server does not answer."""
 
-    def __init__(self, address: str, doing: str, reason: object = None):
-        detail = str(reason) or type(reason).__name__ if reason else "no answer"
+    def __init__(self, address: str, doing: Text, reason: object = None):
+        detail = text("refusal.zookeeper_no_answer") if reason is None else str(reason) or type(reason).__name__
+        seconds = f"{OPERATION_TIMEOUT_S:.0f}"
         super().__init__(
-            f"ZooKeeper at {address} did not {doing} ({detail}; waited up to {OPERATION_TIMEOUT_S:.0f} s). What was "
-            "recorded is safe. Restart the lab; ZooKeeper's log is zookeeper.log in the data folder."
+            text("refusal.zookeeper_unavailable", address=address, doing=doing, detail=detail, seconds=seconds)
         )
 
 
@@ -79,7 +80,7 @@ class KazooConnection:
             self._client.start(timeout=OPERATION_TIMEOUT_S)
         except KazooTimeoutError as error:
             self.close()
-            raise ZookeeperUnavailable(address, "open a session", error) from error
+            raise ZookeeperUnavailable(address, text("refusal.zookeeper_open_session"), error) from error
         self._client.chroot = chroot
 
     def make_chroot(self) -> None:
@@ -88,7 +89,9 @@ class KazooConnection:
         try:
             self._client.ensure_path(self._chroot)
         except (KazooException, KazooTimeoutError) as error:
-            raise ZookeeperUnavailable(self.address, f"create {self._chroot}", error) from error
+            raise ZookeeperUnavailable(
+                self.address, text("refusal.zookeeper_create_chroot", path=self._chroot), error
+            ) from error
         self._client.chroot = self._chroot
 
     def remove_chroot(self) -> None:
@@ -118,12 +121,12 @@ class KazooConnection:
                     request = self._client.create_async(
                         op.path, _stored(op.data), ephemeral=op.ephemeral, include_data=True
                     )
-                    path, stat = self._answer(request, "create a znode")
+                    path, stat = self._answer(request, text("refusal.zookeeper_create"))
                     return {path: stat.czxid}
                 case SetData():
-                    self._answer(self._client.set_async(op.path, op.data, op.version), "set a znode")
+                    self._answer(self._client.set_async(op.path, op.data, op.version), text("refusal.zookeeper_set"))
                 case Delete():
-                    self._answer(self._client.delete_async(op.path, op.version), "delete a znode")
+                    self._answer(self._client.delete_async(op.path, op.version), text("refusal.zookeeper_delete"))
                 case Check():
                     raise ValueError("A check stands in a transaction.")
         except REFUSALS:
@@ -144,11 +147,11 @@ class KazooConnection:
                     transaction.delete(op.path, op.version)
                 case Check():
                     transaction.check(op.path, op.version)
-        answers = self._answer(transaction.commit_async(), "do a transaction") if ops else []
+        answers = self._answer(transaction.commit_async(), text("refusal.zookeeper_transaction")) if ops else []
         if any(isinstance(answer, Exception) for answer in answers):
             return None
         requests = [(op.path, self._client.exists_async(op.path)) for op in ops if isinstance(op, Create)]
-        stats = [(path, self._answer(request, "read a znode")) for path, request in requests]
+        stats = [(path, self._answer(request, text("refusal.zookeeper_read"))) for path, request in requests]
         return {path: stat.czxid for path, stat in stats if stat is not None}
 
     # Reads
@@ -161,7 +164,7 @@ class KazooConnection:
                 self._armed.add(key)
         request = getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
         try:
-            answer = self._answer(request, "read a znode")
+            answer = self._answer(request, text("refusal.zookeeper_read"))
             return (answer[0] or b"", answer[1]) if kind == "get" else answer
         except NoNodeError:
             # The server takes no watch for what is not there, but from `exists`.
@@ -174,7 +177,7 @@ class KazooConnection:
         waited_for = {(path, kind == "children")} if kind != "deleted" else {(path, False), (path, True)}
         with self._arrived:
             if not self._arrived.wait_for(lambda: not waited_for & self._armed, OPERATION_TIMEOUT_S):
-                raise ZookeeperUnavailable(self.address, f"deliver the watch on {path}")
+                raise ZookeeperUnavailable(self.address, text("refusal.zookeeper_watch", path=path))
 
     def observe(self, paths: Iterable[str]) -> dict[str, Reading | None]:
         """Reads znodes whole; `on_change` is called at the next change of each."""
@@ -189,15 +192,15 @@ class KazooConnection:
         readings: dict[str, Reading | None] = {}
         for path, data_request, children_request in requests:
             try:
-                data, _ = self._answer(data_request, "read a znode")
-                names, stat = self._answer(children_request, "read a znode")
+                data, _ = self._answer(data_request, text("refusal.zookeeper_read"))
+                names, stat = self._answer(children_request, text("refusal.zookeeper_read"))
             except NoNodeError:
                 readings[path] = None
             else:
                 readings[path] = Reading(data or b"", stat.version, stat.czxid, stat.cversion, tuple(sorted(names)))
         return readings
 
-    def _answer(self, request: Any, doing: str) -> Any:
+    def _answer(self, request: Any, doing: Text) -> Any:
         try:
             return request.get(timeout=OPERATION_TIMEOUT_S)
         except REFUSALS:

@@ -13,6 +13,7 @@ them on in the model's order.
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
+from broker_core.texts import text
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import (
     ANY_VERSION,
@@ -62,7 +63,7 @@ class KazooStore(ZkStore):
     def __init__(self, address: str, chroot: str):
         validate_path(chroot)
         if not ask(address):
-            raise ZookeeperUnavailable(address, "answer")
+            raise ZookeeperUnavailable(address, text("refusal.zookeeper_answer"))
         self.address = address
         self.chroot = chroot
         self.model = MemoryStore()
@@ -88,10 +89,7 @@ class KazooStore(ZkStore):
         root = self._read(["/"])["/"]
         assert root is not None
         if root.children:
-            raise ZookeeperDisagrees(
-                f"ZooKeeper at {self.address} already holds znodes below {self.chroot}. A branch starts with an empty "
-                "chroot: choose another one, or delete what is there."
-            )
+            raise ZookeeperDisagrees(text("refusal.zookeeper_occupied", address=self.address, chroot=self.chroot))
         self._known["/"] = root.czxid
 
     def close(self, *, remove: bool = False) -> None:
@@ -114,7 +112,7 @@ class KazooStore(ZkStore):
     def close_session(self, session: int) -> None:
         self.model.close_session(session)
         if not self._connections.pop(session).close(OPERATION_TIMEOUT_S):
-            raise ZookeeperUnavailable(self.address, "close a session")
+            raise ZookeeperUnavailable(self.address, text("refusal.zookeeper_close_session"))
         self._settle()
 
     # Writes
@@ -343,11 +341,8 @@ class KazooStore(ZkStore):
             self._connections[session].read(path, "get_children" if of_children else "exists", watch=True)
 
     def _disagreement(self, paths: Sequence[str]) -> ZookeeperDisagrees:
-        return ZookeeperDisagrees(
-            f"ZooKeeper at {self.address} differs below {self.chroot} from what the lab wrote, at "
-            f"{', '.join(dict.fromkeys(paths))}, and the change cannot be applied. Reopen the branch: its znodes are "
-            "rewritten from its recording."
-        )
+        at = ", ".join(dict.fromkeys(paths))
+        return ZookeeperDisagrees(text("refusal.zookeeper_differs", address=self.address, chroot=self.chroot, paths=at))
 
 
 def exact(ops: Sequence[Op], plan: PlannedWrite) -> list[Op]:

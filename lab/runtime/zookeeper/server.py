@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from broker_core.texts import Text, render
 from lab.runtime.java import Java, JavaError, find_java
 
 JARS = (
@@ -39,7 +40,14 @@ PORT_ATTEMPTS = 5
 
 
 class ZookeeperError(Exception):
-    """ZooKeeper does not run. The message says what was wrong, what was expected and what to do."""
+    """ZooKeeper does not run. `what`: what was wrong, what was expected and what to do, in prose for a terminal."""
+
+    def __init__(self, what: Text | str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return render(self.what)
 
 
 class EmbeddedZookeeper:

@@ -196,6 +196,13 @@ def test_run_of_another_user_is_not_found(visitor: Visitor, other_visitor: Visit
     assert "Mine alone" in titles(visitor)
 
 
+def test_bookmark_without_a_name_gets_one_in_the_visitors_language(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    visitor.get("/runs/?language=zh-CN")
+    made = visitor.post_json(f"/api/runs/{run}/main/bookmark", {"seq": 1, "name": " "})
+    assert made.json["name"] == "事件 1 处的书签"
+
+
 def test_form_from_another_site_is_refused(visitor: Visitor) -> None:
     import urllib.request
 

@@ -1,14 +1,18 @@
 """The files of a replica as they were: names, sizes and bytes at any instant, whatever was cut since."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from broker_core.events.log import LogDeleted, LogTruncated
+from broker_core.log.producers.producer_state import encode_snapshot
 from broker_core.partitions import ReplicaId
+from broker_core.texts import render
 from lab.recordings.broker_disk import BrokerDisk
 from lab.recordings.decoding import decoded
-from lab.recordings.files import ReplicaFiles
+from lab.recordings.files import ReplicaFile, ReplicaFiles
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
 from lab.runtime import engine
@@ -139,6 +143,17 @@ def test_bytes_are_decoded(truncated: tuple[Recording, LiveRun, int]) -> None:
     assert time_index and all(timestamp >= CONFIG.start_wall_ms for timestamp, _ in time_index)
     epochs = decoded(files, files.file("leader-epoch-checkpoint"), 0)
     assert epochs == {"kind": "text", "lines": ["0", "1", "0 0"]}
+
+
+def test_snapshot_of_producers_is_decoded_or_reported_as_damaged() -> None:
+    def read(data: bytes) -> tuple[str, list[str]]:
+        files: Any = SimpleNamespace(read=lambda *_: data)
+        name = "00000000000000000024.snapshot"
+        shown = decoded(files, ReplicaFile(name, name, len(data), "snapshot", None, None), 0)
+        return render(shown["head"], "zh-CN"), shown["lines"]
+
+    assert read(encode_snapshot([])) == ("0 个生产者", [])
+    assert read(b"\x00") == ("快照已损坏：快照只有 1 字节，至少应有 10 字节", [])
 
 
 def test_deleted_topic_is_readable_in_the_past(tmp_path: Path) -> None:

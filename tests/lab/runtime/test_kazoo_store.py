@@ -9,6 +9,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
+from broker_core.texts import render
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import (
     OUTSIDE_SESSION,
@@ -299,8 +300,9 @@ def test_server_that_died_gives_one_clear_message(tmp_path) -> None:
 
 
 def test_connection_refused_is_one_clear_message() -> None:
-    with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer"):
+    with pytest.raises(ZookeeperUnavailable, match=r"ZooKeeper at 127\.0\.0\.1:\d+ did not answer") as unavailable:
         KazooStore("127.0.0.1:1", "/branch")
+    assert render(unavailable.value.what, "zh-CN").startswith("127.0.0.1:1 上的 ZooKeeper 没有响应（没有响应；")
 
 
 RANDOM_PATHS = ["/a", "/b", "/a/x", "/a/y", "/a/x/deep"]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_core.texts import render
 from lab.runtime.java import JavaError, find_java
 from lab.runtime.zookeeper.server import (
     EmbeddedZookeeper,
@@ -192,6 +193,7 @@ def test_no_java_at_all(tmp_path, monkeypatch) -> None:
     message = str(caught.value)
     assert "No Java 17 or newer starts on this machine" in message
     assert "this is Java 11.0.2" in message
+    assert "这是 Java 11.0.2" in render(caught.value.what, "zh-CN")
     assert "JAVA_HOME" in message
     with pytest.raises(ZookeeperError, match="ZooKeeper needs Java: No Java 17"):
         EmbeddedZookeeper(tmp_path / "zookeeper").start()

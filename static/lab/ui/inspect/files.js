@@ -8,6 +8,7 @@ import { bytes, spaced, wall } from "../kit/format.js";
 import { logFields } from "../parts/hex.js";
 import { language, t } from "../kit/i18n.js";
 import { facts, nothing, table } from "../parts/common.js";
+import { labelled } from "../kit/words.js";
 import { effect, hovered, moment, partition, selection, shown, signal, split } from "../store/state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -149,7 +150,8 @@ class HwFiles extends HwElement {
   /** @param {Decoded} decoded @param {ReplicaFile} file */
   meaning(decoded, file) {
     if (decoded.kind === "log") return this.log(decoded, file);
-    if (decoded.kind === "text") return html`<pre class="mono text-file">${decoded.lines.join("\n")}</pre>`;
+    if (decoded.kind === "text") return html`${decoded.head ? html`<p>${labelled(decoded.head)}</p>` : ""}
+      <pre class="mono text-file">${decoded.lines.join("\n")}</pre>`;
     const rows = decoded.kind === "index"
       ? decoded.entries.map((entry) => entry.map(spaced))
       : decoded.entries.map(([timestamp, offset]) => [wall(timestamp, language), spaced(offset)]);

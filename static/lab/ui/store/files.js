@@ -12,7 +12,8 @@ import { signal, tab } from "./state.js";
  * @typedef {{ position: number, size: number, base_offset: number, last_offset: number, leader_epoch: number, crc: number, crc_ok: boolean,
  *             attributes: number, producer_id: number, max_timestamp: number, records: DecodedRecord[] }} DecodedBatch
  * @typedef {{ kind: "log", batches: DecodedBatch[] }} DecodedLog
- * @typedef {DecodedLog | { kind: "text", lines: string[] } | { kind: "index" | "timeindex", entries: [number, number][] }} Decoded
+ * @typedef {{ kind: "text", lines: string[], head?: string }} DecodedText
+ * @typedef {DecodedLog | DecodedText | { kind: "index" | "timeindex", entries: [number, number][] }} Decoded
  *   as lab/recordings/decoding.py describes a file
  */
 
