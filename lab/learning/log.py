@@ -20,6 +20,7 @@ from lab.learning.events import (
     ReviewAnswered,
     Skipped,
     Stored,
+    TransferAnswered,
     UnreadableEvent,
     decode,
     encode,
@@ -168,5 +169,9 @@ def _key() -> bytes:
 
 
 def _check(event: AnyEvent) -> None:
-    if isinstance(event, PredictionGiven | PredictionSettled | ReviewAnswered) and not is_stop(event.p, event.choices):
+    if not isinstance(event, PredictionGiven | PredictionSettled | ReviewAnswered | TransferAnswered):
+        return
+    # A transfer question may be asked without how sure one is: then p is 0.
+    is_left_out = isinstance(event, TransferAnswered) and event.p == 0
+    if not is_left_out and not is_stop(event.p, event.choices):
         raise ValueError(f"p = {event.p} with {event.choices} choices is not one of the stops")

@@ -22,6 +22,7 @@ from lab.learning.events import (
     PredictionSettled,
     ReviewAnswered,
     StepChecked,
+    TransferAnswered,
     encode,
 )
 from lab.learning.log import close_all, delete_history, learner_id
@@ -105,6 +106,14 @@ def test_probability_that_is_no_stop_is_refused(p) -> None:
     with pytest.raises(ValueError, match="stops"):
         append(USER, PredictionGiven(lesson="011-acks", step="how-many", choice="0", choices=4, p=p))
     assert history_of(USER) == []
+
+
+def test_transfer_question_may_be_asked_without_how_sure_one_is() -> None:
+    append(USER, TransferAnswered(lesson="011-acks", choice="a", choices=3, right=True))
+    with pytest.raises(ValueError, match="stops"):
+        append(USER, TransferAnswered(lesson="011-acks", choice="a", choices=3, right=True, p=0.4))
+    assert [point.count for point in summary_of(USER).calibration] == [0] * 5
+    assert summary_of(USER).lessons["011-acks"].transfer_right is True
 
 
 def test_clock_that_goes_backwards_moves_no_card_and_no_summary_back() -> None:
