@@ -58,8 +58,6 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
 
 
 def _questions(exercise: Exercise) -> Iterator[str]:
-    if not exercise.topics:
-        return
     for step in exercise.steps:
         choices = choices_of(step)
         if choices and not any(choice.expected for choice in choices):
@@ -72,8 +70,6 @@ def _questions(exercise: Exercise) -> Iterator[str]:
 
 
 def _minutes(exercise: Exercise) -> Iterator[str]:
-    if not exercise.topics:
-        return
     parts = [part.minutes for part in exercise.parts] or [exercise.minutes]
     if sum(parts) != exercise.minutes:
         yield f"{exercise.slug}: the parts take {sum(parts)} minutes, and the lesson {exercise.minutes}."

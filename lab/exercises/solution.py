@@ -11,7 +11,7 @@ Its sections name the steps, in order:
     answer 35 / answer              answers a question, with these words or with what is right
     fact zero_copy bytes=0          what the page states about a measurement, with its figures
 
-In a console line `@controller` is the broker that is the controller, and in `link restore` the one that was meant before.
+In a console line `@controller` is the broker that is the controller; in `link restore`, the one that was meant before.
 
 `wrong.lab` has the same lines in sections `[step/wrong state]`, each played after the solution of the steps before.
 """
