@@ -7,9 +7,9 @@ from lab.course.loader import Chapter, Course, Lesson
 from lab.course.standing import Standing
 
 COLUMN = 158
-ROW = 48
+ROW = 60
 NODE_W = 138
-NODE_H = 40
+NODE_H = 52
 TOP = 28
 """As in static/lab/css/pages/front.css: the pitch of columns and rows, the size of a lesson, and where the first is."""
 

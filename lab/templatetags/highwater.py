@@ -15,6 +15,7 @@ from lab.exercises.bilingual import Bilingual
 from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import digest, translate
 from lab.web import vendor
+from lab.web.modules import modules_of
 
 register = template.Library()
 
@@ -102,6 +103,13 @@ def vendor_script(context: template.Context, path: str) -> SafeString:
 def module(context: template.Context, path: str) -> SafeString:
     """A module script of the project, `path` below static/."""
     return format_html('<script type="module" src="{}" nonce="{}"></script>', static(path), _nonce(context))
+
+
+@register.simple_tag
+def preload_modules(paths: str) -> SafeString:
+    """Links that let the browser fetch modules and all that they import at once; `paths` with blanks between them."""
+    wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
+    return mark_safe("".join(format_html('<link rel="modulepreload" href="{}">', static(path)) for path in wanted))
 
 
 @register.simple_tag(takes_context=True)

@@ -1,0 +1,46 @@
+"""The modules that a page loads: the browser is told all of them at once, and need not find them level by level."""
+
+import re
+from functools import cache
+from pathlib import PurePosixPath
+
+from lab.web import vendor
+from lab.web.static_files import build_id, folder
+
+_IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"([^"]+)";""", re.MULTILINE)
+
+
+def modules_of(path: str) -> list[str]:
+    """The modules that a module imports, directly or not, as paths below static/; itself is the first."""
+    return list(_closure(path, build_id()))
+
+
+@cache
+def _closure(path: str, build: str) -> tuple[str, ...]:
+    found = {path: None}
+    left = [path]
+    while left:
+        for imported in _imports(left.pop(0)):
+            if imported not in found:
+                found[imported] = None
+                left.append(imported)
+    return tuple(found)
+
+
+def _imports(path: str) -> list[str]:
+    if path.startswith("vendor/"):
+        return []
+    source = (folder() / path).read_text(encoding="utf-8")
+    return [_resolved(path, name) for name in _IMPORT.findall(source)]
+
+
+def _resolved(importer: str, name: str) -> str:
+    if not name.startswith("."):
+        return f"vendor/{vendor.lock().imports[name]}"
+    parts: list[str] = []
+    for part in (PurePosixPath(importer).parent / name).parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)

@@ -1,0 +1,46 @@
+"""The modules that a page lets the browser fetch at once."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+
+from lab.web.modules import modules_of
+from tests.support.lab_server import Visitor
+from tests.support.paths import ROOT
+
+MAIN = "lab/ui/pages/front/main.js"
+
+
+def test_modules_are_found_through_others_and_exist() -> None:
+    found = modules_of("lab/ui/pages/lab/main.js")
+    assert found[0] == "lab/ui/pages/lab/main.js" and len(found) == len(set(found))
+    assert {"lab/core/live/socket.js", "lab/draw/topology.js"} <= set(found)
+    assert any(path.startswith("vendor/lit@") for path in found)
+    assert [path for path in found if not (ROOT / "static" / path).is_file()] == []
+
+
+@pytest.fixture
+def static_folder(tmp_path: Path) -> Path:
+    (tmp_path / "a").mkdir()
+    return tmp_path
+
+
+def test_only_what_runs_is_fetched(static_folder: Path) -> None:
+    (static_folder / "a" / "one.js").write_text(
+        '/** @import { Type } from "./types.js" */\nimport {\n  two,\n} from "../two.js";\n'
+        'export { x } from "./three.js";\n'
+        'const later = () => import("./four.js");\n// import "./five.js";\n'
+    )
+    (static_folder / "two.js").write_text('import "./a/one.js";\n')
+    (static_folder / "a" / "three.js").write_text("export const x = 1;\n")
+    with override_settings(STATICFILES_DIRS=[static_folder]):
+        assert modules_of("a/one.js") == ["a/one.js", "two.js", "a/three.js"]
+
+
+def test_page_names_the_modules_that_it_loads(visitor: Visitor) -> None:
+    text = visitor.get("/").text
+    linked = re.findall(r'<link rel="modulepreload" href="/static/\w+/([^"]+)">', text)
+    assert linked == modules_of(MAIN)
+    assert re.search(rf'<script type="module" src="/static/\w+/{MAIN}"', text)
