@@ -1,8 +1,9 @@
-// The small parts that elements share: arrow keys in a group of choices, and values kept by the browser.
+// The small parts that elements share: arrow keys in a group of choices, values kept by the browser, runs one at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { nextChoice } from "../../static/lab/ui/kit/choices.js";
+import { coalesced } from "../../static/lab/ui/kit/coalesced.js";
 import { isListOfStrings, keep, kept } from "../../static/lab/ui/kit/kept.js";
 
 const VALUES = ["first", "second", "third", "last"];
@@ -50,4 +51,19 @@ test("a browser without storage is no failure", () => {
   globalThis.localStorage = { getItem: refuse, setItem: refuse };
   keep("names", ["a"]);
   assert.deepEqual(kept("names", isListOfStrings, []), []);
+});
+
+test("work that is asked for while it runs is done once more", async () => {
+  const ends = [];
+  const run = coalesced(() => new Promise((resolve) => ends.push(resolve)), () => 0);
+  const first = run();
+  await Promise.all([run(), run()]);
+  assert.equal(ends.length, 1, "one at a time");
+  ends[0]();
+  await first;
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.equal(ends.length, 2, "what has changed meanwhile is taken in");
+  ends[1]();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.equal(ends.length, 2);
 });

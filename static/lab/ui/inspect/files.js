@@ -2,6 +2,7 @@
 import { byName } from "../../core/view/selectors.js";
 import { goTo } from "../store/disk.js";
 import { fetchBytes, fetchDecoded, get, place, show } from "../store/files.js";
+import { coalesced } from "../kit/coalesced.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { bytes, spaced, wall } from "../kit/format.js";
@@ -51,15 +52,9 @@ async function fetchPlace({ replica, file, as, from }, seq) {
   return { files, seq, decoded, ...(as === "bytes" ? await fetchBytes(replica, file, seq, from, PAGE_BYTES) : {}) };
 }
 
-let running = false;
-let again = false;
-
-/** Brings `loaded` up to the place and the instant; asked again while it runs, it runs once more. */
-async function load() {
-  again = running;
-  if (running) return;
-  running = true;
-  const { seq, mode } = moment.peek();
+/** Brings `loaded` up to the place and the instant. */
+const load = coalesced(async () => {
+  const { seq } = moment.peek();
   try {
     loaded.value = await fetchPlace(place.peek(), seq);
     const { files } = loaded.value;
@@ -68,9 +63,7 @@ async function load() {
   } catch (error) {
     loaded.value = { files: loaded.peek().files, seq, error: /** @type {Partial<Refusal>} */ (error) };
   }
-  running = false;
-  if (again) setTimeout(load, mode === "pause" ? 0 : RELOAD_MS);
-}
+}, () => (moment.peek().mode === "pause" ? 0 : RELOAD_MS));
 
 /**
  * The replica to show: one that was just selected, else the one shown before, else the leader of the partition, else any.

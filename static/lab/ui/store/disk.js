@@ -1,4 +1,5 @@
 // What the disk screen shows, and what the server said about it.
+import { coalesced } from "../kit/coalesced.js";
 import { ask, here } from "./api.js";
 import { effect, moment, partition, shown, signal } from "./state.js";
 
@@ -106,14 +107,8 @@ async function loadPage() {
   page.value = { broker, ...(await askDisk("page", { path, from })) };
 }
 
-let running = false;
-let again = false;
-
-/** Brings tree and page up to what is to be shown; asked again while it runs, it runs once more. */
-async function load() {
-  again = running;
-  if (running) return;
-  running = true;
+/** Brings tree and page up to what is to be shown. */
+const load = coalesced(async () => {
   try {
     await loadTree();
     await loadPage();
@@ -121,9 +116,7 @@ async function load() {
     const { broker, path } = place.peek();
     page.value = { broker, path, error: /** @type {Partial<Refusal>} */ (error) };
   }
-  running = false;
-  if (again) setTimeout(load, moment.peek().mode === "pause" ? 0 : RELOAD_MS);
-}
+}, () => (moment.peek().mode === "pause" ? 0 : RELOAD_MS));
 
 let asked = "";
 effect(() => {
