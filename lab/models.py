@@ -75,3 +75,32 @@ class ExerciseProgress(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.exercise}"
+
+
+class ChallengeEntry(models.Model):
+    """What a user has submitted to a challenge. `fields` and the digest of its `verdict` allow a later engine to judge
+    it again. `score` is the first figure of the verdict, for the spread of all entries.
+    """
+
+    class State(models.TextChoices):
+        JUDGING = "judging"
+        JUDGED = "judged"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="challenge_entries")
+    challenge = models.SlugField(max_length=80)
+    fields = models.JSONField(default=dict)
+    state = models.CharField(max_length=12, choices=State.choices, default=State.JUDGING)
+    passed = models.BooleanField(default=False)
+    score = models.FloatField(null=True)
+    digest = models.CharField(max_length=16, default="")
+    verdict = models.JSONField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("-pk",)
+        indexes = (models.Index(fields=("challenge", "user"), name="entries_of_a_challenge"),)
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.challenge} {self.pk}"

@@ -14,7 +14,8 @@ from broker_core.partitions import TopicPartition, partition_name
 from broker_core.sim.rng import RandomStream
 from devtools.sim.draw_members import draw_members
 from devtools.sim.draw_transactions import draw_transactions
-from devtools.sim.schedule import Schedule, pause
+from devtools.sim.schedule import Schedule
+from lab.trials.pauses import pause
 
 T = TypeVar("T")
 

@@ -23,8 +23,8 @@ from broker_core.events.world import BrokerExiting, InvariantViolated
 from broker_core.partitions import ReplicaId, broker_node, partition_of, replica_name, topic_of
 from broker_core.run import Made
 from broker_core.texts import Text, render
-from devtools.sim.aftermath import Acknowledged
 from devtools.sim.verdict import Failure
+from lab.trials.aftermath import Acknowledged
 
 _TOO_LARGE = ("RECORD_LIST_TOO_LARGE", "MESSAGE_TOO_LARGE")
 _BEING_DELETED = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful")

@@ -10,7 +10,11 @@ from broker_core.shell.grammar.parser import ShellError, is_background
 from broker_core.shell.grammar.transcript import ready_line
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
-from devtools.sim.aftermath import (
+from devtools.sim.expected_failures import ExpectedFailures, in_short
+from devtools.sim.parity import differences
+from devtools.sim.schedule import Schedule
+from devtools.sim.verdict import Failure, Played
+from lab.trials.aftermath import (
     abandoned,
     complaints,
     differing_logs,
@@ -19,10 +23,7 @@ from devtools.sim.aftermath import (
     repair_commands,
     waiting_deletions,
 )
-from devtools.sim.expected_failures import ExpectedFailures, in_short
-from devtools.sim.parity import differences
-from devtools.sim.schedule import Schedule, pause
-from devtools.sim.verdict import Failure, Played
+from lab.trials.pauses import pause
 
 HEAL_US = 72_000_000
 LOOK_US = 1_000_000

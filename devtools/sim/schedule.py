@@ -55,14 +55,3 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             *(f"#! config {name}={value}" for name, value in self.broker_config.items()),
         ]
         return "\n".join([*head, *typed]) + "\n"
-
-
-def pause(time_us: int) -> str:
-    """A line that lets time pass."""
-    return f"sleep {time_us // 1000}ms"
-
-
-def pause_us(line: str) -> int | None:
-    """How long a line lets time pass; None for any other line."""
-    words = line.split()
-    return int(words[1][:-2]) * 1000 if words[0] == "sleep" else None

@@ -1,101 +1,29 @@
-"""Shrinks a schedule that fails to a short one that fails in the same way (delta debugging).
-
-First whole commands go, in ever smaller groups, while the pauses keep their places, so that what is left happens when
-it did. Then the pauses go or are halved.
-"""
-
-from collections.abc import Callable
+"""Shrinks a schedule that fails to a short one that fails in the same way."""
 
 from devtools.sim.player import Unplayable, play
-from devtools.sim.schedule import Schedule, pause, pause_us
+from devtools.sim.schedule import Schedule
 from devtools.sim.verdict import Failure, Played
-
-MAX_TRIES = 600
-SHORTEST_US = 2_000
-
-_Lines = list[str]
+from lab.trials.shrink import MAX_TRIES, shrink_lines
 
 
 def shrink(schedule: Schedule, kind: str, tries: int = MAX_TRIES) -> tuple[Schedule, Played, Failure]:
     """The shortest schedule found whose failure is of the same kind, with how it played. The given one must fail so."""
-    return _Shrinking(schedule, kind, tries).result()
+    last: Played | None = None
 
-
-class _Shrinking:
-    def __init__(self, schedule: Schedule, kind: str, tries: int) -> None:
-        self.schedule = schedule
-        self.kind = kind
-        self.tries = tries
-        self.played: Played | None = None
-
-    def result(self) -> tuple[Schedule, Played, Failure]:
-        lines = list(self.schedule.lines)
-        self._fails(lines)
-        while self.tries > 0:
-            before = lines
-            lines = self._without(lines, lambda line: pause_us(line) is None)
-            lines = self._without(_merged(lines), lambda line: pause_us(line) is not None)
-            lines = self._with_shorter_pauses(lines)
-            if lines == before:
-                break
-        assert self.played is not None, f"the schedule of seed {self.schedule.seed} does not fail with {self.kind}"
-        assert self.played.failure is not None
-        return self.schedule.with_lines(lines), self.played, self.played.failure
-
-    def _fails(self, lines: _Lines) -> bool:
+    def fails(lines: list[str]) -> bool:
         """Whether these lines fail in the same way; if so, how they played is kept."""
-        self.tries -= 1
+        nonlocal last
         try:
-            played = play(self.schedule.with_lines(lines))
+            played = play(schedule.with_lines(lines))
         except Unplayable:
             return False
-        if played.failure is None or played.failure.kind != self.kind:
+        if played.failure is None or played.failure.kind != kind:
             return False
-        self.played = played
+        last = played
         return True
 
-    def _without(self, lines: _Lines, is_candidate: Callable[[str], bool]) -> _Lines:
-        """As few as possible of the lines that are candidates, and all others."""
-        size = max(1, sum(map(is_candidate, lines)) // 2)
-        while self.tries > 0:
-            at = 0
-            removed = False
-            while self.tries > 0:
-                places = [place for place, line in enumerate(lines) if is_candidate(line)]
-                group = set(places[at : at + size])
-                if not group:
-                    break
-                shorter = [line for place, line in enumerate(lines) if place not in group]
-                if self._fails(shorter):
-                    lines = shorter
-                    removed = True
-                else:
-                    at += size
-            if size == 1 and not removed:
-                break
-            size = max(1, size // 2)
-        return lines
-
-    def _with_shorter_pauses(self, lines: _Lines) -> _Lines:
-        for place in range(len(lines)):
-            time_us = pause_us(lines[place])
-            while time_us is not None and time_us >= SHORTEST_US and self.tries > 0:
-                time_us = time_us // 2_000 * 1_000
-                shorter = [*lines[:place], pause(time_us), *lines[place + 1 :]]
-                if not self._fails(shorter):
-                    break
-                lines = shorter
-        return lines
-
-
-def _merged(lines: _Lines) -> _Lines:
-    """The same with one pause where several follow one another."""
-    merged: _Lines = []
-    for line in lines:
-        time_us = pause_us(line)
-        before_us = pause_us(merged[-1]) if merged else None
-        if time_us is not None and before_us is not None:
-            merged[-1] = pause(before_us + time_us)
-        else:
-            merged.append(line)
-    return merged
+    fails(list(schedule.lines))
+    lines = shrink_lines(schedule.lines, fails, tries - 1)
+    if last is None or last.failure is None:
+        raise ValueError(f"the schedule of seed {schedule.seed} does not fail with {kind}")
+    return schedule.with_lines(lines), last, last.failure

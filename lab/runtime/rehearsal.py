@@ -21,7 +21,13 @@ BOOT_LIMIT_US = 60_000_000
 
 def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3), **more: Any) -> Run:
     """A run in memory with the latencies of a lab, all its brokers up. `more`: of RunConfig."""
-    made = pageless_run(RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more), MemoryStore())
+    config = RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more)
+    return booted_run(config, MemoryStore(), SimulatedDisk())
+
+
+def booted_run(config: RunConfig, store: ZkStore, disk: Disk) -> Run:
+    """A run with all its brokers up, as a lab boots it."""
+    made = Run(config, disk=disk, zk=store)
     while made.now_us < BOOT_LIMIT_US and not _all_up(made):
         made.advance(made.now_us + BOOT_STEP_US)
     return made

@@ -1,34 +1,120 @@
-"""The content of challenges."""
+"""The content of challenges, and that its entries are judged as it says."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from lab.challenges.judge import RULES, entry_of, judge
 from lab.challenges.loader import CONTENT, challenges, load
 from lab.exercises.loader import ContentError
+from lab.texts.refusal import Refusal
+
+SEEDS = {"c5-ten-rebalances": [3], "c2-settings-that-survive": [1, 2, 10]}
+"""Few in this suite; `manage.py check_challenges` plays 20."""
 
 
 def test_ten_challenges_in_the_order_of_their_numbers() -> None:
     assert [challenge.number for challenge in challenges().values()] == list(range(1, 11))
+    assert list(RULES) == list(challenges())
+
+
+@pytest.mark.parametrize("slug", list(challenges()))
+def test_par_entry_passes_and_bad_entry_fails(slug: str) -> None:
+    challenge = challenges()[slug]
+    seeds = SEEDS.get(slug, [1, 2])
+    par = judge(challenge, entry_of(challenge, challenge.par), seeds)
+    assert (par.passed, par.shown.why) == (True, par.shown.why), par.shown.why
+    for score in challenge.scores:
+        slack = 0.1 * abs(score.par)
+        reached = par.scores[score.name]
+        assert reached <= score.par + slack if score.better == "lower" else reached >= score.par - slack, score.name
+    bad = judge(challenge, entry_of(challenge, challenge.bad), seeds)
+    assert not bad.passed, bad.scores
+    assert not bad.shown.why.startswith(("verdict.engine_failed", "verdict.line_refused"))
+
+
+def test_verdict_is_the_same_for_the_same_entry() -> None:
+    challenge = challenges()["c3-two-owners"]
+    first, second = (judge(challenge, challenge.par, [4]) for _ in range(2))
+    assert first.digest == second.digest
+    assert first.digest != judge(challenge, challenge.bad, [4]).digest
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("slug", "change", "id"),
     [
-        (("number = 3", "number = 4"), "Expected 3"),
-        (('kind = "attack"', 'kind = "siege"'), "Invalid enum value 'siege'"),
-        (("[title]", "[title"), "not valid TOML"),
-        (("number = 3", "number = 3\npoints = 2"), "unknown field `points`"),
+        ("c1-lose-one-acknowledged-record", {"A": "# nothing\n"}, "entry_empty"),
+        ("c1-lose-one-acknowledged-record", {"A": "sleep 1s\n" * 61}, "entry_too_long"),
+        ("c1-lose-one-acknowledged-record", {"A": f"producer send p1 ledger-0 {'x' * 400}"}, "entry_line_too_long"),
+        ("c1-lose-one-acknowledged-record", {"B": "kafka-configs.sh --alter"}, "entry_line"),
+        ("c1-lose-one-acknowledged-record", {"A": "broker kill 1\n" * 7}, "entry_faults"),
+        ("c2-settings-that-survive", {"factor": "4"}, "entry_field"),
+        ("c2-settings-that-survive", {"acks": "2"}, "entry_field"),
+        ("c2-settings-that-survive", {"factor": "1"}, "entry_min_insync"),
+        ("c2-settings-that-survive", {"acks": "1"}, "entry_idempotence"),
+        ("c4-exactly-once-under-fire", {"order": "write-first", "ids": "shared"}, "entry_ids"),
+        ("c5-ten-rebalances", {"heartbeat_ms": "10000"}, "entry_heartbeat"),
+        ("c9-who-did-it", {"answer": "59"}, "entry_answer"),
     ],
 )
-def test_damaged_definition_is_refused_with_its_place(tmp_path: Path, change: tuple[str, str], says: str) -> None:
-    folder = tmp_path / "c3-two-owners"
-    folder.mkdir()
-    text = (CONTENT / folder.name / "challenge.toml").read_text(encoding="utf-8")
-    (folder / "challenge.toml").write_text(text.replace(*change), encoding="utf-8")
+def test_entry_that_cannot_be_judged_is_refused(slug: str, change: dict[str, str], id: str) -> None:
+    challenge = challenges()[slug]
+    with pytest.raises(Refusal) as refused:
+        entry_of(challenge, challenge.par | change)
+    assert refused.value.what.id == f"refusal.{id}.what"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("sleep 59m\n" * 20, "verdict.too_"),
+        ("consumer freeze nobody", "verdict.line_refused"),
+        ("producer send p1 nowhere x", "verdict.line_refused"),
+    ],
+)
+def test_entry_that_takes_too_long_or_is_not_understood_fails_plainly(script: str, why: str) -> None:
+    challenge = challenges()["c8-longest-two-leaders"]
+    if script.startswith("consumer"):
+        challenge = challenges()["c3-two-owners"]
+    entry = challenge.par | {"script": script}
+    verdict = judge(challenge, entry, [1])
+    assert not verdict.passed
+    assert verdict.shown.why.startswith((why, "verdict.")), verdict.shown.why
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(CONTENT / "c3-two-owners", tmp_path / "c3-two-owners"))
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "says"),
+    [
+        ("challenge.toml", ("number = 3", "number = 4"), "Expected 3"),
+        ("challenge.toml", ('kind = "attack"', 'kind = "siege"'), "Invalid enum value 'siege'"),
+        ("challenge.toml", ("[title]", "[title"), "not valid TOML"),
+        ("challenge.toml", ("number = 3", "number = 3\npoints = 2"), "unknown field `points`"),
+        ("par.toml", ("script =", "text ="), "Expected script"),
+        ("bad.toml", ("script = '''", "script = ["), "not an entry"),
+    ],
+)
+def test_damaged_content_is_refused_with_its_place(folder: Path, file: str, change: tuple[str, str], says: str) -> None:
+    text = (folder / file).read_text(encoding="utf-8")
+    (folder / file).write_text(text.replace(*change), encoding="utf-8")
     with pytest.raises(ContentError, match=says) as caught:
         load(folder)
-    assert str(caught.value).startswith("c3-two-owners/challenge.toml: ")
+    assert str(caught.value).startswith(f"c3-two-owners/{file}: ")
+
+
+def test_files_of_a_challenge_are_complete_and_no_others(folder: Path) -> None:
+    (folder / "notes.md").touch()
+    with pytest.raises(ContentError, match=r"notes.md belongs to no challenge"):
+        load(folder)
+    (folder / "notes.md").unlink()
+    (folder / "later.zh.md").unlink()
+    with pytest.raises(ContentError, match=r"later.zh.md is missing"):
+        load(folder)
 
 
 def test_folder_with_another_name_is_refused(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from broker_core.partitions import broker_node, replica_name, topic_of
 from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.sim.disk import Disk
-from broker_core.topics import OFFSETS_TOPIC
 from broker_core.view.tree import View
 
+OFFSETS_TOPIC = "__consumer_offsets"
 #: of a member; Kafka fails one that joins while the first rebalance of a group has lost all its members, and a consumer
 #: of 0.8 gives up when its partitions stay owned for too long
 _AT_REST = ("stable", "failed", "closed", "rebalance failed")

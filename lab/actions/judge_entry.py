@@ -1,0 +1,114 @@
+"""A challenge's entry: submit it, cancel its judgement, open the seed that decided it as a run."""
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from broker_core.refusals import ShellError
+from lab.actions.delete_run import delete_run
+from lab.actions.start_run import checked_name, enter_run, start_entered_run
+from lab.challenges.background import JUDGES
+from lab.challenges.judge import Verdict, entry_of
+from lab.challenges.loader import Challenge
+from lab.challenges.outcome import Outcome
+from lab.challenges.worker import Order
+from lab.models import MAX_NAME_LENGTH, Branch, ChallengeEntry
+from lab.runtime.host import Host, RunConfig
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
+
+EVENTS_AT_ONCE = 2_000
+
+
+async def submit_entry(user: User, challenge: Challenge, form: Mapping[str, str]) -> ChallengeEntry:
+    """Stores an entry and has it judged in the background. Raises Refusal for one that cannot be judged."""
+    fields = await asyncio.to_thread(entry_of, challenge, form)
+    JUDGES.ensure_free(user.pk)
+    entry = await ChallengeEntry.objects.acreate(user=user, challenge=challenge.slug, fields=fields)
+
+    async def finished(verdict: bytes | None) -> None:
+        await sync_to_async(_store)(entry.pk, verdict)
+
+    JUDGES.start(entry.pk, user.pk, Order(challenge.slug, fields), finished)
+    return entry
+
+
+def _store(entry_id: int, verdict: bytes | None) -> None:
+    """Without a verdict the judgement was cancelled, or its process ended at a limit."""
+    entries = ChallengeEntry.objects.filter(pk=entry_id)
+    if verdict is None:
+        cancelled = entries.filter(state=ChallengeEntry.State.CANCELLED).exists()
+        entries.update(state=ChallengeEntry.State.CANCELLED if cancelled else ChallengeEntry.State.FAILED)
+        return
+    found = msgspec.json.decode(verdict, type=Verdict)
+    entries.update(
+        state=ChallengeEntry.State.JUDGED,
+        passed=found.passed,
+        score=next(iter(found.scores.values()), None),
+        digest=found.digest,
+        verdict=msgspec.to_builtins(found),
+    )
+
+
+async def cancel_entry(entry: ChallengeEntry) -> None:
+    """Ends the judgement of an entry; nothing happens to one that is judged."""
+    judging = ChallengeEntry.objects.filter(pk=entry.pk, state=ChallengeEntry.State.JUDGING)
+    await judging.aupdate(state=ChallengeEntry.State.CANCELLED)
+    JUDGES.cancel(entry.pk)
+
+
+async def open_seed(host: Host, user: User, challenge: Challenge, entry: ChallengeEntry, title: str) -> Branch:
+    """Plays the seed that decided an entry to a new run, which stands at its end. Raises Refusal."""
+    if entry.verdict is None:
+        raise Refusal("refusal.no_failing_seed", 409)
+    shown = msgspec.convert(entry.verdict, Verdict).shown
+    if not shown.typed:
+        raise Refusal("refusal.no_failing_seed", 409)
+    name = checked_name(f"{title[: MAX_NAME_LENGTH - 20]} · {shown.seed}")
+    return await play_outcome(host, user, shown, name)
+
+
+async def play_outcome(host: Host, user: User, shown: Outcome, name: str) -> Branch:
+    """Plays what a judge has typed to a new run, at the same instants."""
+    branch = await sync_to_async(enter_run)(user, name, shown.seed, shown.brokers, shown.era)
+    config = RunConfig(
+        name=name,
+        seed=shown.seed,
+        brokers=tuple(range(1, shown.brokers + 1)),
+        era=shown.era,
+        broker_config=shown.config,
+    )
+    await start_entered_run(host, branch, config)
+    try:
+        lab = await host.lab(branch.run.slug, branch.name)
+        for typed in shown.typed:
+            await _advance(lab, typed.at_us)
+            await _submit(lab, user.get_username(), typed.line)
+        await _advance(lab, shown.typed[-1].at_us + 1_000_000)
+    except BaseException:
+        await delete_run(host, branch.run, confirmed=True)
+        raise
+    return branch
+
+
+async def _submit(lab: Lab, source: str, line: str) -> None:
+    """A line that was refused when it was judged is refused again."""
+    try:
+        await lab.act(lambda live: live.run.submit(line, source))
+    except ShellError:
+        return
+
+
+async def _advance(lab: Lab, until_us: int) -> None:
+    """Lets simulated time come to an instant, a slice at a time, so that others get in between."""
+
+    def slice_of(live: LiveRun) -> bool:
+        live.pacer.set_mode("pause")
+        return live.run.now_us >= until_us or live.run.advance(until_us, max_events=EVENTS_AT_ONCE) < EVENTS_AT_ONCE
+
+    while not await lab.act(slice_of):
+        pass

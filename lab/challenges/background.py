@@ -1,0 +1,113 @@
+"""Judgements that run beside the lab: a process for each, at most two at a time and one a user."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from lab.challenges.worker import Order, Report
+from lab.texts.refusal import Refusal
+
+MAX_JUDGES = 2
+MAX_WALL_S = 1_800.0
+logger = logging.getLogger(__name__)
+
+Finished = Callable[[bytes | None], Awaitable[None]]
+"""Called with the verdict as JSON, or None when the process ended without one."""
+
+
+class Judgement:
+    """An entry that is being judged. `done` and `passes` count seeds."""
+
+    def __init__(self, user_id: int, order: Order) -> None:
+        self.user_id = user_id
+        self.order = order
+        self.done = 0
+        self.passes = 0
+        self.is_cancelled = False
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def run(self) -> bytes | None:
+        """The verdict as JSON; None when the process ended without one."""
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}
+        self._process = process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "lab.challenges.worker", env=environment,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=8 << 20,
+        )  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            if self.is_cancelled:
+                return None
+            process.stdin.write(msgspec.json.encode(self.order))
+            process.stdin.close()
+            async with asyncio.timeout(MAX_WALL_S):
+                async for line in process.stdout:
+                    report = msgspec.json.decode(line, type=Report)
+                    if report.verdict:
+                        return bytes(report.verdict)
+                    self.done, self.passes = report.done, report.passes
+        except TimeoutError:
+            logger.warning("the judgement of an entry for %s took too long", self.order.challenge)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        return None
+
+    def cancel(self) -> None:
+        """Ends its process."""
+        self.is_cancelled = True
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+
+class Judges:
+    """The judgements that run, by the id of the entry."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, Judgement] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ensure_free(self, user_id: int) -> None:
+        """Raises Refusal when a user, or the machine, has enough to judge."""
+        if any(judgement.user_id == user_id for judgement in self._running.values()):
+            raise Refusal("refusal.judge_busy", 409)
+        if len(self._running) >= MAX_JUDGES:
+            raise Refusal("refusal.judges_busy", 409, n=len(self._running), max=MAX_JUDGES)
+
+    def start(self, entry_id: int, user_id: int, order: Order, finished: Finished) -> None:
+        """Judges an entry in the background. Raises Refusal."""
+        self.ensure_free(user_id)
+        judgement = self._running[entry_id] = Judgement(user_id, order)
+        task = asyncio.get_running_loop().create_task(self._run(entry_id, judgement, finished))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, entry_id: int, judgement: Judgement, finished: Finished) -> None:
+        verdict = None
+        try:
+            verdict = await judgement.run()
+        except Exception:
+            logger.exception("the judgement of entry %s failed", entry_id)
+        finally:
+            # The entry has its verdict before it counts as free.
+            await finished(verdict)
+            self._running.pop(entry_id, None)
+
+    def of(self, entry_id: int) -> Judgement | None:
+        """The judgement of an entry, while it runs."""
+        return self._running.get(entry_id)
+
+    def cancel(self, entry_id: int) -> None:
+        """Ends the judgement of an entry, if it runs."""
+        judgement = self._running.get(entry_id)
+        if judgement is not None:
+            judgement.cancel()
+
+
+JUDGES = Judges()

@@ -1,0 +1,51 @@
+"""c7: a script that ends in I-LOGMATCH is to be made as short as possible, and must still do so in each seed."""
+
+from broker_core.texts import text
+from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
+from lab.challenges.scripts import FAULTS, FREE, script_lines
+from lab.runtime.host import RunConfig
+from lab.trials.pauses import pause_us
+from lab.trials.trial import Ended, Limits, Trial
+from lab.trials.watchers import Alarms
+
+INVARIANT = "I-LOGMATCH"
+ERA = "1.1"
+CONFIG = {"auto.leader.rebalance.enable": "false"}
+ALLOWED = (
+    FREE
+    | FAULTS
+    | {"file", "kafka-topics.sh", "kafka-reassign-partitions.sh", "kafka-leader-election.sh", "producer open"}
+    | {
+        "producer burst",
+        "producer stream",
+        "producer flush",
+        "producer close",
+        "consumer follow",
+        "consumer unfollow",
+        "task",
+    }
+)
+AFTER_US = 20_000_000
+
+
+def check(entry: Entry) -> None:
+    """Raises Refusal."""
+    script_lines("script", entry["script"], ALLOWED)
+
+
+def play(entry: Entry, seed: int) -> Outcome:
+    """The script; some time later the invariant must be broken."""
+    lines = script_lines("script", entry["script"], ALLOWED)
+    alarms = Alarms()
+    trial = Trial(RunConfig(name="twins", seed=seed, era=ERA, broker_config=CONFIG), (alarms.see,), Limits())
+    scores = {"lines": float(sum(1 for line in lines if pause_us(line) is None))}
+    try:
+        trial.type_all(lines)
+        trial.advance(AFTER_US)
+    except Ended as end:
+        return ended(trial, end)
+    trial.view  # noqa: B018  (the watchers see the last events)
+    found = next((at_us for at_us, event in alarms.all if event.invariant == INVARIANT), None)
+    if found is None:
+        return outcome_of(trial, False, text("verdict.invariant_holds", invariant=INVARIANT), scores)
+    return outcome_of(trial, True, text("verdict.invariant_broken", invariant=INVARIANT), scores, at_us=found)

@@ -1,0 +1,48 @@
+"""c9: which line of a script, left out, would have saved the record? The judge leaves it out and plays the script."""
+
+from pathlib import Path
+
+from broker_core.texts import text
+from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
+from lab.exercises.loader import lines_of
+from lab.runtime.host import RunConfig
+from lab.texts.refusal import Refusal
+from lab.trials.trial import Ended, Limits, Trial
+from lab.trials.watchers import Promises
+
+CASE = Path(__file__).parents[1] / "content" / "c9-who-did-it" / "case.lab"
+CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "6000"}
+ERA = "0.10"
+HEAL_US = 72_000_000
+
+
+def case_lines() -> list[str]:
+    """The lines of the case, in order."""
+    return list(lines_of(CASE.read_text(encoding="utf-8")))
+
+
+def check(entry: Entry) -> None:
+    """Raises Refusal."""
+    if not 1 <= int(entry["answer"]) <= len(case_lines()):
+        raise Refusal("refusal.entry_answer", field="answer", answer=entry["answer"], max=len(case_lines()))
+
+
+def play(entry: Entry, seed: int) -> Outcome:
+    """The case without the line that the answer names."""
+    lines = case_lines()
+    left_out = lines.pop(int(entry["answer"]) - 1)
+    promises = Promises()
+    trial = Trial(RunConfig(name="case", seed=seed, era=ERA, broker_config=CONFIG), (promises.see,), Limits())
+    try:
+        trial.type_all(lines)
+        at_us = trial.now_us
+        trial.heal(HEAL_US)
+        lost = promises.lost(trial.view, trial.disk)
+    except Ended as end:
+        return ended(trial, end)
+    if not promises.made:
+        return outcome_of(trial, False, text("verdict.nothing_acknowledged"), at_us=at_us)
+    if lost:
+        why = text("verdict.still_lost", line=left_out, offset=lost[0].base_offset)
+        return outcome_of(trial, False, why, at_us=lost[0].at_us)
+    return outcome_of(trial, True, text("verdict.saved", line=left_out), at_us=at_us)

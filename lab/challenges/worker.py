@@ -1,0 +1,58 @@
+"""The process that judges one entry: an order comes in on standard input, reports go out a line each.
+
+It gives way to the lab (nice), and its processor time and memory are limited. Who cancels ends the process.
+"""
+
+import os
+import resource
+import sys
+
+import msgspec
+
+NICE = 10
+MAX_CPU_S = 400
+MAX_MEMORY = 3 << 30
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What is to be judged."""
+
+    challenge: str
+    fields: dict[str, str]
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many seeds are done and have passed; the last report has the verdict, as JSON."""
+
+    done: int = 0
+    passes: int = 0
+    verdict: msgspec.Raw = msgspec.Raw(b"")
+
+
+def main() -> None:
+    """Judges the entry that standard input holds."""
+    os.nice(NICE)
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    # Whatever prints must not get between the reports.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+
+    import django
+
+    django.setup()
+    from lab.challenges.judge import judge
+    from lab.challenges.loader import challenges
+
+    def say(report: Report) -> None:
+        out.write(msgspec.json.encode(report) + b"\n")
+        out.flush()
+
+    challenge = challenges()[order.challenge]
+    verdict = judge(challenge, order.fields, progress=lambda done, passes: say(Report(done, passes)))
+    say(Report(verdict.passes, verdict.passes, msgspec.Raw(msgspec.json.encode(verdict))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Runs of scripts without a page, judged by what became of the records: for random schedules and for challenges."""
