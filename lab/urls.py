@@ -8,7 +8,7 @@ from django.conf import settings
 from django.urls import path
 
 from lab.api import analytics, clients, disk, find, history, lessons, texts
-from lab.web import course_pages, dev, learning_pages, pages
+from lab.web import challenge_pages, course_pages, dev, learning_pages, pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -28,6 +28,12 @@ urlpatterns = [
     path("learning/export.csv", learning_pages.export_csv, name="export-csv"),
     path("learning/export.jsonl", learning_pages.export_xapi, name="export-xapi"),
     path("learning/delete", learning_pages.delete, name="delete-learning"),
+    path("challenges/<slug:slug>/", challenge_pages.challenge, name="challenge"),
+    path("challenges/<slug:slug>/judge", challenge_pages.submit),
+    path("challenges/<slug:slug>/case", challenge_pages.case),
+    path("challenges/<slug:slug>/entries/<int:entry>.json", challenge_pages.progress),
+    path("challenges/<slug:slug>/entries/<int:entry>/cancel", challenge_pages.cancel),
+    path("challenges/<slug:slug>/entries/<int:entry>/open", challenge_pages.open_run),
     path("sign-in/", pages.sign_in_page, name="sign-in"),
     path("inspect/", pages.own_files, name="own-files"),
     path("runs/", pages.runs, name="runs"),

@@ -8,12 +8,14 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from broker_core.refusals import ShellError
+from broker_core.texts import text
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import checked_name, enter_run, start_entered_run
 from lab.challenges.background import JUDGES
 from lab.challenges.judge import Verdict, entry_of
 from lab.challenges.loader import Challenge
-from lab.challenges.outcome import Outcome
+from lab.challenges.outcome import Outcome, outcome_of
+from lab.challenges.rules.c9_find import played_case
 from lab.challenges.worker import Order
 from lab.models import MAX_NAME_LENGTH, Branch, ChallengeEntry
 from lab.runtime.host import Host, RunConfig
@@ -61,7 +63,13 @@ async def cancel_entry(entry: ChallengeEntry) -> None:
     JUDGES.cancel(entry.pk)
 
 
-async def open_seed(host: Host, user: User, challenge: Challenge, entry: ChallengeEntry, title: str) -> Branch:
+async def open_case(host: Host, user: User, title: str) -> Branch:
+    """Plays the case of c9 to a new run. Raises Refusal."""
+    trial = await asyncio.to_thread(played_case, 1)
+    return await play_outcome(host, user, outcome_of(trial, True, text("verdict.survived")), checked_name(title))
+
+
+async def open_seed(host: Host, user: User, entry: ChallengeEntry, title: str) -> Branch:
     """Plays the seed that decided an entry to a new run, which stands at its end. Raises Refusal."""
     if entry.verdict is None:
         raise Refusal("refusal.no_failing_seed", 409)

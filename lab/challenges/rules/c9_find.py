@@ -10,7 +10,8 @@ from lab.texts.refusal import Refusal
 from lab.trials.trial import Ended, Limits, Trial
 from lab.trials.watchers import Promises
 
-CASE = Path(__file__).parents[1] / "content" / "c9-who-did-it" / "case.lab"
+SLUG = "c9-who-did-it"
+CASE = Path(__file__).parents[1] / "content" / SLUG / "case.lab"
 CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "6000"}
 ERA = "0.10"
 HEAL_US = 72_000_000
@@ -19,6 +20,18 @@ HEAL_US = 72_000_000
 def case_lines() -> list[str]:
     """The lines of the case, in order."""
     return list(lines_of(CASE.read_text(encoding="utf-8")))
+
+
+def case_config(seed: int) -> RunConfig:
+    """The run of the case."""
+    return RunConfig(name="case", seed=seed, era=ERA, broker_config=CONFIG)
+
+
+def played_case(seed: int) -> Trial:
+    """The whole case, played to its end."""
+    trial = Trial(case_config(seed))
+    trial.type_all(case_lines())
+    return trial
 
 
 def check(entry: Entry) -> None:
@@ -32,7 +45,7 @@ def play(entry: Entry, seed: int) -> Outcome:
     lines = case_lines()
     left_out = lines.pop(int(entry["answer"]) - 1)
     promises = Promises()
-    trial = Trial(RunConfig(name="case", seed=seed, era=ERA, broker_config=CONFIG), (promises.see,), Limits())
+    trial = Trial(case_config(seed), (promises.see,), Limits())
     try:
         trial.type_all(lines)
         at_us = trial.now_us

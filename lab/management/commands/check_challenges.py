@@ -1,4 +1,4 @@
-"""`manage.py check_challenges [--seeds N] [slug...]`: the par entry of each challenge passes, and its bad entry fails."""
+"""`manage.py check_challenges [--seeds N] [slug...]`: the par entry of each challenge passes, its bad entry fails."""
 
 import sys
 from argparse import ArgumentParser

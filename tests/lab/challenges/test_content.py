@@ -10,7 +10,7 @@ from lab.challenges.loader import CONTENT, challenges, load
 from lab.exercises.loader import ContentError
 from lab.texts.refusal import Refusal
 
-SEEDS = {"c5-ten-rebalances": [3], "c2-settings-that-survive": [1, 2, 10]}
+SEEDS = {"c5-ten-rebalances": [3], "c2-settings-that-survive": [1, 2, 3, 10]}
 """Few in this suite; `manage.py check_challenges` plays 20."""
 
 

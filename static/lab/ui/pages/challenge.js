@@ -1,0 +1,19 @@
+// The page of a challenge: shows how far the judgement of an entry is, and its verdict when it is there.
+const POLL_MS = 1000;
+const judging = document.querySelector("[data-progress]");
+const bar = judging?.querySelector("progress");
+const said = judging?.querySelector("[role=status]");
+
+/** @returns {Promise<void>} */
+async function poll() {
+  const answer = await fetch(judging?.getAttribute("data-progress") ?? "");
+  if (!answer.ok) return location.reload();
+  /** @type {{ state: string, done: number, said: string }} */
+  const now = await answer.json();
+  if (now.state !== "judging") return location.reload();
+  if (bar) bar.value = now.done;
+  if (said) said.textContent = now.said;
+  setTimeout(poll, POLL_MS);
+}
+
+if (judging) setTimeout(poll, POLL_MS / 4);
