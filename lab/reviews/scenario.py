@@ -15,6 +15,7 @@ from lab.runtime.rehearsal import BOOT_LIMIT_US, BOOT_STEP_US, pageless_run
 E = TypeVar("E", bound=Event)
 
 _MS = 1000
+_TAIL_SIZE = 4
 _LIMIT_US = 600_000_000
 _SEEDS = 2**31
 
@@ -111,6 +112,10 @@ class Scenario:
     def replica(self, name: str, broker: int) -> dict[str, Any]:
         """A replica: log_end_offset, high_watermark, segments, epochs."""
         return dict(self.run.view["replicas"][f"{name}@b{broker}"])
+
+    def batch_sizes(self, name: str, broker: int) -> list[int]:
+        """The bytes of each of the last batches of a replica, oldest first."""
+        return [row[_TAIL_SIZE] for row in self.run.view["replicas"][f"{name}@b{broker}"]["tail"].values()]
 
     def node(self, name: str) -> dict[str, Any]:
         """A client or a broker."""

@@ -9,6 +9,7 @@ from lab.reviews.registry import chapter
 from lab.reviews.scenario import Scenario, laid
 
 review = chapter(2)
+_HEADER_BYTES = 61
 
 
 @review("011-acks")
@@ -63,6 +64,7 @@ def requests_of_a_burst(rng: Random) -> Question:
         scenario.begin(f"producer send p1 orders-0 k{number}:message_{number}", gap_ms)
     scenario.play(1000)
     requests = sum(1 for _ in scenario.events(ProduceStarted)) - before
+    alone = _size_alone(rng)
     choices, right = drawn(
         rng,
         requests,
@@ -71,10 +73,18 @@ def requests_of_a_burst(rng: Random) -> Question:
     )
     return Question(
         ask=text("review_produce.linger.ask", n=records, gap=gap_ms, linger=linger_ms, batch=batch_bytes),
+        given=(f"batch header {_HEADER_BYTES} B", f"record {alone - _HEADER_BYTES} B"),
         choices=choices,
         right=right,
         reason=text("review_produce.linger.reason", n=requests, linger=linger_ms, batch=batch_bytes),
     )
+
+
+def _size_alone(rng: Random) -> int:
+    """Bytes of a batch with one record as these."""
+    scenario = Scenario(rng, brokers=1)
+    scenario.do(laid("orders", [1]), "producer open p1 --acks all", "producer send p1 orders-0 k0:message_0")
+    return scenario.batch_sizes("orders-0", 1)[0]
 
 
 @review("013-too-large-for-whom")

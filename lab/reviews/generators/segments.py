@@ -27,7 +27,7 @@ def second_segment(rng: Random) -> Question:
     while not (rolled := [event for _, event in scenario.events(SegmentRolled)]):
         scenario.do(f"producer send p1 parts-0 k:{value}")
     base = rolled[0].segment
-    size = scenario.replica("parts-0", 1)["tail"]["0"][-1]
+    size = scenario.batch_sizes("parts-0", 1)[0]
     choices, right = drawn(
         rng,
         _named(base),
@@ -111,7 +111,7 @@ def size_of_a_batch(rng: Random) -> Question:
     for _ in range(records):
         scenario.begin(f"producer send together bytes-0 {key}:{value}", 0)
     scenario.play(1000)
-    alone, together = (row[-1] for row in scenario.replica("bytes-0", 1)["tail"].values())
+    alone, together = scenario.batch_sizes("bytes-0", 1)
     choices, right = drawn(
         rng,
         together,

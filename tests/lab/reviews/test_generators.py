@@ -31,6 +31,22 @@ def test_same_seed_gives_the_same_question_and_others_give_others() -> None:
     assert len({question_of("017-segments-roll", seed).right for seed in range(8)}) > 2
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_figures_of_a_question_lead_to_its_answer(seed) -> None:
+    # What a learner can work out from the figures that are shown is what the core has done.
+    rolled = question_of("017-segments-roll", seed)
+    shown, base = rolled.ask.values, int(rolled.right.removesuffix(".log"))
+    assert base * int(str(shown["batch"])) <= int(str(shown["segment"])) < (base + 1) * int(str(shown["batch"]))
+    batch = question_of("018-a-batch-byte-by-byte", seed)
+    count, alone = (int(str(batch.ask.values[name])) for name in ("n", "alone"))
+    assert int(batch.right) == 61 + count * (alone - 61)
+    replicas = question_of("014-which-partition", seed)
+    hashed = int(replicas.given[0].rpartition(" ")[2])
+    assert int(replicas.right) == hashed % int(str(replicas.ask.values["after"]))
+    linger = question_of("012-linger-and-batch", seed)
+    assert linger.given == ("batch header 61 B", "record 18 B")
+
+
 def numbers(rng: Random) -> Question:
     right = rng.randint(0, 9)
     choices, id = drawn(rng, right, [(right + 1, "key-sticks")], around(right))
