@@ -11,7 +11,7 @@ import { effect, exercise, moment, partition, player, signal } from "../store/st
 import { content, contentOf, firstQuestion, nextHint, send } from "../store/lesson.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
-import "./debrief.js";
+import { debriefOf } from "./debrief.js";
 import { answerOf, predictionOf } from "./questions.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -87,7 +87,7 @@ class HwExercise extends HwElement {
     const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
     if (active === this.#active) return;
     this.#active = active;
-    this.querySelector(".step.now, hw-debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+    this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
   }
 
   /** @param {string} id */
@@ -217,7 +217,7 @@ class HwExercise extends HwElement {
         ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose">
           <div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
         ${this.hints(texts, frame)}
-        ${frame.finished ? html`<hw-debrief></hw-debrief>` : ""}
+        ${frame.finished ? debriefOf(texts, frame) : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
         ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>
