@@ -26,6 +26,7 @@ LAYOUT = Layout(
     settings=("group.initial.rebalance.delay.ms=0", "offsets.topic.replication.factor=3", "min.insync.replicas=1"),
 )
 PATIENCE_S = 60
+POLL_S = 0.02
 FACTOR = 3
 TOPICS = 30
 TOPIC_PARTITIONS = 4
@@ -60,6 +61,7 @@ class Side:
         while not all(self._is_known(name, partitions) for name in names):
             if time.monotonic() > deadline_s:
                 raise TimeoutError(f"{names} have no leaders")
+            time.sleep(POLL_S)
 
     def _is_known(self, name: str, partitions: int) -> bool:
         found = self._admin.list_topics(name, timeout=PATIENCE_S).topics[name].partitions

@@ -27,20 +27,26 @@ SUITE = go_tests.Suite(
     package="github.com/segmentio/kafka-go",
     version="v0.4.51",
     wanted="^Test",
-    least=100,
-    # They need an authorizer, or a listener with SASL; the subtests call a function that they have not set.
+    least=140,
+    # They need an authorizer, or a listener with SASL; of the consumer group's subtests three call a function that they
+    # have not set, and one waits in vain on a real Kafka, too.
     left_out=(
-        "TestReaderConsumerGroup/consumer_group_commits_on_close",
-        "TestReaderConsumerGroup/verify_offset_committed_when_using_interval_committer",
         "TestClientCreateACLs",
         "TestClientDeleteACLs",
         "TestClientDescribeACLs",
+        "TestReaderConsumerGroup/consumer_group_commits_on_close",
+        "TestReaderConsumerGroup/consumer_group_rebalance",
+        "TestReaderConsumerGroup/verify_offset_committed",
+        "TestReaderConsumerGroup/verify_offset_committed_when_using_interval_committer",
         "TestUnsupportedSASLMechanism",
+        "TestWriter/writing_a_message_with_SASL_Plain_authentication",
     ),
     skipped=(
         "TestClientAddOffsetsToTxn",
         "TestClientAddPartitionsToTxn",
         "TestClientInitProducerId",
+        "TestClientTxnOffsetCommit",
+        "TestConsumerGroupWithMissingTopic",
         "TestReadTruncatedMessages",
     ),
     # KAFKA_SKIP_NETTEST as in the project's own runs: these tests of Go's net package are not reliable there either.
