@@ -28,6 +28,12 @@ def confirmed(moment: Moment, client: Client) -> int:
 
 
 @quantity
+def confirmed_in_all(moment: Moment) -> int:
+    """How many records were acknowledged to all producers together."""
+    return sum(int(node["acknowledged"]) for node in moment.view["nodes"].values() if node["kind"] == "producer")
+
+
+@quantity
 def failed(moment: Moment, client: Client) -> int:
     """How many records of a producer failed."""
     return int(_client(moment, client, "producer")["failed"])
