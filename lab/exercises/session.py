@@ -153,12 +153,6 @@ class ExerciseSession:
             return None
         return step.freeze.on
 
-    def frozen(self, at_us: int, seq: int) -> None:
-        """The run was paused there."""
-        step = self._active()
-        if step is not None and step.freeze is not None:
-            self._state.steps[step.id].frozen = Frozen(at_us, seq)
-
     # Steps
 
     def _shown(self) -> bytes:
@@ -303,6 +297,8 @@ class ExerciseSession:
         """Counts an event, folds it if an outcome is awaited; returns its instant if it is the one that was awaited."""
         step, tally, found = self._active(), self._state.tally, None
         view = moment.view if self._pending is None else self._pending.view
+        if step is not None and self.freeze is not None and self.freeze.happens(view, envelope[4]):
+            self._state.steps[step.id].frozen = Frozen(envelope[1], envelope[0])
         if self._pending is not None and step is not None and step.prediction is not None:
             overdue_us = self._overdue_us(envelope[1])
             if overdue_us is not None and overdue_us < envelope[1]:

@@ -1,0 +1,199 @@
+"""What a lesson has beside goals and predictions: answers, wrong states, a freeze, a chain, a transfer, a resume."""
+
+import json
+from typing import cast
+
+import pytest
+
+from broker_core.events.console import CommandReceived
+from broker_core.run import Run
+from lab.exercises.chain import MAX_LINES, chain_of
+from lab.exercises.loader import exercises
+from lab.exercises.moment import Moment
+from lab.exercises.session import ExerciseSession
+from lab.exercises.solution import Rehearsal, lesson_run, sections_of
+from lab.learning.events import (
+    AnswerGiven,
+    LessonFinished,
+    LessonStarted,
+    PredictionSettled,
+    TransferAnswered,
+    WrongStateShown,
+)
+from lab.protocol.frames import ExerciseFrame
+from lab.runtime.stops import StoppingCore
+from lab.texts.refusal import Refusal
+
+SEGMENTS = "017-segments-roll"
+
+
+class Learner:
+    """Somebody who has done the steps of a lesson before one of them."""
+
+    def __init__(self, until: str, slug: str = SEGMENTS, seed: int = 1) -> None:
+        self.exercise = exercises()[slug]
+        self.run = lesson_run(self.exercise, seed)
+        self.rehearsal = Rehearsal(self.exercise, self.run)
+        self.rehearsal.play(until=until)
+
+    @property
+    def session(self) -> ExerciseSession:
+        return self.rehearsal.session
+
+    def moment(self) -> Moment:
+        return Moment(self.run.view, self.run.now_us, True)
+
+    def handle(self, op, step: str = "", choice: str = "", confidence: float | None = None) -> None:
+        frame = ExerciseFrame(id="u1", op=op, step=step, choice=choice, confidence=confidence)
+        self.session.handle(frame, self.moment())
+
+    def step(self, id: str) -> dict:
+        return next(one for one in self.session.frame("en")["steps"] if one["id"] == id)
+
+    def do(self, *lines: str) -> None:
+        for line in lines:
+            self.rehearsal._do(next(s["id"] for s in self.session.frame("en")["steps"] if s["state"] == "active"), line)
+
+
+def test_answer_may_be_given_again_until_it_is_right() -> None:
+    learner = Learner("index-size")
+    learner.handle("answer", "index-size", "7")
+    wrong = learner.step("index-size")
+    assert (wrong["state"], wrong["why_not"]) == ("active", "7 is not right: look again.")
+    assert wrong["reasons"] == {}
+    learner.handle("answer", "index-size", " 10485760 ")
+    right = learner.step("index-size")
+    assert (right["state"], right["answer"]["outcome"]) == ("done", "10485760")
+    assert "segment.index.bytes" in right["reasons"][""]
+    given = [event for event in learner.session.take_learning_events() if isinstance(event, AnswerGiven)]
+    assert [(event.answer, event.right, event.attempt) for event in given] == [("7", False, 1), ("10485760", True, 2)]
+
+
+@pytest.mark.parametrize("typed", ["", "ten", "1e3", "9" * 60, "1.5"])
+def test_what_is_not_a_whole_number_is_refused(typed) -> None:
+    learner = Learner("index-size")
+    with pytest.raises(Refusal, match="not a number"):
+        learner.handle("answer", "index-size", typed)
+    assert learner.step("index-size")["answer"] is None
+
+
+def test_answer_to_another_step_is_refused() -> None:
+    learner = Learner("nearly-full")
+    with pytest.raises(Refusal, match="No answer is asked"):
+        learner.handle("answer", "index-size", "7")
+
+
+def test_likely_wrong_state_has_its_own_sentence_and_is_recorded_once() -> None:
+    learner = Learner("nearly-full")
+    learner.do("producer send p1 parts-0 a:1 b:2 c:3 d:4 e:5", "play 3s")
+    assert learner.step("nearly-full")["wrong"].startswith("The log has rolled already")
+    learner.do("play 1s")
+    seen = [event for event in learner.session.take_learning_events() if isinstance(event, WrongStateShown)]
+    assert [event.wrong for event in seen] == ["rolled-already"]
+
+
+def test_reasons_and_misconceptions_are_known_after_the_outcome_only() -> None:
+    learner = Learner("predict")
+    assert learner.step("predict")["reasons"] == {}
+    learner.handle("predict", "predict", "its number", 0.9)
+    assert learner.step("predict")["reasons"] == {}
+    learner.do("producer send p1 parts-0 e:5", "play 2s")
+    assert set(learner.step("predict")["reasons"]) == {"its number", "its first offset"}
+    settled = [event for event in learner.session.take_learning_events() if isinstance(event, PredictionSettled)]
+    assert [(event.right, event.misconception, event.p) for event in settled] == [(False, "numbered", 0.9)]
+
+
+def test_run_pauses_at_the_deciding_event_and_not_after_it() -> None:
+    learner = Learner("predict")
+    learner.handle("predict", "predict", "its first offset", 0.9)
+    learner.run.submit("producer send p1 parts-0 e:5")
+    freeze = learner.session.freeze
+    assert freeze is not None
+    stopped: list[int] = []
+    core = StoppingCore(
+        cast(Run, learner.run), [lambda view, envelope: freeze.happens(view, envelope[4])], lambda: stopped.append(1)
+    )
+    core.advance(learner.run.now_us + 5_000_000)
+    kinds = [type(made[0][4]).__name__ for made in learner.run.take()]
+    assert stopped == [1]
+    assert "SegmentRolled" in kinds
+    assert "ProduceAcknowledged" not in kinds
+    assert core.advance(learner.run.now_us + 5_000_000) == 0
+
+
+def test_choices_of_a_prediction_that_is_open_do_not_pause_the_run() -> None:
+    learner = Learner("predict")
+    assert learner.session.is_masked
+    assert learner.session.freeze is None
+
+
+def test_freeze_is_shown_with_its_instant() -> None:
+    learner = Learner("rolled")
+    freeze = learner.step("predict")["freeze"]
+    assert freeze["screen"] == "disk"
+    rolled = next(envelope for envelope in learner.rehearsal.envelopes if type(envelope[4]).__name__ == "SegmentRolled")
+    assert (freeze["seq"] - rolled[0], freeze["at_us"]) == (0, rolled[1])
+
+
+@pytest.fixture
+def finished() -> Learner:
+    learner = Learner("")
+    assert learner.session.is_finished
+    return learner
+
+
+def test_chain_of_a_debrief_leads_from_the_event_to_the_command(finished) -> None:
+    seq = finished.session.frame("en")["chain"]
+    by_seq = {envelope[0]: envelope for envelope in finished.rehearsal.envelopes}
+    chain = chain_of(by_seq.get, seq)
+    assert type(chain[0][4]).__name__ == "SegmentRolled"
+    assert isinstance(chain[-1][4], CommandReceived)
+    assert chain[-1][4].line == "producer send p1 parts-0 f:6"
+    assert len(chain) <= MAX_LINES
+
+
+def test_transfer_is_answered_once_and_after_the_last_step(finished) -> None:
+    with pytest.raises(Refusal, match="not asked now"):
+        Learner("rolled").handle("transfer", choice="0")
+    with pytest.raises(Refusal, match="choice"):
+        finished.handle("transfer", choice="9")
+    assert finished.session.frame("en")["transfer"] is None
+    finished.handle("transfer", choice="1", confidence=0.7)
+    assert finished.session.frame("en")["transfer"]["right"] == 0
+    with pytest.raises(Refusal, match="not asked now"):
+        finished.handle("transfer", choice="0")
+    events = finished.session.take_learning_events()
+    assert isinstance(events[0], LessonStarted)
+    assert [event.right for event in events if isinstance(event, TransferAnswered)] == [False]
+    assert [event.part for event in events if isinstance(event, LessonFinished)] == [1]
+
+
+def test_confidence_that_is_not_a_stop_is_refused() -> None:
+    learner = Learner("predict")
+    with pytest.raises(Refusal, match="confidence"):
+        learner.handle("predict", "predict", "its number", 0.65)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_session_that_was_stored_anywhere_catches_up_from_the_recording(seed) -> None:
+    """As after a kill: the stored state is older than the last event."""
+    exercise = exercises()[SEGMENTS]
+    run = lesson_run(exercise, seed)
+    rehearsal = Rehearsal(exercise, run)
+    stored = json.loads(json.dumps(rehearsal.session.state))
+    section = next(iter(sections_of(exercise)))
+    rehearsal.do(section)
+    session = ExerciseSession(exercise, Moment(run.view, run.now_us, True), stored)
+    session.on_events(Moment(run.view, run.now_us, True), rehearsal.envelopes)
+    states = [step["state"] for step in session.frame("en")["steps"]]
+    assert states == [step["state"] for step in rehearsal.session.frame("en")["steps"]]
+    assert session.tally.counts == rehearsal.session.tally.counts
+
+
+def test_state_of_another_version_starts_over_and_says_so() -> None:
+    learner = Learner("rolled")
+    old = {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
+    session = ExerciseSession(learner.exercise, learner.moment(), old)
+    assert session.frame("en")["restarted"]
+    assert session.frame("en")["hints_shown"] == 0
+    assert not learner.session.frame("en")["restarted"]
