@@ -7,11 +7,13 @@ Its sections name the steps, in order:
     play / pause                    the buttons: time runs until the step is done, or the simulation is paused
     play 10s                        time runs so long, or until the step is done
     step rpc [until done]           Enter, once or as often as the step needs
+    step rpc until Produce.request  Enter, until such a message is in flight
     predict HW                      locks in a prediction
     answer 35 / answer              answers a question, with these words or with what is right
     fact zero_copy bytes=0          what the page states about a measurement, with its figures
 
 In a console line `@controller` is the broker that is the controller; in `link restore`, the one that was meant before.
+`@Produce.response` is the oldest response of that API that is in flight, and `@Produce.request` the oldest request.
 
 `wrong.lab` has the same lines in sections `[step/wrong state]`, each played after the solution of the steps before.
 """
@@ -36,6 +38,7 @@ from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500
+_RPC = re.compile(r"@([A-Z][A-Za-z]+\.(?:request|response))")
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 PLAY_US = 60_000_000
 PLAY_STEP_US = 10_000
@@ -161,6 +164,8 @@ class Rehearsal:
                         break
                     self._engine.step_rpc()
                     self._look()
+            case ["step", "rpc", "until", message]:
+                self._step_until_in_flight(message)
             case ["predict", *words]:
                 self._handle("predict", step, " ".join(words))
             case ["answer", *words]:
@@ -176,12 +181,33 @@ class Rehearsal:
         self._look()
 
     def _resolved(self, line: str) -> str:
-        """A line of a script with the id of the broker that is the controller in the place of `@controller`."""
+        """A line of a script with the id of the broker that is the controller in the place of `@controller`, and the
+        name of a message in the place of `@Produce.response`.
+        """
+        line = _RPC.sub(lambda match: self._oldest_in_flight(match[1]), line)
         if "@controller" not in line:
             return line
         if self._controller < 0 or "restore" not in line:
             self._controller = self._engine.view["controller"]["broker"]
         return line.replace("@controller", str(self._controller))
+
+    def _step_until_in_flight(self, message: str) -> None:
+        for _ in range(MAX_STEPS):
+            if self._in_flight(message):
+                return
+            self._engine.step_rpc()
+            self._look()
+
+    def _oldest_in_flight(self, message: str) -> str:
+        found = self._in_flight(message)
+        if not found:
+            raise ContentError(f"{self.exercise.slug}: no {message} is in flight.")
+        return min(found, key=lambda name: int(name[1:]))
+
+    def _in_flight(self, message: str) -> list[str]:
+        """The names of the messages like `Produce.request` that are in flight."""
+        rpcs = self._engine.view["rpcs"]
+        return [name for name, rpc in rpcs.items() if f"{rpc['api']}.{rpc['kind']}" == message]
 
     def _seconds_us(self, length: str) -> int:
         match = _SECONDS.fullmatch(length)
