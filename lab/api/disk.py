@@ -10,11 +10,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from broker_core.log import Lookup
 from lab.api.history import body_of, for_branch, json_answer, number_of
+from lab.exercises.observer import ExerciseObserver
 from lab.models import Branch
 from lab.recordings import broker_disk, example_disk, history
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
-from lab.runtime.zero_copy import measure
+from lab.runtime.zero_copy import Measurement, measure
 from lab.texts.refusal import Refusal
 
 _measuring = asyncio.Lock()
@@ -84,7 +85,21 @@ async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRespo
     async with _measuring:
         measured = await asyncio.to_thread(measure, path)
     lab.page_facts.note("zero copy", f"{wanted.broker}/{wanted.path}", lab.recording.last_seq)
+    observer = lab.observers.get((await request.auser()).pk or 0)
+    if isinstance(observer, ExerciseObserver):
+        await observer.saw("zero_copy", _figures(measured))
     return json_answer(measured)
+
+
+def _figures(measured: Measurement) -> dict[str, int]:
+    """What a lesson may ask: bytes of the file, those that the processor copies, and system calls, of each way."""
+    return {
+        "bytes": measured.bytes,
+        "read_copied": measured.read.copied_bytes,
+        "read_calls": measured.read.calls,
+        "sendfile_copied": measured.sendfile.copied_bytes,
+        "sendfile_calls": measured.sendfile.calls,
+    }
 
 
 def _disk(request: HttpRequest, recording: Recording) -> broker_disk.DataFolder:

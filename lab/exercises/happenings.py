@@ -257,6 +257,18 @@ class Passed(Base, frozen=True, kw_only=True, tag="passed"):
         return text("happening.passed", s=self.ms // 1000)
 
 
+class Measured(Base, frozen=True, kw_only=True, tag="measured"):
+    """The learner has made a measurement on the page; no event tells of it."""
+
+    what: str
+
+    def happens(self, view: View, event: Event) -> bool:
+        return False
+
+    def says(self) -> Text:
+        return text("goal.measurement")
+
+
 Happening: TypeAlias = (
     EventHappens
     | RpcArrives
@@ -269,6 +281,7 @@ Happening: TypeAlias = (
     | ToolEnded
     | Answered
     | Passed
+    | Measured
 )
 """Every happening that content may name."""
 

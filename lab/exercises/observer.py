@@ -137,6 +137,17 @@ class ExerciseObserver:
         await self._lab.act(job)
         self.publish()
 
+    async def saw(self, fact: str, figures: dict[str, int]) -> None:
+        """The learner has measured or looked at something on the page."""
+
+        def job(live: LiveRun) -> None:
+            self._session.saw(fact, figures, moment_of(live))
+            self._follow(live)
+            self.shown = Shown.of(self._session)
+
+        await self._lab.act(job)
+        self.publish()
+
     def publish(self) -> None:
         """Sends the newest frame to the learner's pages, each in its language, and stores the state."""
         shown = self.shown

@@ -15,7 +15,7 @@ from broker_core.events.rpc import RpcDelivered
 from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
 from lab.exercises.frames import lesson_frame
-from lab.exercises.happenings import Happening, Passed, RpcArrives, key_of
+from lab.exercises.happenings import Happening, Measured, Passed, RpcArrives, key_of
 from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -140,7 +140,11 @@ class ExerciseSession:
 
     def saw(self, fact: str, figures: dict[str, int], moment: Moment) -> None:
         """The learner did something on the page that no event tells, such as a measurement."""
-        self._state.tally.facts[fact] = figures
+        tally, step = self._state.tally, self._active()
+        tally.facts[fact] = figures
+        awaited = step.prediction.after if step is not None and step.prediction is not None else None
+        if isinstance(awaited, Measured) and awaited.what == fact:
+            self._settle((moment.at_us, tally.seq), moment)
         self._look(self._counted(moment))
 
     # Freezes

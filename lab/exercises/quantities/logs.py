@@ -9,6 +9,8 @@ from lab.exercises.moment import Moment
 from lab.exercises.places import Number, Replica, Unresolved, replicas_of, topic_config
 from lab.exercises.quantities.registry import quantity
 
+ATTRIBUTES_OFFSET = 21
+"""DefaultRecordBatch.ATTRIBUTES_OFFSET"""
 DEFAULT_INDEX_BYTES = 10 * 1024 * 1024
 OFFSET_INDEX_ENTRY_BYTES = 8
 
@@ -97,6 +99,13 @@ def log_bytes(moment: Moment, replica: Replica) -> int:
 def batches(moment: Moment, replica: Replica) -> int:
     """How many batches it has, of the last 40."""
     return len(_replica(moment, replica)["tail"])
+
+
+@quantity
+def crc_start(moment: Moment, replica: Replica) -> int:
+    """The byte of a batch (format v2) from which its CRC covers it: that of the attributes."""
+    _replica(moment, replica)
+    return ATTRIBUTES_OFFSET
 
 
 @quantity
