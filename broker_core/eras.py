@@ -118,7 +118,7 @@ class LogBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     ignores_lower_epochs: bool = False
     followers_check_size: bool = False
     index_rule: IndexRule = "batch"
-    knows_newest_at_once: bool = False
+    reads_max_timestamp_on_open: bool = False
     checks_producers_before_roll: bool = False
     unknown_sequences: UnknownSequences = "taken"
 
@@ -329,7 +329,7 @@ _1_1 = replace(
         _2_4.log,
         ignores_lower_epochs=True,
         index_rule="append start",
-        knows_newest_at_once=True,
+        reads_max_timestamp_on_open=True,
         checks_producers_before_roll=True,
         unknown_sequences="unknown producer before marker",
     ),

@@ -363,7 +363,7 @@ class Run:
         made, self._made = self._made, []
         return made
 
-    def made_after(self, seq: int) -> list[Envelope]:
+    def events_after(self, seq: int) -> list[Envelope]:
         """The events after `seq` that were not taken yet."""
         self._catch_up()
         made = self._made

@@ -179,7 +179,7 @@ class Consumer:
         else:
             self._request_metadata(is_refresh=True)
 
-    def committed_known(self, offset: int) -> None:
+    def on_committed_offset(self, offset: int) -> None:
         """The group has this committed offset, or -1: none."""
         if self.position < 0 and offset >= 0:
             self._reset_reason = f"reason.committed_offset?offset={offset}"

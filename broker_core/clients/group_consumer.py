@@ -114,7 +114,7 @@ class GroupConsumer(GroupMembership):
         topics = None if self.settings.is_pattern else tuple(dict.fromkeys((*own, *self._others_topics)))
         node = self.metadata.node_for_request()
         create = topics is not None and self.settings.allow_auto_create_topics
-        self.ask(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
+        self.send_request(node, "Metadata", MetadataRequest(topics, create), "metadata", "Metadata")
 
     def _on_metadata(self, body: Any) -> None:
         self._metadata_in_flight = False
@@ -301,7 +301,7 @@ class GroupConsumer(GroupMembership):
         )
         label = ", ".join(f"{name}@{offset}" for name, offset, *_ in rows[:3])
         data = (why, self._epoch)
-        self.ask(coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
+        self.send_request(coordinator, "OffsetCommit", request, "commit", f"OffsetCommit {label}", data=data)
         return True
 
     def _commit_answered(self, response: OffsetCommitResponse | None, why: str, epoch: int) -> None:
@@ -335,7 +335,7 @@ class GroupConsumer(GroupMembership):
         if wanted and self._coordinator is not None:
             request = OffsetFetchRequest(self.settings.group_id, wanted, require_stable=True)
             label = f"OffsetFetch {self.settings.group_id}"
-            self.ask(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
+            self.send_request(self._coordinator, "OffsetFetch", request, "offsets", label, data=wanted)
 
     def _on_committed(self, response: OffsetFetchResponse) -> None:
         if response.error is not Errors.NONE:

@@ -46,7 +46,7 @@ class FetchingMember(Protocol):
     @property
     def may_fetch(self) -> bool: ...
 
-    def ask(
+    def send_request(
         self,
         node: str,
         api: str,
@@ -152,7 +152,7 @@ class GroupFetcher:
             epochs = self.member.metadata.partitions
             rows = tuple((name, epochs[name].leader_epoch, timestamp) for name in names)
             requested = ListOffsetsRequest(-1, rows, isolation_level=isolation_id(self.member.settings.isolation_level))
-            self.member.ask(
+            self.member.send_request(
                 leader, "ListOffsets", requested, "reset", "ListOffsets " + ", ".join(names), data=tuple(names)
             )
         for node, names in by_node.items():
@@ -183,7 +183,7 @@ class GroupFetcher:
         label = "Fetch " + ", ".join(f"{name}@{self.positions[name][0]}" for name in names[:3])
         requested = {name: self.positions[name][0] for name in names}
         fields = rack_fields(settings.client_rack)
-        self.member.ask(node, "Fetch", request, "fetch", label, data=requested, fields=fields)
+        self.member.send_request(node, "Fetch", request, "fetch", label, data=requested, fields=fields)
 
     def fetched(self, response: FetchResponse, requested: dict[str, int]) -> None:
         """A leader answers what was `asked`: the positions by partition."""

@@ -112,7 +112,7 @@ class GroupMember(PassiveNode, ABC):
 
     # what it asks
 
-    def ask(
+    def send_request(
         self,
         node: str,
         api: str,

@@ -105,7 +105,7 @@ class GroupMembership(GroupMember):
     def _find_coordinator(self) -> None:
         request = FindCoordinatorRequest(self.settings.group_id)
         label = f"FindCoordinator {self.settings.group_id}"
-        self.ask(self.metadata.node_for_request(), "FindCoordinator", request, "find", label)
+        self.send_request(self.metadata.node_for_request(), "FindCoordinator", request, "find", label)
 
     def _coordinator_found(self, response: FindCoordinatorResponse) -> None:
         if self.is_over:
@@ -191,7 +191,7 @@ class GroupMembership(GroupMember):
             self._protocols(),
         )
         timeout_ms = self._patience_ms
-        self.ask(
+        self.send_request(
             self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
         )
 
@@ -242,7 +242,7 @@ class GroupMembership(GroupMember):
             return
         timeout_ms = self._patience_ms
         label, fields = describe_sync(request)
-        self.ask(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch, fields)
+        self.send_request(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch, fields)
 
     def _synced(self, response: SyncGroupResponse, epoch: int) -> None:
         if self.state != "syncing" or epoch != self._epoch:
@@ -279,7 +279,7 @@ class GroupMembership(GroupMember):
         request = HeartbeatRequest(
             self.settings.group_id, self.generation_id, self.member_id, self.settings.group_instance_id
         )
-        self.ask(coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
+        self.send_request(coordinator, "Heartbeat", request, "heartbeat", "Heartbeat", data=membership)
 
     def _heartbeat_answered(self, response: HeartbeatResponse, membership: tuple[str, int]) -> None:
         error = response.error
@@ -304,7 +304,7 @@ class GroupMembership(GroupMember):
             self._change("closed", "reason.no_work_left")
             return
         request = LeaveGroupRequest(self.settings.group_id, ((self.member_id, None),))
-        self.ask(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
+        self.send_request(self._coordinator, "LeaveGroup", request, "leave", f"LeaveGroup {self.settings.group_id}")
 
     def _poll_late(self, poll: int) -> None:
         """`max.poll.interval.ms` has passed: the heartbeat thread leaves the group; a static member only stops its
@@ -316,4 +316,4 @@ class GroupMembership(GroupMember):
         self._change("left", f"reason.poll_timeout?limit={self.settings.max_poll_interval_ms}")
         if self.settings.group_instance_id is None and self._coordinator is not None:
             request = LeaveGroupRequest(self.settings.group_id, ((member_id, None),))
-            self.ask(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")
+            self.send_request(self._coordinator, "LeaveGroup", request, "left", f"LeaveGroup {self.settings.group_id}")

@@ -59,7 +59,7 @@ class OffsetOwner(Protocol):
     @property
     def position(self) -> int: ...
 
-    def committed_known(self, offset: int) -> None: ...
+    def on_committed_offset(self, offset: int) -> None: ...
 
 
 class GroupOffsets:
@@ -174,7 +174,7 @@ class GroupOffsets:
         self._attempts = 0
         ((_, offset, *_),) = response.partitions
         self.committed = offset
-        self._consumer.committed_known(offset)
+        self._consumer.on_committed_offset(offset)
 
     def _committed(self, response: OffsetCommitResponse, *, asked: bool) -> None:
         ((_, error),) = response.partitions

@@ -38,12 +38,12 @@ class MetadataRequests:
         self._attempts = 0
         self._not_before_us = 0
 
-    def want(self, topic: str) -> None:
+    def request(self, topic: str) -> None:
         """Asks for a topic's metadata."""
         self._wanted[topic] = None
-        self.ask()
+        self.send()
 
-    def ask(self) -> None:
+    def send(self) -> None:
         """Asks, unless it does so already, or pauses, or wants nothing."""
         if self.is_in_flight or self.kernel.now_us < self._not_before_us or not self._wanted:
             return
@@ -60,7 +60,7 @@ class MetadataRequests:
             timeout_us=self._timeout_us,
         )
 
-    def came(self, response: MetadataResponse) -> None:
+    def on_response(self, response: MetadataResponse) -> None:
         """An answer."""
         self.is_in_flight = False
         self._refreshed_us = self.kernel.now_us
@@ -85,7 +85,7 @@ class MetadataRequests:
             self._await_age()
         else:
             self._wanted |= dict.fromkeys(self.metadata.topic_errors)
-            self.ask()
+            self.send()
 
     def failed(self, node: str) -> None:
         """The broker has closed the connection, or did not respond in time."""

@@ -193,7 +193,7 @@ class Pipeline(GroupConsumer):
         target = self.pipeline.target
         if target not in self.producer.metadata.partition_counts:
             if not self.producer.requests_metadata:
-                self.producer.want_topic(target)
+                self.producer.request_metadata_of(target)
             return
         handed = [
             self.producer.send(target, each.key, each.value, is_topic=True, keep_result=True, now=False)

@@ -98,7 +98,7 @@ class Producer:
         self.transactions = TransactionManager(self, settings.transactional_id, settings.transaction_timeout_ms)
         self.sender = Sender(kernel, name, settings, self.metadata, self.transactions, self._ended)
         self._partitioners: dict[str, Partitioner] = {}
-        self._made_up_count = 0
+        self._generated_count = 0
         #: by sequence number of the batch: how it ended, and how many still ask for that
         self.results: dict[int, tuple[ProduceResult, int]] = {}
 
@@ -232,7 +232,7 @@ class Producer:
         self.sender.accumulator.is_closing = True
         self.sender.pump()
 
-    def hand_over(self) -> None:
+    def send_ready(self) -> None:
         """Sends of what was handed over with `now` False all that may go."""
         self.sender.pump()
 
@@ -252,9 +252,9 @@ class Producer:
             self.results[sequence] = (result, left - askers)
         return result
 
-    def want_topic(self, topic: str) -> None:
+    def request_metadata_of(self, topic: str) -> None:
         """Asks for a topic's metadata."""
-        self.sender.metadata_requests.want(topic)
+        self.sender.metadata_requests.request(topic)
 
     def end_transaction(self, *, commits: bool) -> None:
         """Ends the transaction; an abort drops unsent batches, a commit sends them at once."""
@@ -265,10 +265,10 @@ class Producer:
         self.transactions.end_transaction(commits=commits)
         self.sender.pump()
 
-    def made_up(self) -> tuple[bytes, bytes]:
+    def generate_record(self) -> tuple[bytes, bytes]:
         """The key and value of the next made-up record."""
-        number = self._made_up_count
-        self._made_up_count += 1
+        number = self._generated_count
+        self._generated_count += 1
         return f"k{number % 10}".encode(), f"{self.name}-{number}".encode()
 
     @property
@@ -336,14 +336,14 @@ class Producer:
             return
         place, is_topic = stream.partition, stream.is_topic
         if is_topic and place not in self.metadata.partition_counts:
-            self.want_topic(place)
+            self.request_metadata_of(place)
         else:
-            self._send_made_up(place, is_topic=is_topic)
+            self._send_generated(place, is_topic=is_topic)
         stream.ticks += 1
         self._next_tick(stream)
 
-    def _send_made_up(self, place: str, *, is_topic: bool) -> None:
-        key, value = self.made_up()
+    def _send_generated(self, place: str, *, is_topic: bool) -> None:
+        key, value = self.generate_record()
         size = record_size_upper_bound(key, value)
         too_large = self.why_too_large(size)
         if too_large:
@@ -362,7 +362,7 @@ class Producer:
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""
         if api == "Metadata":
-            self.sender.metadata_requests.came(body)
+            self.sender.metadata_requests.on_response(body)
             self.sender.pump()
         elif api in APIS:
             self.transactions.on_response(api, body)
@@ -389,7 +389,7 @@ class Producer:
         elif name == EXPIRE_TIMER:
             self.sender.expire()
         elif name == METADATA_TIMER:
-            self.sender.metadata_requests.ask()
+            self.sender.metadata_requests.send()
         elif name == METADATA_AGE_TIMER:
             self.sender.metadata_requests.aged()
         elif name == RETRY_TIMER:

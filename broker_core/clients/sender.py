@@ -157,7 +157,7 @@ class Sender:
             leader = self._leader_of(partition)
             due_us = self.accumulator.due_us(queue)
             if leader is None:
-                self.metadata_requests.want(topic_of(partition))
+                self.metadata_requests.request(topic_of(partition))
                 why = "metadata"
             elif due_us > self.kernel.now_us:
                 next_us = min(next_us or due_us, due_us)
@@ -299,7 +299,7 @@ class Sender:
         self.metadata.unreachable(sent.leader)
         for batch, _ in sent.batches:
             if self.settings.acks == 0 or batch.sequence in self._in_flight:
-                self.metadata_requests.want(topic_of(batch.partition))
+                self.metadata_requests.request(topic_of(batch.partition))
         if self.settings.acks != 0:
             self._in_flight_count[sent.leader] -= 1
             error, message = self._why_lost(sent.leader, timed_out=timed_out)
@@ -418,7 +418,7 @@ class Sender:
 
     def _retry_or_fail(self, batch: ProducerBatch, error: Errors, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
-            self.metadata_requests.want(topic_of(batch.partition))
+            self.metadata_requests.request(topic_of(batch.partition))
         in_time = self.kernel.now_us < batch.created_us + self.settings.delivery_timeout_ms * 1000
         if not repeats or batch.attempts > self.settings.retries or not in_time:
             self._fail(batch, ProduceResult(-1, exception_class(error), exception_message(error, message), error))

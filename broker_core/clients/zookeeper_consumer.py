@@ -124,7 +124,7 @@ class ZookeeperConsumer(GroupMember):
     def _request_metadata(self) -> None:
         self._metadata_due = True
         request = MetadataRequest(tuple(sorted(self.settings.topics)))
-        self.ask(self.metadata.node_for_request(), "Metadata", request, "metadata", "Metadata")
+        self.send_request(self.metadata.node_for_request(), "Metadata", request, "metadata", "Metadata")
 
     # rebalancing
 

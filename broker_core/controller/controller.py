@@ -225,7 +225,7 @@ class Controller:
             topic = path.rpartition("/")[2]
             self._process("PartitionModifications", lambda: self.changes.partitions_modified(topic), topic)
         elif path == DeleteTopicZnode.PARENT:
-            self._process("TopicDeletion", self.deletions.process_wishes)
+            self._process("TopicDeletion", self.deletions.process_requests)
         elif path == IsrChangeNotificationZnode.PARENT:
             self._process("IsrChangeNotification", self.changes.isr_changed)
         elif path == LogDirEventNotificationZnode.PARENT:

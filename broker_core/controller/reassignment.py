@@ -115,7 +115,7 @@ class PartitionReassignments(ControllerPart):
         return PartitionResult(partition)
 
     def _reassign(self, partition: str, assignment: ReplicaAssignment) -> None:
-        self.deletions.put_off(topic_of(partition))
+        self.deletions.mark_ineligible(topic_of(partition))
         self._set_current(partition, assignment)
         if self._is_complete(partition, assignment):
             self._complete(partition, assignment)

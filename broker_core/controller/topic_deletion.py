@@ -42,9 +42,9 @@ class TopicDeletionManager:
         self.context.topics_to_delete.update(dict.fromkeys(wanted))
         for topic in wanted:
             if self._is_moving(topic) or any(not self.context.is_replica_online(*r) for r in self._replicas_of(topic)):
-                self.put_off(topic)
+                self.mark_ineligible(topic)
 
-    def process_wishes(self) -> None:
+    def process_requests(self) -> None:
         """Handles changed children of /admin/delete_topics."""
         wanted = self.zk.topic_deletions()
         unknown = [topic for topic in wanted if topic not in self.context.assignments]
@@ -56,11 +56,11 @@ class TopicDeletionManager:
             for topic in known:
                 if self._is_moving(topic):
                     # does nothing for a new request, which is not queued yet: Kafka deletes topics being reassigned
-                    self.put_off(topic)
+                    self.mark_ineligible(topic)
             self.context.topics_to_delete.update(dict.fromkeys(known))
             self.resume()
 
-    def put_off(self, topic: str) -> None:
+    def mark_ineligible(self, topic: str) -> None:
         """Marks queued topics ineligible for deletion until `resume_topics`."""
         if self.context.is_queued_for_deletion(topic):
             self.context.topics_ineligible_for_deletion.add(topic)

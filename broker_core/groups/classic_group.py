@@ -17,11 +17,11 @@ from broker_core.groups.states import GroupState
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import DescribedGroup, DescribedGroupMember, JoinGroupRequest
 
-Said: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
+JoinFields: TypeAlias = tuple[int, int, tuple[tuple[str, bytes], ...]]
 """A joining member's rebalance timeout and session timeout in ms, and (assignor, metadata) by preference."""
 
 
-def said_by(request: JoinGroupRequest) -> Said:
+def join_fields_of(request: JoinGroupRequest) -> JoinFields:
     """A join's fields about its member."""
     return request.rebalance_timeout_ms, request.session_timeout_ms, request.protocols
 
@@ -55,7 +55,7 @@ class ClassicGroupMember(msgspec.Struct):
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     @property
-    def said(self) -> Said:
+    def join_fields(self) -> JoinFields:
         """The fields of its last join."""
         return self.rebalance_timeout_ms, self.session_timeout_ms, self.protocols
 
@@ -95,7 +95,7 @@ class ClassicGroup:
         #: the number of the pending rebalance: timers of earlier ones are ignored
         self.rebalance = 0
         self.is_initial_rebalance = False
-        self.initial_delay_left_ms = 0
+        self.remaining_initial_delay_ms = 0
         #: its members could not vote: as in Kafka, which fails there, its rebalance never completes
         self.is_stuck = False
 

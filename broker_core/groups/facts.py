@@ -22,7 +22,7 @@ from broker_core.events.group import (
     TransactionalOffsetsDecided,
 )
 from broker_core.groups.answers import partitions_of
-from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, Said
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, JoinFields
 from broker_core.groups.host import CoordinatorHost
 from broker_core.groups.offsets import CommittedOffset, partition_for
 from broker_core.groups.states import VALID_PREVIOUS_STATES, GroupState
@@ -189,11 +189,11 @@ class Groups:
         )
         return group.members[member.member_id]
 
-    def update(self, group: ClassicGroup, member: ClassicGroupMember, said: Said) -> None:
+    def update(self, group: ClassicGroup, member: ClassicGroupMember, join_fields: JoinFields) -> None:
         """A member joins again: a fact if it says something new."""
-        if said == member.said:
+        if join_fields == member.join_fields:
             return
-        rebalance_timeout_ms, session_timeout_ms, protocols = said
+        rebalance_timeout_ms, session_timeout_ms, protocols = join_fields
         self._emit(
             GroupMemberUpdated(
                 broker=self.host.name,

@@ -5,7 +5,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from broker_core.errors import Errors
-from broker_core.groups.classic_group import Said
+from broker_core.groups.classic_group import JoinFields
 from broker_core.groups.offsets import CommittedOffset
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.kernel import Kernel, Message
@@ -36,7 +36,7 @@ class Assignment(msgspec.Struct, frozen=True):
 
 class StaticRejoin(msgspec.Struct, frozen=True):
     """A write of a static member's new id; its join waits for it. The previous state (`old_member_id`, `old_leader`,
-    `said_before`) is restored when the write fails. `may_skip_assignment`: the leader may be told to skip the
+    `previous_fields`) is restored when the write fails. `may_skip_assignment`: the leader may be told to skip the
     assignment.
     """
 
@@ -44,7 +44,7 @@ class StaticRejoin(msgspec.Struct, frozen=True):
     member_id: str
     old_member_id: str
     old_leader: str
-    said_before: Said
+    previous_fields: JoinFields
     may_skip_assignment: bool
     message: Message
 

@@ -4,7 +4,7 @@ import msgspec
 
 from broker_core.errors import Errors
 from broker_core.groups.answers import GROUP_ERRORS, answer_join, answer_sync, respond_join
-from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, said_by
+from broker_core.groups.classic_group import ClassicGroup, ClassicGroupMember, join_fields_of
 from broker_core.groups.facts import Groups
 from broker_core.groups.group_log import GroupLog
 from broker_core.groups.host import StaticRejoin
@@ -158,7 +158,7 @@ class Joining:
     def _rejoin(
         self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
-        self._groups.update(group, member, said_by(request))
+        self._groups.update(group, member, join_fields_of(request))
         # as in Kafka the member's pending join, if there is one, gets no response
         self._groups.waiting.superseded(member.joining)
         member.joining = message
@@ -179,7 +179,7 @@ class Joining:
             new_id,
             old_id,
             group.leader or "",
-            old.said,
+            old.join_fields,
             request.version >= SKIP_ASSIGNMENT_VERSION,
             message,
         )
@@ -189,7 +189,7 @@ class Joining:
         member = self._groups.replace(group, instance, old_id, new_id, old.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)
-        self._groups.update(group, member, said_by(request))
+        self._groups.update(group, member, join_fields_of(request))
         if group.state is GroupState.STABLE and group.select_protocol() == group.protocol_name:
             assignments = {each.member_id: each.assignment for each in group.members.values()}
             error = self._log.write(group, assignments, rejoin)
@@ -219,7 +219,7 @@ class Joining:
         member = group.members.get(rejoin.member_id)
         if member is None or member.group_instance_id is None:
             return
-        self._groups.update(group, member, rejoin.said_before)
+        self._groups.update(group, member, rejoin.previous_fields)
         self._groups.replace(group, member.group_instance_id, rejoin.member_id, rejoin.old_member_id, member.client_id)
         member.timer_due_us = 0
         self._rebalances.touch(group, member)

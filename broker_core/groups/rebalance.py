@@ -82,7 +82,7 @@ class Rebalances:
         self._groups.transition(group, GroupState.PREPARING_REBALANCE, why, wait_ms)
         self._await_joins(group, wait_ms)
         if group.is_initial_rebalance:
-            group.initial_delay_left_ms = max(max_ms - delay_ms, 0)
+            group.remaining_initial_delay_ms = max(max_ms - delay_ms, 0)
             group.new_member_added = False
         else:
             self.try_complete_join(group)
@@ -102,10 +102,10 @@ class Rebalances:
         group = self._groups.known.get(group_id)
         if group is None or group.rebalance != rebalance or group.state is not GroupState.PREPARING_REBALANCE:
             return
-        if group.is_initial_rebalance and group.new_member_added and group.initial_delay_left_ms > 0:
+        if group.is_initial_rebalance and group.new_member_added and group.remaining_initial_delay_ms > 0:
             group.new_member_added = False
-            delay_ms = min(self._host.group_settings.group_initial_rebalance_delay_ms, group.initial_delay_left_ms)
-            group.initial_delay_left_ms -= delay_ms
+            delay_ms = min(self._host.group_settings.group_initial_rebalance_delay_ms, group.remaining_initial_delay_ms)
+            group.remaining_initial_delay_ms -= delay_ms
             self._await_joins(group, delay_ms)
             for member in group.members.values():
                 if member.joining is not None:

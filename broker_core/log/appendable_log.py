@@ -65,7 +65,7 @@ class AppendableLog(ReadableLog):
                 return structs.replace(duplicate, rolled=rolled, epoch_entries=epoch_entries)
         return self._write(data, parts, batches, next_offset, max_timestamp, valid.record_count, rolled, epoch_entries)
 
-    def append_made(self, header: BatchHeader, parts: Sequence[bytes], now_ms: int) -> AppendInfo:
+    def append_built(self, header: BatchHeader, parts: Sequence[bytes], now_ms: int) -> AppendInfo:
         """Appends a batch that this broker built, without validation. `parts` are its bytes, `header` is its header."""
         self._now_ms = now_ms
         batches = ((0, header),)

@@ -173,7 +173,7 @@ class ReadableLog:
         Raises as `offset_for_timestamp` does.
         """
         self._check_timestamps()
-        newest = max(self._local.segments, key=lambda segment: segment.needs_newest_timestamp())
+        newest = max(self._local.segments, key=lambda segment: segment.load_max_timestamp())
         found = newest.find_by_timestamp(newest.max_timestamp, newest.base_offset) if newest.size else None
         # After a truncation no record may have the segment's newest timestamp any more.
         return found if found is not None and found.timestamp == newest.max_timestamp else None

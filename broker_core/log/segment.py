@@ -78,7 +78,7 @@ class LogSegment:
         self.size = self.log.size
         self.max_timestamp = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
-        self._is_newest_known = True
+        self._is_max_timestamp_known = True
         self.rolling_based_timestamp: int | None = None
         self._disk = disk
         self._refused_from: int | None = None
@@ -113,11 +113,11 @@ class LogSegment:
         self.offset_index.load()
         self.time_index.load()
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
-        self._is_newest_known = self.config.behaviour.knows_newest_at_once
+        self._is_max_timestamp_known = self.config.behaviour.reads_max_timestamp_on_open
 
-    def needs_newest_timestamp(self) -> int:
+    def load_max_timestamp(self) -> int:
         """Returns the newest timestamp and caches it, even if its entry in the time index is truncated later."""
-        self._is_newest_known = True
+        self._is_max_timestamp_known = True
         return self.max_timestamp
 
     def preallocate(self) -> None:
@@ -176,7 +176,7 @@ class LogSegment:
         else:
             self.log.write_at(position, b"".join(parts))
         self.size = position + sum(map(len, parts))
-        self._is_newest_known = True
+        self._is_max_timestamp_known = True
         last_offsets, positions = self._tail_last_offsets, self._tail_positions
         if not positions:
             # Batches appended by an earlier process, or kept by a truncation, are found through the index alone.
@@ -345,10 +345,10 @@ class LogSegment:
         kept = bisect_left(self._tail_last_offsets, offset)
         del self._tail_last_offsets[kept:]
         del self._tail_positions[kept:]
-        if not self._is_newest_known:
+        if not self._is_max_timestamp_known:
             # Kafka reads the last entry lazily (`maxTimestampSoFar`): by then it may be truncated.
             self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last_entry
-            self._is_newest_known = True
+            self._is_max_timestamp_known = True
         if self.max_timestamp >= 0:
             self._read_largest_timestamp()
         return cuts
@@ -364,7 +364,7 @@ class LogSegment:
 
     def become_inactive(self) -> tuple[tuple[int, int], ...]:
         """Closes the segment for appends: adds a last time index entry, trims files. Returns that entry if written."""
-        timestamp, offset = self.needs_newest_timestamp(), self.offset_of_max_timestamp
+        timestamp, offset = self.load_max_timestamp(), self.offset_of_max_timestamp
         entry = self.time_index.maybe_append(timestamp, offset, is_final=True)
         self.offset_index.trim()
         self.time_index.trim()
@@ -413,7 +413,7 @@ class LogSegment:
     @property
     def largest_timestamp(self) -> int:
         """The largest timestamp (ms) of its records; without any, the time of the last write."""
-        return self.max_timestamp if self.needs_newest_timestamp() >= 0 else self.log.modified_ms
+        return self.max_timestamp if self.load_max_timestamp() >= 0 else self.log.modified_ms
 
     def mark_deleted(self) -> tuple[DeletedFile, ...]:
         """Renames the segment's files to `.deleted`; they are unlinked later."""

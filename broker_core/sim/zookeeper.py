@@ -37,7 +37,7 @@ from broker_core.zk.store import (
 )
 
 ZK_NODE = "zk"
-_ASKED_TIMER = "asked"
+_REQUESTS_TIMER = "asked"
 
 
 class Session(msgspec.Struct):
@@ -55,7 +55,7 @@ class Session(msgspec.Struct):
     watches: dict[tuple[str, str], None] = {}
 
 
-class Asked(msgspec.Struct):
+class UnreportedRequests(msgspec.Struct):
     """The requests of a node at this instant that are in no event yet."""
 
     count: int = 0
@@ -72,7 +72,7 @@ class ZooKeeper(PassiveNode):
         self.store = store
         self.sessions: dict[str, Session] = {}
         self.owners: dict[int, str] = {OUTSIDE_SESSION: ""}
-        self._asked: dict[str, Asked] = {}
+        self._unreported: dict[str, UnreportedRequests] = {}
         self.outside = ZkClient(self, OUTSIDE_SESSION, "shell")
         """The client for the console, which is not a node of the cluster."""
 
@@ -82,7 +82,7 @@ class ZooKeeper(PassiveNode):
         self.sessions[owner] = Session(number, owner, timeout_us, self.kernel.incarnations.get(owner, 0))
         self.owners[number] = owner
         self.kernel.emit(SessionOpened(session=number, owner=owner), owner)
-        self.asked(owner, "createSession", "", "ok")
+        self.record_request(owner, "createSession", "", "ok")
         return ZkClient(self, number, owner)
 
     def close(self, owner: str, why: str = "closed") -> None:
@@ -93,7 +93,7 @@ class ZooKeeper(PassiveNode):
         if session.expiry_timer:
             self.kernel.scheduler.cancel(session.expiry_timer)
         if why == "closed":
-            self.asked(owner, "closeSession", "", "ok")
+            self.record_request(owner, "closeSession", "", "ok")
         self.kernel.emit(SessionClosed(session=session.number, owner=owner, why=why), ZK_NODE)
         self.store.close_session(session.number)
         self.publish(ZK_NODE)
@@ -128,26 +128,26 @@ class ZooKeeper(PassiveNode):
                 found.setdefault(path, {}).setdefault(owner, []).append(of)
         return found
 
-    def asked(self, client: str, operation: str, path: str, result: str) -> None:
+    def record_request(self, client: str, operation: str, path: str, result: str) -> None:
         """Counts a request of a node. All of an instant become one event, whatever their number."""
-        if not self._asked:
-            self.kernel.timer(ZK_NODE, self.kernel.now_us, _ASKED_TIMER)
-        asked = self._asked.get(client)
+        if not self._unreported:
+            self.kernel.timer(ZK_NODE, self.kernel.now_us, _REQUESTS_TIMER)
+        asked = self._unreported.get(client)
         if asked is None:
-            asked = self._asked[client] = Asked(requests=[])
+            asked = self._unreported[client] = UnreportedRequests(requests=[])
         asked.count += 1
         if asked.count <= REQUESTS_SHOWN:
             asked.requests.append((operation, path, result))
 
-    def _state_asked(self) -> None:
-        asked, self._asked = self._asked, {}
+    def _report_requests(self) -> None:
+        asked, self._unreported = self._unreported, {}
         for client, one in asked.items():
             event = ZooKeeperAsked(client=client, count=one.count, requests=tuple(one.requests))
             self.kernel.emit(event, client)
 
     def on_timer(self, name: str, data: Any) -> None:
-        if name == _ASKED_TIMER:
-            self._state_asked()
+        if name == _REQUESTS_TIMER:
+            self._report_requests()
             return
         owner, number = data
         session = self.sessions.get(owner)
@@ -275,5 +275,5 @@ class ZkClient:
             raise
         finally:
             if self.session != OUTSIDE_SESSION:
-                self.zookeeper.asked(self.owner, operation, path, result)
+                self.zookeeper.record_request(self.owner, operation, path, result)
             self.zookeeper.publish(self.owner)

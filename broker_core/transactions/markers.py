@@ -126,7 +126,7 @@ class TransactionMarkers:
             markers.is_waiting = False
             self._continue(transactional_id)
 
-    def told_of(self, partitions: Sequence[str]) -> None:
+    def on_metadata_changed(self, partitions: Sequence[str]) -> None:
         """Retries the markers of partitions with changed metadata at once.
 
         Kafka retries without a back-off, so a marker is written as soon as there are enough replicas.

@@ -118,18 +118,18 @@ class Schema:
 
 
 class Api(msgspec.Struct, frozen=True):
-    """A request and its response; `least`..`greatest`: the versions that a broker offers."""
+    """A request and its response; `oldest_version`..`latest_version`: the versions that a broker offers."""
 
     key: int
     name: str
     request: Schema
     response: Schema
-    least: int
-    greatest: int
+    oldest_version: int
+    latest_version: int
 
     @property
     def flexible_from(self) -> int | None:
         return self.request.flexible_from
 
     def offers(self, version: int) -> bool:
-        return self.least <= version <= self.greatest
+        return self.oldest_version <= version <= self.latest_version

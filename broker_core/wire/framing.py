@@ -62,7 +62,13 @@ def decode_request_header(frame: bytes | memoryview) -> tuple[RequestHeader, int
             raise WireError(text("wire.unknown_key", key=key))
         if not api.offers(version) and key != API_VERSIONS:
             raise WireError(
-                text("wire.not_offered", api=api.name, version=version, least=api.least, greatest=api.greatest)
+                text(
+                    "wire.not_offered",
+                    api=api.name,
+                    version=version,
+                    least=api.oldest_version,
+                    greatest=api.latest_version,
+                )
             )
         at = _FIXED_HEADER.size
         client_id = None

@@ -243,7 +243,7 @@ class MemoryStore(ZkStore):
             if path != "/":
                 yield path, self._nodes[path].data, self._nodes[path].stat()
 
-    def look(self, path: str) -> tuple[bytes, ZnodeStat] | None:
+    def peek(self, path: str) -> tuple[bytes, ZnodeStat] | None:
         """Data and stat without a session or an operation; None if there is no such znode."""
         node = self._nodes.get(path)
         return (node.data, node.stat()) if node else None

@@ -101,4 +101,4 @@ async def _leave(lab: Lab, user: User, branch: Branch) -> None:
     await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
     for watcher in lab.watchers:
         if watcher.user_id == user.pk:
-            watcher.say(NOTHING)
+            watcher.send(NOTHING)

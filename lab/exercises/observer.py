@@ -153,7 +153,7 @@ class ExerciseObserver:
         shown = self.shown
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
-                watcher.say(shown.frames.get(watcher.language, shown.frames["en"]))
+                watcher.send(shown.frames.get(watcher.language, shown.frames["en"]))
         # Not in the context of the page's connection: its threads end when the page is left.
         task = self._loop.create_task(self._save(shown), context=Context())
         self._saving.add(task)
@@ -173,7 +173,7 @@ class ExerciseObserver:
         refusal = Refusal("refusal.exercise_stopped", 500)
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
-                watcher.say(No(None, **refusal.as_json(watcher.language)))
+                watcher.send(No(None, **refusal.as_json(watcher.language)))
 
 
 def run_exercise_setup(live: LiveRun, exercise: Exercise) -> None:

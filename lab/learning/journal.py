@@ -86,7 +86,7 @@ class Journal:
         with self._lock:
             seq = self._log.log_end_offset
             batch = build_batch([(at_ms, None, record, ())], base_offset=seq, leader_epoch=0)
-            self._log.append_made(parse_header(batch), [batch], at_ms)
+            self._log.append_built(parse_header(batch), [batch], at_ms)
             return seq
 
     def read(self, first_seq: int) -> Iterator[RawEvent]:

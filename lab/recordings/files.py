@@ -151,7 +151,7 @@ def _snapshots(recording: Recording, past: PastFiles, folder: str, state: Replic
     files: list[ReplicaFile] = []
     for offset in sorted(shown):
         name = f"{offset:020d}.snapshot"
-        data = past.whole(f"{folder}/{name}")
+        data = past.read_all(f"{folder}/{name}")
         if data is not None:
             segment = offset if offset in bases else None
             files.append(ReplicaFile(name, f"{folder}/{name}", len(data), "snapshot", segment, data))

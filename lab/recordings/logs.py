@@ -247,7 +247,7 @@ class RecordedLogs:
             base_sequence=NO_SEQUENCE,
             record_count=len(records),
         )
-        log.append_made(parse_header(parts[0]), parts, last_us)
+        log.append_built(parse_header(parts[0]), parts, last_us)
 
     def _read(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
         found: list[StoredEvent] = []

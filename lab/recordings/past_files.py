@@ -25,7 +25,7 @@ class PastFiles:
         cuts, now = self._history(path)
         return self._undo(now, start, end, cuts)
 
-    def whole(self, path: str) -> bytes | None:
+    def read_all(self, path: str) -> bytes | None:
         """All of a file that is only ever written at once; None when nothing is left of it."""
         cuts, now = self._history(path)
         for _, position, _, digest in cuts:

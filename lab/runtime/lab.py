@@ -155,7 +155,7 @@ class Lab:
 
     def watch(self, watcher: Watcher) -> None:
         if self._is_closed:
-            watcher.gone()
+            watcher.close()
         self.watchers.add(watcher)
         self._watchers_counted()
 
@@ -296,7 +296,7 @@ class Lab:
         plays = self.is_playing or self.rests
         self._is_closed = True
         for watcher in self.watchers:
-            watcher.gone()
+            watcher.close()
         if self._gateway is not None:
             await self._gateway.close()
         await self.sleep()
@@ -361,7 +361,7 @@ class Lab:
             self.pacer.set_mode("pause")
             self._time = replace(self._time, mode="pause", rate=0.0, horizon_us=self._time.at_us)
             for watcher in self.watchers:
-                watcher.say(No(None, **refusal.as_json(watcher.language)))
+                watcher.send(No(None, **refusal.as_json(watcher.language)))
                 watcher.time_moved()
 
     async def _fail(self, failed: LiveRun | None, why: Refusal) -> None:
@@ -412,7 +412,7 @@ class Lab:
                     logger.exception("an observer of %s failed and was removed", self.recording.folder.path)
                     self.observers.pop(user_id, None)
                     observer.stopped()
-            self._thread.tell(self._publish, batch)
+            self._thread.call_in_loop(self._publish, batch)
 
     def _publish(self, batch: PublishedUpdate) -> None:
         if batch.events:

@@ -30,7 +30,7 @@ class LabThread:
         self._jobs.put((job, done))
         return await done
 
-    def tell(self, callback: Callable[..., None], *arguments: Any) -> None:
+    def call_in_loop(self, callback: Callable[..., None], *arguments: Any) -> None:
         """From within a job: the loop calls `callback` when the job has ended, before its result is delivered."""
         self._reported.append((callback, arguments))
 

@@ -108,12 +108,12 @@ class LiveRun:
         """Runs what has become due, and looks at what others did in ZooKeeper. Pauses at an event of `stops`."""
         core = StoppingCore(self.run, self.stops.values(), self._stop) if self.stops else self.run
         self.pacer.run_slice(core)
-        self.look_outside()
+        self.poll_external_changes()
 
     def _stop(self) -> None:
         self.pacer.set_mode("pause")
 
-    def look_outside(self) -> None:
+    def poll_external_changes(self) -> None:
         """Takes in what others have changed in the real ZooKeeper, as inputs of this instant."""
         now_s = self.pacer.now_s()
         if self._store is None or now_s - self._polled_s < POLL_OUTSIDE_S:

@@ -40,7 +40,7 @@ class StoppingCore:
             before = run.seq
             if not run.advance(until_us, max_events=1):
                 break
-            if self._is_awaited(run.made_after(before)):
+            if self._is_awaited(run.events_after(before)):
                 self._is_stopped = True
                 self._stopped()
                 return 0

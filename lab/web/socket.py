@@ -33,7 +33,7 @@ from lab.protocol.frames import (
     parse,
 )
 from lab.runtime.host import host
-from lab.runtime.streaming.watcher import Gone, Visitor, Watcher
+from lab.runtime.streaming.watcher import BranchClosed, Visitor, Watcher
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -105,13 +105,13 @@ class LabSocket(AsyncWebsocketConsumer):
             case Ack():
                 watcher.acknowledged(frame.seq)
             case Do():
-                watcher.say(await submit_command.submit_command(self._lab, self._user, frame))
+                watcher.send(await submit_command.submit_command(self._lab, self._user, frame))
             case Time():
-                watcher.say(await control_time.control_time(self._lab, frame))
+                watcher.send(await control_time.control_time(self._lab, frame))
             case Complete():
-                watcher.say(await complete_line.complete_line(self._lab, frame))
+                watcher.send(await complete_line.complete_line(self._lab, frame))
             case ExerciseFrame():
-                watcher.say(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
+                watcher.send(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
             case Hello():
                 raise InvalidFrame("refusal.second_hello")
 
@@ -126,7 +126,7 @@ class LabSocket(AsyncWebsocketConsumer):
         try:
             while True:
                 await self.send(text_data=(await watcher.next_frame()).decode())
-        except Gone:
+        except BranchClosed:
             await self._close(CLOSE_NOT_FOUND, text("refusal.run_deleted"))
         except OSError:
             # The page has disconnected (uvicorn's ClientDisconnected); `disconnect` cleans up.

@@ -200,14 +200,14 @@ class FakeCluster:
     def state(self, partition: str) -> tuple[int, int, list[int], int, int]:
         """Leader, leader epoch, ISR, controller epoch and version of the state znode."""
         topic, number = TopicPartition.parse(partition)
-        found = self.store.look(PartitionStateZnode.path(topic, number))
+        found = self.store.peek(PartitionStateZnode.path(topic, number))
         assert found is not None, f"{partition} has no state"
         znode = PartitionStateZnode.decode(topic, number, found[0])
         return znode.leader, znode.leader_epoch, list(znode.isr), znode.controller_epoch, found[1].version
 
     def data(self, path: str) -> str | None:
         """What a znode holds."""
-        found = self.store.look(path)
+        found = self.store.peek(path)
         return None if found is None else found[0].decode()
 
     def foreign(self, kind: ForeignKind, path: str, data: bytes | None = None) -> None:

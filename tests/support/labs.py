@@ -73,6 +73,6 @@ class Page(Watcher):
         self.said: list[Any] = []
         lab.watch(self)
 
-    def say(self, frame: Any) -> None:
+    def send(self, frame: Any) -> None:
         self.said.append(frame)
-        super().say(frame)
+        super().send(frame)

@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 def kinds() -> Iterator[Kind]:
     """Every message in every version that a broker offers."""
     for api in SCHEMAS.values():
-        for version in range(api.least, api.greatest + 1):
+        for version in range(api.oldest_version, api.latest_version + 1):
             yield Kind(api, api.request, version)
             yield Kind(api, api.response, version)
 
@@ -93,8 +93,8 @@ def _one(rng: random.Random, kind: Kind, field: Field) -> Any:
         return rng.choice(ERROR_CODES)
     if field.name.endswith("_ms"):
         return rng.randrange(MAX_MS)
-    least = -1 << BITS[field.type] - 1
-    return rng.choice((0, 1, -1, least, -least - 1, rng.randrange(least, -least)))
+    oldest_version = -1 << BITS[field.type] - 1
+    return rng.choice((0, 1, -1, oldest_version, -oldest_version - 1, rng.randrange(oldest_version, -oldest_version)))
 
 
 def spoil(rng: random.Random, frame: bytes) -> bytes:

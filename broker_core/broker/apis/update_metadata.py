@@ -28,6 +28,6 @@ def handle(services: ClusterStateServices, message: Message) -> None:
     )
     if error is Errors.NONE:
         services.waiting_admin.metadata_updated()
-        services.transactions.markers.told_of([state.partition for state in body.partitions])
+        services.transactions.markers.on_metadata_changed([state.partition for state in body.partitions])
         if any(state.leader == DELETED_LEADER for state in body.partitions):
             services.groups.topics_deleted(lambda topic: topic not in services.metadata.topic_ids)

@@ -69,7 +69,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     release_defaults: Mapping[str, str] = {}
 
     @property
-    def told(self) -> dict[str, str]:
+    def overrides(self) -> dict[str, str]:
         """What was set, without the defaults of the release."""
         return {name: text for name, text in self.settings.items() if self.release_defaults.get(name) != text}
 

@@ -83,9 +83,9 @@ def _require(is_met: bool, why: str) -> None:
 
 def _map_of(name: str, text: str) -> dict[str, str]:
     """`key:value,key:value` (`Csv.parseCsvMap`); keys may hold colons."""
-    told: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     if not text.strip():
-        return told
+        return pairs
     parts = re.split(r"\s*,\s*", text.strip())
     while parts and not parts[-1]:
         parts.pop()
@@ -94,8 +94,8 @@ def _map_of(name: str, text: str) -> dict[str, str]:
         if not colon:
             fault = f"begin 0, end -1, length {len(part)}"
             raise ConfigException(f"Error parsing configuration property '{name}': {fault}")
-        told[key.strip()] = value.strip()
-    return told
+        pairs[key.strip()] = value.strip()
+    return pairs
 
 
 def protocols_of(settings: Mapping[str, str]) -> dict[str, str]:
@@ -117,11 +117,11 @@ def listener_names(settings: Mapping[str, str]) -> list[str]:
 def _check_listeners(settings: Mapping[str, str]) -> None:
     protocols = protocols_of(settings)
     listeners = settings.get("listeners", _DEFAULT_LISTENERS)
-    told = settings.get("advertised.listeners")
-    if told is None:
+    listed = settings.get("advertised.listeners")
+    if listed is None:
         advertised = _endpoints(listeners, protocols)
     else:
-        advertised = _endpoints(told, protocols, advertised=True)
+        advertised = _endpoints(listed, protocols, advertised=True)
     own = [each.name for each in _endpoints(listeners, protocols)]
     names = [each.name for each in advertised]
     _require(bool(names), "There must be at least one broker advertised listener.")

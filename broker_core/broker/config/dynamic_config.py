@@ -56,7 +56,7 @@ class DynamicBrokerConfig:
 
     def __init__(self, static: BrokerConfig) -> None:
         self.static = static
-        self.started_with = static.told
+        self.started_with = static.overrides
         """What was set when the broker was started."""
         self.defaults: dict[str, str] = {}
         self.own: dict[str, str] = {}
@@ -85,7 +85,7 @@ class DynamicBrokerConfig:
         merged = {**identity, **self._merged(defaults, own)}
         BrokerConfig.of(merged)
         check_requirements(merged)
-        now = {**identity, **self.current.told}
+        now = {**identity, **self.current.overrides}
         why = (
             _connections_refusal(merged)
             or _reporters_refusal(merged)

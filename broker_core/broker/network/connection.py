@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from broker_core.broker.common.guard import report_failure
 from broker_core.broker.common.messages import CLIENT_PREFIX, Failed, Prepared
 from broker_core.broker.translation import TRANSLATIONS, RequestContext
-from broker_core.broker.translation.common import AskedBroker, ClusterAddresses, Immediate, Unanswered
+from broker_core.broker.translation.common import ClusterAddresses, Immediate, TargetBroker, Unanswered
 from broker_core.era_apis import Apis, is_offered
 from broker_core.errors import Errors
 from broker_core.events.rpc import Fields
@@ -63,7 +63,7 @@ def error_response(request: Request, error: Errors) -> Any:
     raise WireError(text("wire.no_error_response", error=error.name, api=request.api.name, version=request.version))
 
 
-class ListeningBroker(AskedBroker, Protocol):
+class ListeningBroker(TargetBroker, Protocol):
     """A broker that takes connections."""
 
     name: str

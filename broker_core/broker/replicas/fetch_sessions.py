@@ -116,7 +116,7 @@ class FetchSessions:
         """A client starts a new session, or closes its session."""
         self._sessions.pop(session_id, None)
 
-    def go_on(
+    def resume(
         self,
         session_id: int,
         epoch: int,

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import AskedBroker, RequestContext, by_topic, partitions_of
+from broker_core.broker.translation.common import RequestContext, TargetBroker, by_topic, partitions_of
 from broker_core.errors import Errors
 from broker_core.log.files.storage_fault import MAX_FILE_NAME_LENGTH
 from broker_core.wire.schemas import SCHEMAS
@@ -35,7 +35,7 @@ def body(request: Any, context: RequestContext) -> Any:
     )
 
 
-def _error(broker: AskedBroker, path: str, partition: str) -> Errors:
+def _error(broker: TargetBroker, path: str, partition: str) -> Errors:
     if len(partition) > _MAX_NAME_LENGTH:
         return Errors.INVALID_TOPIC_EXCEPTION
     if path != broker.directory.path:

@@ -16,11 +16,11 @@ from broker_core.partitions import parse_requested, requested_partition
 T = TypeVar("T")
 
 NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-NOT_ASKED = -(2**31)
+OPERATIONS_NOT_REQUESTED = -(2**31)
 """The bit field of authorized operations when it was not requested."""
 
 
-class AskedBroker(Protocol):
+class TargetBroker(Protocol):
     """What a translation reads of the broker that a request is for."""
 
     broker_id: int
@@ -55,7 +55,7 @@ class RequestContext(NamedTuple):
     version: int
     client_id: str
     host: str
-    broker: AskedBroker
+    broker: TargetBroker
     cluster: ClusterAddresses
 
     def topic_of(self, topic_id: str) -> str | None:

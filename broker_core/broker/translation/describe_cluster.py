@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.broker.translation.common import NOT_ASKED, RequestContext
+from broker_core.broker.translation.common import OPERATIONS_NOT_REQUESTED, RequestContext
 from broker_core.broker.translation.metadata import CLUSTER_OPERATIONS
 from broker_core.errors import Errors
 from broker_core.wire.schemas import SCHEMAS
@@ -37,5 +37,5 @@ def body(request: Any, context: RequestContext) -> Any:
         brokers=brokers,
         cluster_authorized_operations=CLUSTER_OPERATIONS
         if request.include_cluster_authorized_operations
-        else NOT_ASKED,
+        else OPERATIONS_NOT_REQUESTED,
     )

@@ -61,7 +61,7 @@ def _body(request: Any, context: RequestContext) -> Any:
     if request.session_epoch in (0, -1):
         sessions.remove(request.session_id)
     else:
-        found = sessions.go_on(
+        found = sessions.resume(
             request.session_id,
             request.session_epoch,
             wanted,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import (
-    NOT_ASKED,
+    OPERATIONS_NOT_REQUESTED,
     RequestContext,
     Translation,
     by_requested_topic,
@@ -59,7 +59,7 @@ def _describe_answer(body: DescribeGroupsResponse, request: Any, context: Reques
                 ],
                 authorized_operations=GROUP_OPERATIONS
                 if request.include_authorized_operations and group.error is Errors.NONE
-                else NOT_ASKED,
+                else OPERATIONS_NOT_REQUESTED,
             )
             for group in body.groups
         ]

@@ -4,7 +4,7 @@ from typing import Any
 
 from broker_core.broker.translation.common import (
     NO_TOPIC_ID,
-    NOT_ASKED,
+    OPERATIONS_NOT_REQUESTED,
     Immediate,
     RequestContext,
     Translation,
@@ -60,7 +60,7 @@ def _ids(request: Any) -> list[str]:
 
 def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> Any:
     partitions = by_topic((row[0], row) for row in body.partitions)
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else OPERATIONS_NOT_REQUESTED
     topics = [
         _WIRE.MetadataResponseTopic(
             error_code=error.code,
@@ -89,7 +89,7 @@ def _answer(body: MetadataResponse, request: Any, context: RequestContext) -> An
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS
         if request.include_cluster_authorized_operations
-        else NOT_ASKED,
+        else OPERATIONS_NOT_REQUESTED,
     )
 
 

@@ -83,9 +83,9 @@ class AssignmentDraft:
         return [member for member in self.members if topic in member.subscription.topics]
 
 
-def _give(plan: AssignmentDraft, said: re.Match[str]) -> None:
+def _give(plan: AssignmentDraft, match: re.Match[str]) -> None:
     names: list[str] = []
-    for place in said["what"].split(","):
+    for place in match["what"].split(","):
         topic, _, number = place.rpartition("-")
         first, is_range, last = number.partition("..")
         if place == "all":
@@ -98,43 +98,43 @@ def _give(plan: AssignmentDraft, said: re.Match[str]) -> None:
             ]
         else:
             names.append(partition_name(topic, int(number)))
-    found = plan.named(said["whom"])
-    for member_id in [member.member_id for member in found] or [said["whom"]]:
+    found = plan.named(match["whom"])
+    for member_id in [member.member_id for member in found] or [match["whom"]]:
         plan.give(member_id, names)
 
 
-def _keep(plan: AssignmentDraft, said: re.Match[str]) -> None:
-    most = int(said["most"]) if said["most"] else len(plan.partitions)
+def _keep(plan: AssignmentDraft, match: re.Match[str]) -> None:
+    most = int(match["most"]) if match["most"] else len(plan.partitions)
     for member in plan.members:
         free = frozenset(plan.free())
         mine = [name for name in plan.held.get(member.member_id, ()) if name in free and member in plan.takers(name)]
         plan.give(member.member_id, mine[:most])
 
 
-def _members(plan: AssignmentDraft, said: re.Match[str]) -> None:
-    if not said["names"]:
+def _members(plan: AssignmentDraft, match: re.Match[str]) -> None:
+    if not match["names"]:
         plan.members.reverse()
         return
-    first = [member for word in said["names"].split(",") for member in plan.named(word)]
+    first = [member for word in match["names"].split(",") for member in plan.named(word)]
     plan.members = list(dict.fromkeys([*first, *plan.members]))
 
 
-def _partitions(plan: AssignmentDraft, said: re.Match[str]) -> None:
-    if said["by"] == "reversed":
+def _partitions(plan: AssignmentDraft, match: re.Match[str]) -> None:
+    if match["by"] == "reversed":
         plan.partitions.reverse()
-    elif said["by"] == "by topic":
+    elif match["by"] == "by topic":
         plan.partitions.sort(key=TopicPartition.parse)
     else:
         plan.partitions.sort(key=lambda name: TopicPartition.parse(name)[::-1])
 
 
-def _deal(plan: AssignmentDraft, said: re.Match[str]) -> None:
+def _deal(plan: AssignmentDraft, match: re.Match[str]) -> None:
     free = plan.free()
-    if said["how"] == "to the least":
+    if match["how"] == "to the least":
         for name in free:
             if takers := plan.takers(name):
                 plan.give(min(takers, key=lambda member: len(plan.assignment[member.member_id])).member_id, [name])
-    elif said["how"] == "one by one":
+    elif match["how"] == "one by one":
         turn = list(plan.members)
         for name in free:
             takers = plan.takers(name)
@@ -168,11 +168,11 @@ def parse_rules(given: str) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     for part in given.split(";"):
         words = " ".join(part.split())
-        said = next(((act, found) for pattern, act in _RULES if (found := pattern.fullmatch(words))), None)
-        if said is None and words:
+        match = next(((act, found) for pattern, act in _RULES if (found := pattern.fullmatch(words))), None)
+        if match is None and words:
             raise RuleError(text("shell.assignor_rule", rule=words))
-        if said is not None:
-            rules.append(said)
+        if match is not None:
+            rules.append(match)
     if not 0 < len(rules) <= MAX_RULES:
         raise RuleError(text("shell.assignor_rule_count", count=len(rules), max=MAX_RULES))
     return tuple(rules)
@@ -203,8 +203,8 @@ class OwnAssignor(StickyAssignor):
         plan = AssignmentDraft(
             partition_counts, members, {member.member_id: self.held(member)[0] for member in members}
         )
-        for act, said in parse_rules(self._rules):
-            act(plan, said)
+        for act, match in parse_rules(self._rules):
+            act(plan, match)
         return plan.assignment
 
 

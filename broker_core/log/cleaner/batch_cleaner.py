@@ -14,7 +14,7 @@ from broker_core.records.legacy import build_message_set, read_message
 from broker_core.records.record_batch import MAGIC_V2, NO_PRODUCER_ID, BatchHeader, records_bytes
 from broker_core.records.record_columns import read_columns
 
-TOLD_RECORDS = 256
+MAX_REPORTED_RECORDS = 256
 
 
 class _Judged(NamedTuple):
@@ -40,7 +40,7 @@ class BatchCleaner:
         self._map = offset_map
         self._now_ms = now_ms
         self._counts: Counter[Fate] = Counter()
-        self._judged: deque[_Judged] = deque(maxlen=TOLD_RECORDS)
+        self._judged: deque[_Judged] = deque(maxlen=MAX_REPORTED_RECORDS)
         # (offset of the last batch of data, None without one; epoch) by producer id
         self._last_records = {
             entry.producer_id: (entry.batches[-1].last_offset if entry.batches else None, entry.producer_epoch)
@@ -56,9 +56,9 @@ class BatchCleaner:
         told: list[RecordFate] = []
         for judged in reversed(self._judged):
             told[:0] = _reported(judged)
-            if len(told) >= TOLD_RECORDS:
+            if len(told) >= MAX_REPORTED_RECORDS:
                 break
-        return tuple(told[-TOLD_RECORDS:])
+        return tuple(told[-MAX_REPORTED_RECORDS:])
 
     def clean(self, data: bytes, position: int, header: BatchHeader) -> bytes | None:
         """Returns the cleaned batch at `position` of `data`: unchanged, rebuilt, or None.

@@ -154,7 +154,7 @@ class BufferedFile:
             self._chunk, self._start, at = self._file.read(position, self._chunk_bytes), position, 0
         return self._chunk[at : at + length]
 
-    def whole(self, position: int, length: int) -> bytes:
+    def read_exactly(self, position: int, length: int) -> bytes:
         """Exactly `length` bytes. Raises Thrown if the file has been truncated since its size was read."""
         data = self.get(position, length)
         if len(data) < length:

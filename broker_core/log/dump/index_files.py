@@ -43,7 +43,7 @@ class _Entries:
         self.count = file.size // entry.size
 
     def __getitem__(self, number: int) -> tuple[int, int]:
-        first, second = self._entry.unpack(self._window.whole(number * self._entry.size, self._entry.size))
+        first, second = self._entry.unpack(self._window.read_exactly(number * self._entry.size, self._entry.size))
         return first, second
 
     def floor(self, relative_offset: int) -> int | None:

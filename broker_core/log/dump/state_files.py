@@ -44,7 +44,7 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
         window = BufferedFile(file)
         # All entries are checked before the first is shown.
         for number in range(entries):
-            version = _ABORTED.unpack(window.whole(number * _ABORTED.size, _ABORTED.size))[0]
+            version = _ABORTED.unpack(window.read_exactly(number * _ABORTED.size, _ABORTED.size))[0]
             if version > 0:
                 raise Thrown(
                     kafka("KafkaException"),
@@ -54,7 +54,7 @@ def dump_transaction_index(files: Files, path: str) -> Iterator[str]:
                 ).at(path, number * _ABORTED.size)
         for number in range(entries):
             version, producer_id, first, last, stable = _ABORTED.unpack(
-                window.whole(number * _ABORTED.size, _ABORTED.size)
+                window.read_exactly(number * _ABORTED.size, _ABORTED.size)
             )
             yield (
                 f"version: {version} producerId: {producer_id} firstOffset: {first} lastOffset: {last} "
@@ -83,7 +83,7 @@ def dump_producer_snapshot(files: Files, path: str, complain: Callable[[str], No
         window = BufferedFile(file)
         start = _VERSION_AND_CRC.size + _COUNT.size
         for number in range(count):
-            yield _producer(window.whole(start + number * _PRODUCER.size, _PRODUCER.size))
+            yield _producer(window.read_exactly(start + number * _PRODUCER.size, _PRODUCER.size))
     except Thrown as thrown:
         raise thrown.at(path) from None
     finally:

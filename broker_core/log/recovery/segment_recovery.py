@@ -117,7 +117,7 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
     segment.offset_index.allocate()
     segment.time_index.allocate()
     segment.max_timestamp, segment.offset_of_max_timestamp = NO_TIMESTAMP, segment.base_offset
-    segment.needs_newest_timestamp()
+    segment.load_max_timestamp()
     valid_bytes = last_index_entry = 0
     rule: Text | str = ""
     try:

@@ -74,7 +74,7 @@ class Process:
         """A line on standard output, or several."""
         self.printed += text.split("\n")
 
-    def say(self, message: Text) -> None:
+    def out_message(self, message: Text) -> None:
         """A message of the lab on standard output, as a code."""
         self.printed.append(f"{MESSAGE_MARK}{message.code}")
 

@@ -89,7 +89,7 @@ def time_index_entry(checker: Checker, event: log.TimeIndexEntryAdded) -> None:
     index = bisect_left(shadow_log.lasts, offset + 1) - 1
     if index >= 0:
         batch = shadow_log.batches[index]
-        if batch.segment == segment and batch.max_timestamp > timestamp and not entries.is_newest_forgotten:
+        if batch.segment == segment and batch.max_timestamp > timestamp and not entries.is_max_timestamp_unknown:
             checker.violated(
                 "I-INDEX",
                 event.replica,
@@ -109,10 +109,10 @@ def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
     segment, size, count, timestamps = event.segments[-1]
     entries = shadow.indexes.get(segment)
     # A segment that is truncated before its newest timestamp was read may not have one.
-    is_asked_late = not checker.era.log.knows_newest_at_once and (entries is None or entries.last_timestamp < 0)
+    is_asked_late = not checker.era.log.reads_max_timestamp_on_open and (entries is None or entries.last_timestamp < 0)
     is_forgotten = is_asked_late and size > 0 and not timestamps
     if entries is None or event.to_offset > event.from_offset:
-        shadow.indexes = {segment: SegmentIndex(is_complete=not count, is_newest_forgotten=is_forgotten)}
+        shadow.indexes = {segment: SegmentIndex(is_complete=not count, is_max_timestamp_unknown=is_forgotten)}
         return
     kept = bisect_left(entries.offsets, event.to_offset)
     if entries.is_complete and count != kept:
@@ -127,7 +127,7 @@ def indexes_truncated(checker: Checker, event: log.LogTruncated) -> None:
         )
     del entries.offsets[kept:], entries.positions[kept:]
     entries.last_timestamp = entries.last_timestamp_offset = -1
-    entries.is_newest_forgotten = is_forgotten
+    entries.is_max_timestamp_unknown = is_forgotten
     shadow.indexes = {segment: entries}
 
 

@@ -211,7 +211,7 @@ class ShadowLog:
 
 class SegmentIndex(msgspec.Struct):
     """The entries of a segment's indexes: the latest ones of `.index`, as offsets and positions; the last of
-    `.timeindex`. `is_complete`: the first entries are included. `is_newest_forgotten`: its broker may not know its
+    `.timeindex`. `is_complete`: the first entries are included. `is_max_timestamp_unknown`: its broker may not know its
     newest timestamp.
     """
 
@@ -220,7 +220,7 @@ class SegmentIndex(msgspec.Struct):
     positions: list[int] = []
     last_timestamp: int = -1
     last_timestamp_offset: int = -1
-    is_newest_forgotten: bool = False
+    is_max_timestamp_unknown: bool = False
 
 
 class ShadowReplica(msgspec.Struct):

@@ -24,7 +24,7 @@ SCHEMAS: dict[int, Api] = _apis()
 BY_NAME: dict[str, Api] = {api.name: api for api in SCHEMAS.values()}
 
 
-_OF_3_9: Apis = {key: (api.least, api.greatest) for key, api in SCHEMAS.items()}
+_OF_3_9: Apis = {key: (api.oldest_version, api.latest_version) for key, api in SCHEMAS.items()}
 
 
 def offered(era: Era) -> Apis:

@@ -28,7 +28,7 @@ class Visitor:
     language: str
 
 
-class Gone(Exception):
+class BranchClosed(Exception):
     """There is nothing to look at any more."""
 
 
@@ -65,7 +65,7 @@ class Watcher:
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
         self._clock_due = True
-        self._gone = False
+        self._is_closed = False
         self._sent_clock: Clock | None = None
 
     @property
@@ -81,7 +81,7 @@ class Watcher:
         self._feed.window.acknowledged(seq)
         self._wake.set()
 
-    def say(self, frame: msgspec.Struct | dict[str, Any]) -> None:
+    def send(self, frame: msgspec.Struct | dict[str, Any]) -> None:
         """A frame for this socket alone."""
         self._mail.append(encode(frame))
         self._wake.set()
@@ -96,20 +96,20 @@ class Watcher:
         self._welcome_due = True
         self.time_moved()
 
-    def gone(self) -> None:
+    def close(self) -> None:
         """The branch is closed for good."""
-        self._gone = True
+        self._is_closed = True
         self._wake.set()
 
     def failed(self, why: Refusal) -> None:
         """The engine stopped by itself."""
-        self.say(No(None, **why.as_json(self.language)))
+        self.send(No(None, **why.as_json(self.language)))
 
     async def next_frame(self) -> bytes:
         """The next frame to send; waits until there is one. Raises Gone when none will come."""
         while True:
-            if self._gone:
-                raise Gone
+            if self._is_closed:
+                raise BranchClosed
             frame = await self._next()
             if frame is not None:
                 return frame

@@ -17,7 +17,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import ZnodeStat
 
 from broker_core.zk import store
-from lab.runtime.zookeeper.server import ZookeeperError, ask
+from lab.runtime.zookeeper.server import ZookeeperError, send_word
 
 TIMEOUT_S = 20.0
 
@@ -44,7 +44,7 @@ class ZookeeperClient:
         host, colon, port = server.rpartition(":")
         if not (host and colon and port.isdigit()):
             raise ZookeeperError(f"Invalid ZooKeeper address {address}. Expected HOST:PORT or HOST:PORT/CHROOT.")
-        if not ask(server):
+        if not send_word(server):
             raise ZookeeperError(
                 f"No ZooKeeper responds at {server}. Expected a running lab. Start it with `make lab`."
             )

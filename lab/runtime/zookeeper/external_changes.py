@@ -42,19 +42,19 @@ def differences(
     created: set[str] = set()
     for path, reading in there.items():
         parent = parent_of(path)
-        if path not in gone and model.look(path):
+        if path not in gone and model.peek(path):
             continue
         # A child whose parent we have not seen yet comes with the parent, in the next look.
-        if parent in created or (parent not in gone and model.look(parent)):
+        if parent in created or (parent not in gone and model.peek(parent)):
             created.add(path)
             changes.append(ForeignChange("created", path, reading.data, version=reading.version))
             moves[parent] = moves.get(parent, 0) + 1
     for path, reading in there.items():
-        had = None if path in gone else model.look(path)
+        had = None if path in gone else model.peek(path)
         if had and (had[0], had[1].version) != (reading.data, reading.version):
             changes.append(ForeignChange("changed", path, reading.data, version=reading.version))
     for path, reading in there.items():
-        had = None if path in gone else model.look(path)
+        had = None if path in gone else model.peek(path)
         counted = (had[1].cversion if had else 0) + moves.get(path, 0)
         if (had or path in created) and reading.cversion > counted:
             changes.append(ForeignChange("children", path, cversion=reading.cversion))

@@ -39,7 +39,7 @@ from broker_core.zk.store import (
 from broker_core.zk.znode_tree import PlannedWrite
 from lab.runtime.zookeeper.external_changes import Reading, child_path, differences
 from lab.runtime.zookeeper.kazoo_connection import OPERATION_TIMEOUT_S, KazooConnection, ReadKind, ZookeeperUnavailable
-from lab.runtime.zookeeper.server import ZookeeperError, ask
+from lab.runtime.zookeeper.server import ZookeeperError, send_word
 from lab.runtime.zookeeper.zk_copy import batches, ops_to_recreate
 
 ATTEMPTS = 5
@@ -62,7 +62,7 @@ class KazooStore(ZkStore):
 
     def __init__(self, address: str, chroot: str):
         validate_path(chroot)
-        if not ask(address):
+        if not send_word(address):
             raise ZookeeperUnavailable(address, text("refusal.zookeeper_answer"))
         self.address = address
         self.chroot = chroot
@@ -194,7 +194,7 @@ class KazooStore(ZkStore):
         except (InvalidPath, KeyError):
             return  # The model refuses it.
         for _ in range(ATTEMPTS):
-            here = self.model.look(path)
+            here = self.model.peek(path)
             there = connection.read(path, kind, watch=watch)
             if there is None or here is None:
                 agreed = there is None and here is None
@@ -283,7 +283,7 @@ class KazooStore(ZkStore):
                 self._observed.add(path)
                 is_new = self._known.get(path) != reading.czxid
                 for child in (child_path(path, name) for name in reading.children):
-                    if is_new or child not in self._observed or self.model.look(child) is None:
+                    if is_new or child not in self._observed or self.model.peek(child) is None:
                         wanted.add(child)
             wanted -= readings.keys()
         if "/" in readings and readings["/"] is None:

@@ -318,7 +318,7 @@ def port_is_taken(port: int) -> bool:
     return False
 
 
-def ask(address: str, word: bytes = b"srvr", within_s: float = ANSWER_TIMEOUT_S) -> bytes:
+def send_word(address: str, word: bytes = b"srvr", within_s: float = ANSWER_TIMEOUT_S) -> bytes:
     """The response of HOST:PORT to one of ZooKeeper's four-letter words; empty if there is none. A closed port is
     noticed at once.
     """
@@ -338,7 +338,7 @@ def wait_for_server(process: "subprocess.Popen[bytes]", port: int) -> bool:
     """Asks on fresh sockets until the server serves: a client that connects before that would hang (3.9.5)."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        if b"Zookeeper version" in ask(f"127.0.0.1:{port}", within_s=LOOK_TIMEOUT_S):
+        if b"Zookeeper version" in send_word(f"127.0.0.1:{port}", within_s=LOOK_TIMEOUT_S):
             return True
         time.sleep(0.01)
     return False

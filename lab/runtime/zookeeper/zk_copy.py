@@ -19,7 +19,7 @@ def ops_to_recreate(model: MemoryStore) -> Iterator[tuple[int, Op]]:
             yield owner, SetData(path, data if count == stat.version else b"")
     for path in model.paths_from("/"):
         # Children that were created and deleted count in the parent's cversion, and so in sequence numbers.
-        found = model.look(path)
+        found = model.peek(path)
         assert found is not None
         for _ in range((found[1].cversion - found[1].num_children) // 2):
             yield OUTSIDE_SESSION, Create(child_path(path, "came-and-went"))

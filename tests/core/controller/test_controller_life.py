@@ -44,7 +44,7 @@ def test_fresh_cluster_has_kafkas_paths() -> None:
 def test_registration_is_created_empty_and_then_set_and_its_czxid_is_the_broker_epoch() -> None:
     cluster = FakeCluster()
     for broker in cluster.brokers.values():
-        found = cluster.store.look(BrokerIdZnode.path(broker.broker_id))
+        found = cluster.store.peek(BrokerIdZnode.path(broker.broker_id))
         assert found is not None
         assert (found[1].version, found[1].czxid) == (1, broker.broker_epoch)
 

@@ -197,7 +197,7 @@ def test_create_partitions_continues_the_assignment() -> None:
     cluster.settle()
     assert cluster.controller.context.assignments["orders"] == {0: (2, 3), 1: (3, 2), 2: (1, 3)}
     assert cluster.state("orders-2") == (1, 0, [1, 3], 1, 0)
-    found = cluster.store.look("/brokers/topics/orders")
+    found = cluster.store.peek("/brokers/topics/orders")
     assert found is not None
     assert found[1].version == 1
 

@@ -133,8 +133,8 @@ def as_kafkas_json(kind: Kind, value: Any) -> Any:
 
 
 def test_all_that_a_broker_of_3_9_offers_has_a_table() -> None:
-    assert {key: api.greatest for key, api in SCHEMAS.items()} == OFFERED
-    assert all(api.least == 0 for api in SCHEMAS.values())
+    assert {key: api.latest_version for key, api in SCHEMAS.items()} == OFFERED
+    assert all(api.oldest_version == 0 for api in SCHEMAS.values())
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun, PublishedUpdate
-from lab.runtime.streaming.watcher import Gone
+from lab.runtime.streaming.watcher import BranchClosed
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.labs import Page, play, set_mode, submit, until
@@ -89,7 +89,7 @@ def test_action_during_close_is_served_or_refused(tmp_path: Path) -> None:
         assert {type(each) for each in told[1:]} <= {int, Refusal}
         with pytest.raises(Refusal, match="has been closed"):
             await lab.act(submit("zk ls /"))
-        with pytest.raises(Gone):
+        with pytest.raises(BranchClosed):
             await Page(lab).next_frame()
         again = await host.lab("r1", "main")
         await again.act(submit(TOPIC))

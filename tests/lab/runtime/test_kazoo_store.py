@@ -118,7 +118,7 @@ def test_polling_does_not_apply_changes(kazoo_store, somebody) -> None:
     while not (found := kazoo_store.poll_foreign()) and time.monotonic() < deadline:
         time.sleep(0.005)
     assert [change.path for change in found] == ["/a"]
-    assert kazoo_store.model.look("/a") is None
+    assert kazoo_store.model.peek("/a") is None
     # A second watch may still be on its way and say the same; once the change is taken in there is nothing to say.
     kazoo_store.apply_foreign("created", "/a", b"", version=0)
     assert kazoo_store.poll_foreign() == []
@@ -381,7 +381,7 @@ def test_random_external_writes_replay_alike(kazoo_store, somebody, seed) -> Non
     # The last watches may be on their way still, whatever was read meanwhile.
     somebody.create("/marker")
     deadline = time.monotonic() + DEADLINE_S
-    while not (kazoo_store.model.look("/marker") and agrees(kazoo_store, somebody)) and time.monotonic() < deadline:
+    while not (kazoo_store.model.peek("/marker") and agrees(kazoo_store, somebody)) and time.monotonic() < deadline:
         take_in_what_is_known()
     assert met
     assert_agrees(kazoo_store, somebody)

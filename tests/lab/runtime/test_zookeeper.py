@@ -17,10 +17,10 @@ from lab.runtime.zookeeper.server import (
     EmbeddedZookeeper,
     PortTaken,
     ZookeeperError,
-    ask,
     class_archive,
     command_line,
     free_port,
+    send_word,
 )
 from tests.support.paths import ROOT
 
@@ -49,11 +49,11 @@ def test_starts_serves_and_stops(tmp_path) -> None:
     server.start()
     address = server.address
     assert server.alive
-    assert b"Mode: standalone" in ask(address)
+    assert b"Mode: standalone" in send_word(address)
     assert address.startswith("127.0.0.1:")
     server.stop()
     assert not server.alive
-    assert ask(address) == b""
+    assert send_word(address) == b""
     with pytest.raises(ZookeeperError, match="start it first"):
         _ = server.address
     server.start()
@@ -72,13 +72,13 @@ def test_takes_the_port_that_it_is_given(tmp_path) -> None:
 
 def test_listens_on_one_address_only(zookeeper) -> None:
     port = zookeeper.address.rpartition(":")[2]
-    assert ask(f"127.0.0.1:{port}")
+    assert send_word(f"127.0.0.1:{port}")
     # Also of this machine; who listens on all addresses answers there.
-    assert ask(f"127.0.0.2:{port}") == b""
+    assert send_word(f"127.0.0.2:{port}") == b""
 
 
 def test_sessions_may_last_an_hour(zookeeper) -> None:
-    assert b"maxSessionTimeout=3600000" in ask(zookeeper.address, b"conf")
+    assert b"maxSessionTimeout=3600000" in send_word(zookeeper.address, b"conf")
 
 
 def test_port_in_use(tmp_path) -> None:
@@ -127,10 +127,10 @@ def test_recovers_from_a_killed_lab(tmp_path) -> None:
     lab.stdout.close()
     orphan = int((tmp_path / "zookeeper.pid").read_text())
     assert "ZooKeeperServerMain" in command_line(orphan)
-    assert ask(orphan_address)
+    assert send_word(orphan_address)
     with EmbeddedZookeeper(tmp_path) as server:
         assert command_line(orphan) == ""
-        assert ask(orphan_address) == b""
+        assert send_word(orphan_address) == b""
         assert server.alive
 
 
@@ -181,7 +181,7 @@ def test_runs_on_the_java_that_comes_with_the_project(tmp_path, monkeypatch) -> 
     # once more where somebody took the port of the server whose classes are noted
     assert class_archive(java) or class_archive(java)
     with EmbeddedZookeeper(tmp_path / "zookeeper") as server:
-        assert b"Zookeeper version" in ask(server.address)
+        assert b"Zookeeper version" in send_word(server.address)
 
 
 def test_no_java_at_all(tmp_path, monkeypatch) -> None:

@@ -314,7 +314,7 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
             causes = () if error is None else JavaException.of(error).stack_trace()
             _log_failure(process, topic, line, JavaException(ERRORS_PACKAGE + "TimeoutException", message, causes))
             return True
-        producer.want_topic(topic)
+        producer.request_metadata_of(topic)
         yield Until(lambda _: not producer.requests_metadata, deadline_us, poll_us=1_000)
         answered = topic in producer.metadata.partition_counts
         if not answered and producer.metadata.topic_errors.get(topic) is not Errors.INVALID_TOPIC_EXCEPTION:

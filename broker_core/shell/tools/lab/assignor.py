@@ -49,7 +49,7 @@ def _define(process: Process, name: str, rules: str) -> Running:
 
 def _list(process: Process) -> Running:
     for name in ASSIGNORS:
-        process.say(text("shell.assignor_kafka", name=name))
+        process.out_message(text("shell.assignor_kafka", name=name))
     for name, rules in sorted(process.cluster.clients.own_assignors.items()):
         process.out(f"{name}: {rules}")
     yield from ()

@@ -21,19 +21,19 @@ def _help(commands: Mapping[str, Command], process: Process, arguments: list[str
 def _all(commands: Mapping[str, Command], process: Process) -> Running:
     width = max(len(name) for name in commands)
     for name in sorted(commands):
-        process.say(text("help.line", form=f"{name:<{width}}", what=commands[name].about))
+        process.out_message(text("help.line", form=f"{name:<{width}}", what=commands[name].about))
     process.out("")
-    process.say(text("help.more"))
-    process.say(text("help.input"))
+    process.out_message(text("help.more"))
+    process.out_message(text("help.input"))
     yield from ()
     return 0
 
 
 def _one(process: Process, command: Command) -> Running:
-    process.say(command.about)
+    process.out_message(command.about)
     width = max(len(form) for form, _ in command.forms)
     for form, what in command.forms:
-        process.say(text("help.line", form=f"  {form:<{width}}", what=what))
+        process.out_message(text("help.line", form=f"  {form:<{width}}", what=what))
     if command.options:
         process.out("")
         for line in usage_lines(command.options):

@@ -42,9 +42,9 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
             refuse(process, text("refused.on_broker", broker=broker_id, why=refused.what))
             return 1
         if facts is None:
-            process.say(text("shell.log_clean_already", broker=broker_id))
+            process.out_message(text("shell.log_clean_already", broker=broker_id))
         else:
-            process.say(_cleaned(broker_id, facts))
+            process.out_message(_cleaned(broker_id, facts))
     return 0
 
 

@@ -257,7 +257,7 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
                 f"in metadata "
                 f"after {limit_ms} ms."
             )
-        producer.want_topic(topic)
+        producer.request_metadata_of(topic)
         yield Until(lambda _: not producer.requests_metadata, begun_us + limit_ms * 1000, poll_us=1_000)
         if partition not in producer.metadata.partitions:
             yield Sleep(RETRY_BACKOFF_US)
@@ -279,7 +279,7 @@ def _wait_for_topic(process: Process, name: str, topic: str) -> Asking[str]:
     while topic not in producer.metadata.partition_counts:
         if process.now_us >= deadline_us:
             return _not_present(producer, topic)
-        producer.want_topic(topic)
+        producer.request_metadata_of(topic)
         yield Until(lambda _: not producer.requests_metadata, deadline_us, poll_us=1_000)
         if topic not in producer.metadata.partition_counts:
             yield Sleep(RETRY_BACKOFF_US)
@@ -311,7 +311,7 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
         process.out(refused)
         return 0
     for _ in range(count):
-        key, value = producer.made_up()
+        key, value = producer.generate_record()
         size = record_size_upper_bound(key, value)
         too_large = producer.why_too_large(size)
         if too_large:
@@ -325,7 +325,7 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
                 process.out(refused)
                 return 0
         producer.send(place.name, key, value, is_topic=place.is_topic, now=False)
-    producer.hand_over()
+    producer.send_ready()
     return 0
 
 
