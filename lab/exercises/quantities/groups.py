@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from broker_core.log.dump.java import string_hash
 from broker_core.partitions import broker_id_of, topic_of
 from broker_core.texts import text
 from lab.exercises.moment import Moment
@@ -9,6 +10,8 @@ from lab.exercises.places import Client, Committed, Unresolved, group_of, leader
 from lab.exercises.places import committed as committed_of
 from lab.exercises.places import owned as owned_by
 from lab.exercises.quantities.registry import BrokerId, quantity
+
+OFFSETS_TOPIC = "__consumer_offsets"
 
 
 def _group(moment: Moment, name: str) -> dict[str, Any]:
@@ -91,8 +94,13 @@ def lag(moment: Moment, of: Committed) -> int:
 
 @quantity
 def home(moment: Moment, group: str) -> int:
-    """The number of the partition of __consumer_offsets that keeps a group."""
-    return int(_group(moment, group)["partition"].rpartition("-")[2])
+    """The number of the partition of __consumer_offsets that keeps a group of this name, if there is one or not."""
+    topic = moment.view["topics"].get(OFFSETS_TOPIC)
+    if topic is None:
+        raise Unresolved(text("goal.no_topic", topic=OFFSETS_TOPIC))
+    code = string_hash(group)
+    # Utils.abs: Java's Math.abs leaves the smallest int negative, so Kafka takes 0 for it.
+    return (0 if code == -(2**31) else abs(code)) % int(topic["partitions"])
 
 
 @quantity
