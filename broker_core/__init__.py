@@ -30,7 +30,8 @@ PUBLIC = (
     "broker_core.wire.annotate",
     "broker_core.wire.framing",
     "broker_core.wire.schemas",
-    # assignors without a group
+    # where a group's offsets are kept; assignors without a group
+    "broker_core.groups.offsets",
     "broker_core.groups.preview",
 )
 """A package in this list includes its modules; `broker_core.log` is what it exports, and its packages are listed

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker_core.log.dump.java import string_hash
+from broker_core.groups.offsets import partition_for
 from broker_core.partitions import broker_id_of, topic_of
 from broker_core.texts import text
 from lab.exercises.moment import Moment
@@ -98,9 +98,7 @@ def home(moment: Moment, group: str) -> int:
     topic = moment.view["topics"].get(OFFSETS_TOPIC)
     if topic is None:
         raise Unresolved(text("goal.no_topic", topic=OFFSETS_TOPIC))
-    code = string_hash(group)
-    # Utils.abs: Java's Math.abs leaves the smallest int negative, so Kafka takes 0 for it.
-    return (0 if code == -(2**31) else abs(code)) % int(topic["partitions"])
+    return partition_for(group, int(topic["partitions"]))
 
 
 @quantity
