@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 
 import msgspec
 
@@ -84,7 +85,9 @@ class Judges:
         """Judges an entry in the background. Raises Refusal."""
         self.ensure_free(user_id)
         judgement = self._running[entry_id] = Judgement(user_id, order)
-        task = asyncio.get_running_loop().create_task(self._run(entry_id, judgement, finished))
+        # Not in the context of the request: its threads end with it.
+        run = self._run(entry_id, judgement, finished)
+        task = asyncio.get_running_loop().create_task(run, context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -94,9 +97,12 @@ class Judges:
             verdict = await judgement.run()
         except Exception:
             logger.exception("the judgement of entry %s failed", entry_id)
-        finally:
+        try:
             # The entry has its verdict before it counts as free.
             await finished(verdict)
+        except Exception:
+            logger.exception("the verdict of entry %s was not stored", entry_id)
+        finally:
             self._running.pop(entry_id, None)
 
     def of(self, entry_id: int) -> Judgement | None:

@@ -58,7 +58,7 @@ def test_entry_is_judged_and_its_seed_opens_as_a_run(visitor: Visitor) -> None:
     assert lines[0].startswith("kafka-topics.sh --create --topic twins")
     bad = submit(visitor, C7, challenge.bad)
     text = judged(visitor, C7, bad)
-    assert "not passed" in text
+    assert 'class="outcome failed"' in text
 
 
 def test_refused_entry_stays_in_the_form(visitor: Visitor) -> None:
