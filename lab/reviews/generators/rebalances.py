@@ -10,7 +10,11 @@ from lab.reviews.registry import chapter
 from lab.reviews.scenario import SINGLE, Scenario, laid
 
 review = chapter(6)
-_REPLICATED = {"offsets.topic.num.partitions": "1", "zookeeper.session.timeout.ms": "6000"}
+_PAIR = {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.replication.factor": "2",
+    "zookeeper.session.timeout.ms": "6000",
+}
 
 
 def _records(first: int, count: int) -> str:
@@ -20,8 +24,8 @@ def _records(first: int, count: int) -> str:
 @review("036-five-ways-to-set-off-a-rebalance")
 def generation_at_the_end(rng: Random) -> Question:
     """The generation of a group after some happenings."""
-    scenario = Scenario(rng, settings=_REPLICATED)
-    scenario.do("kafka-topics.sh --create --topic clicks --partitions 2 --replication-factor 3")
+    scenario = Scenario(rng, brokers=2, settings=_PAIR)
+    scenario.do("kafka-topics.sh --create --topic clicks --partitions 2 --replication-factor 2")
     scenario.do("consumer start c1 --group g --topic clicks --heartbeat-interval-ms 2000", "sleep 8s")
     given = ["# group g is stable with c1, generation 1"]
     brokers = happenings = 0
@@ -29,7 +33,7 @@ def generation_at_the_end(rng: Random) -> Question:
     for _ in range(2):
         kind = rng.choice(("broker", "broker", "stop", "kill", "static")) if present else rng.choice(("broker", "join"))
         if kind == "broker":
-            broker = rng.randint(1, 3)
+            broker = rng.randint(1, 2)
             lines = [f"broker kill {broker}", "sleep 8s", f"broker start {broker}"]
             brokers += 1
         elif kind == "join":
@@ -45,7 +49,7 @@ def generation_at_the_end(rng: Random) -> Question:
         happenings += 1
         given += [line for line in lines if line != "sleep 8s"]
         scenario.do(*lines)
-        scenario.play(13_000 if kind == "kill" else 6_000)
+        scenario.play(13_000 if kind in ("kill", "stop") else 11_000)
     generation = scenario.group("g")["generation_id"]
     choices, right = drawn(
         rng,
