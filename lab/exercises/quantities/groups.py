@@ -47,6 +47,14 @@ def generation(moment: Moment, group: str) -> int:
 
 
 @quantity
+def lists(moment: Moment, group: str) -> int:
+    """Members whose last JoinGroup response lists the members of the group: that of its leader."""
+    clients = {one["client"] for one in _group(moment, group)["members"].values()}
+    labels = (moment.tally.responses.get(f"JoinGroup>{client}", "") for client in clients)
+    return sum(label.startswith("label.generation_members?") for label in labels)
+
+
+@quantity
 def members(moment: Moment, group: str) -> int:
     """How many members a group has; none for one that is not known."""
     found = group_of(moment.view, group)
