@@ -144,7 +144,7 @@ TRUNCATE = """async ([replica, why]) => {
     const { player, moment } = await load("/ui/store/state.js");
     player.view.replicas[replica].cut = { from: 9, to: 7, at_us: 1, why };
     moment.value = { ...moment.value };
-    return (await load("/ui/kit/words.js")).said(why);
+    return (await load("/ui/kit/words.js")).term(why);
 }"""
 
 

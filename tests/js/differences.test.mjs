@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { contrast, isTelling } from "../../static/lab/core/view/differences.js";
+import { contrast, isMeaningful } from "../../static/lab/core/view/differences.js";
 
 const STATE = "/zk/~1brokers~1topics~1orders~1partitions~10~1state";
 const znode = (data, version) => ({ data: JSON.stringify(data), previous: null, version, ephemeral: "", session: null });
@@ -14,7 +14,7 @@ test("a change of the leader, its epoch or the ISR in a znode is told, from the 
   const before = znode(state(), 0);
   const told = (more) => {
     const now = znode(state(more), 1);
-    assert.ok(isTelling(STATE, before, now), JSON.stringify(more));
+    assert.ok(isMeaningful(STATE, before, now), JSON.stringify(more));
     return contrast(before, now, data, 26);
   };
   assert.deepEqual(told({ isr: [1, 2] }), ['…"isr":[1,2,3]}', '…"isr":[1,2]}']);
@@ -29,7 +29,7 @@ test("an object that is called the same before and after is told by the fields t
   const group = (more) => ({ state: "Stable", generation_id: 3, members: {}, ...more });
   const read = (value) => value.state ?? "new";
   const [before, now] = [group({}), group({ generation_id: 4 })];
-  assert.ok(isTelling("/groups/g", before, now));
+  assert.ok(isMeaningful("/groups/g", before, now));
   assert.deepEqual(contrast(before, now, read, 26), ['{"generation_id":3}', '{"generation_id":4}']);
   assert.deepEqual(contrast(before, group({ state: "Empty" }), read, 26), ["Stable", "Empty"]);
   assert.deepEqual(contrast({ from: 1 }, { from: 2 }, read, 26), ['{"from":1}', '{"from":2}']);
@@ -38,16 +38,16 @@ test("an object that is called the same before and after is told by the fields t
 test("a belief that was confirmed is not told; one that has changed, come or gone is", () => {
   const pointer = "/replicas/orders-0@b1/remotes/b2";
   const belief = (log_end_offset, last_caught_up_us) => ({ log_end_offset, last_caught_up_us });
-  assert.ok(!isTelling(pointer, belief(5, 100), belief(5, 200)));
-  assert.ok(isTelling(pointer, belief(5, 100), belief(6, 100)));
-  assert.ok(isTelling(pointer, undefined, belief(0, 0)));
-  assert.ok(isTelling(pointer, belief(0, 0), undefined));
-  assert.ok(isTelling("/replicas/orders-0@b1/remotes", {}, { b2: belief(0, 0) }));
+  assert.ok(!isMeaningful(pointer, belief(5, 100), belief(5, 200)));
+  assert.ok(isMeaningful(pointer, belief(5, 100), belief(6, 100)));
+  assert.ok(isMeaningful(pointer, undefined, belief(0, 0)));
+  assert.ok(isMeaningful(pointer, belief(0, 0), undefined));
+  assert.ok(isMeaningful("/replicas/orders-0@b1/remotes", {}, { b2: belief(0, 0) }));
 });
 
 test("what was written again as it was is not told", () => {
-  assert.ok(!isTelling("/replicas/orders-0@b1/isr", [1, 2], [1, 2]));
-  assert.ok(!isTelling("/nodes/b1", { state: "up" }, { state: "up" }));
+  assert.ok(!isMeaningful("/replicas/orders-0@b1/isr", [1, 2], [1, 2]));
+  assert.ok(!isMeaningful("/nodes/b1", { state: "up" }, { state: "up" }));
 });
 
 test("long texts without fields are told from a little before they part", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { askedLabel, History, isAsked } from "../../static/lab/core/recording/history.js";
+import { requestsLabel, History, isZooKeeperRequest } from "../../static/lab/core/recording/history.js";
 import { events, segments, viewAt } from "./recording.mjs";
 
 const chunks = () => segments.map(({ first_seq, state, at_us, ev }) => ({ first_seq, base: { at_us, state }, events: ev, inverses: [], full: true }));
@@ -96,11 +96,11 @@ test("requests to ZooKeeper are messages when they are wanted, and take no time"
   const asked = [1, 700, "b1", 0, ["ZooKeeperAsked", "b1", 3, [["exists", "/controller", "ok"], ["getData", "/controller", "NoNode"]]]];
   const chunk = { first_seq: 1, base: { at_us: 0, state: segments[0].state }, events: [asked], inverses: [], full: true };
   const history = new History(() => [chunk]);
-  const shown = () => history.messages(500, 1000).filter(isAsked);
+  const shown = () => history.messages(500, 1000).filter(isZooKeeperRequest);
   assert.deepEqual(shown(), []);
   history.zookeeper = true;
   const [{ source, destination, family, label, sent_us, end_us }] = shown();
   assert.deepEqual([source, destination, family, label], ["b1", "zk", "zk", "exists /controller +2"]);
   assert.deepEqual([sent_us, end_us], [700, 700]);
-  assert.equal(askedLabel(1, [["getData", "/controller", "NoNode"]]), "getData /controller NoNode");
+  assert.equal(requestsLabel(1, [["getData", "/controller", "NoNode"]]), "getData /controller NoNode");
 });

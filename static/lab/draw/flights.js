@@ -1,6 +1,6 @@
 // Messages on their way: a pill for each that one can follow, a pulse of its link for those that are too fast.
 
-import { isAsked } from "../core/recording/history.js";
+import { isZooKeeperRequest } from "../core/recording/history.js";
 import { along, progress, track } from "../core/layout/topology.js";
 import { familyOf, linkId } from "../core/view/selectors.js";
 import { Keyed, means, monoWidth, s, set, show, text } from "./svg.js";
@@ -117,7 +117,7 @@ export class Flights {
    */
   #drawAsked(layout, at_us, rate) {
     const recent = this.#history.zookeeper && (rate === 0 || ASKED_US / 1000 / rate >= PILL_MS)
-      ? this.#history.messages(at_us - ASKED_US, at_us).filter(isAsked) : [];
+      ? this.#history.messages(at_us - ASKED_US, at_us).filter(isZooKeeperRequest) : [];
     const asked = new Map(recent.map((span) => [span.id, span]));
     this.#asked.sync(asked.keys(), (pill, id) => {
       const span = /** @type {import("../core/recording/history.js").Span} */ (asked.get(id));

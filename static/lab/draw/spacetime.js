@@ -1,7 +1,7 @@
 // The space-time picture on a canvas: a lane for each node, messages as lines, requests that wait as bars.
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
-import { isAsked } from "../core/recording/history.js";
+import { isZooKeeperRequest } from "../core/recording/history.js";
 import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/view/selectors.js";
 import { tickText, ticks } from "../core/player/timemap.js";
@@ -267,7 +267,7 @@ export class SpaceTime {
     const { select, danger, panel } = this.#palette;
     const hue = way.lost ? danger : chosen ? select : this.#palette[span.family];
     drawWay(context, span, way, { hue, panel, chosen });
-    if (span.family === "zk" && span.kind !== "watch" && !chosen && !isAsked(span)) return;
+    if (span.family === "zk" && span.kind !== "watch" && !chosen && !isZooKeeperRequest(span)) return;
     const { x, y } = labelPlace(span, way, map.x(at_us));
     labels.add(this.#texts.render(span.label) || span.api, x + 4, y, hue, chosen ? 9 : 1, chosen, true);
   }
@@ -403,7 +403,7 @@ export class SpaceTime {
     for (const span of this.#history.messages(map.from_us, at_us)) {
       const y1 = lanes.get(span.source);
       const y2 = lanes.get(span.destination);
-      if (y1 === undefined || y2 === undefined || span.sent_us > at_us || isAsked(span)) continue;
+      if (y1 === undefined || y2 === undefined || span.sent_us > at_us || isZooKeeperRequest(span)) continue;
       const distance = toSegment(px, py, map.x(span.sent_us), y1, map.x(Math.min(span.end_us, Math.max(span.due_us, at_us))), y2);
       if (distance < best) {
         best = distance;

@@ -11,7 +11,7 @@ export const HEADER_BYTES = 61;
 /** baseOffset and batchLength: what the length does not count. */
 export const LENGTH_END = 12;
 /** The least that a length field can say (LegacyRecord.RECORD_OVERHEAD_V0). */
-export const LEAST_LENGTH = 14;
+export const MIN_LENGTH = 14;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
 
@@ -193,7 +193,7 @@ function readMessageSet(header, body) {
       const at = reader.at;
       const offset = reader.int64();
       const size = reader.int32();
-      if (size < LEAST_LENGTH) throw new Unreadable("length_small", { n: size, least: LEAST_LENGTH });
+      if (size < MIN_LENGTH) throw new Unreadable("length_small", { n: size, least: MIN_LENGTH });
       const message = new Reader(reader.take(size));
       const crc = message.uint32();
       const magic = message.int8();

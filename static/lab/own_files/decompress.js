@@ -8,7 +8,7 @@ import { zstd } from "./zstd.js";
 export const CODECS = ["none", "gzip", "snappy", "lz4", "zstd"];
 
 /** So many bytes may come out of one batch: many times what a broker takes (message.max.bytes). */
-export const MOST_BYTES = 64 * 1024 * 1024;
+export const MAX_BYTES = 64 * 1024 * 1024;
 
 /** @param {Uint8Array} data @param {number} most */
 async function gzip(data, most) {
@@ -40,7 +40,7 @@ async function gzip(data, most) {
  * @param {number} codec @param {Uint8Array} data
  * @returns {Promise<Uint8Array>} Throws Unreadable: "codec", "compressed" or "inflates".
  */
-export async function decompress(codec, data, most = MOST_BYTES) {
+export async function decompress(codec, data, most = MAX_BYTES) {
   if (codec === 0) return data;
   if (codec === 1) return gzip(data, most);
   if (codec === 2) return snappy(data, most);

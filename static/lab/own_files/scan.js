@@ -1,5 +1,5 @@
 // Reads a log once, batch by batch, in chunks: what is in it, and which rules it breaks. Memory does not grow with the file.
-import { HEADER_BYTES, LEAST_LENGTH, LENGTH_END, PREFIX_BYTES } from "./batch.js";
+import { HEADER_BYTES, MIN_LENGTH, LENGTH_END, PREFIX_BYTES } from "./batch.js";
 import { int64 } from "./bytes.js";
 import { crc32, crc32c } from "./checksums.js";
 import { CODECS } from "./decompress.js";
@@ -116,7 +116,7 @@ export class Scan {
     const length = view.getInt32(at + 8);
     const magic = bytes[at + LEGACY_CRC_FROM];
     if (!length && !magic && (await this.#isZero())) return this.#stop("zeros", { n: left });
-    const least = magic < 2 ? LEAST_LENGTH + (magic ? 8 : 0) : HEADER_BYTES - LENGTH_END;
+    const least = magic < 2 ? MIN_LENGTH + (magic ? 8 : 0) : HEADER_BYTES - LENGTH_END;
     if (magic > 2) return this.#stop("magic", { magic, n: left });
     if (length < least) return this.#stop("length_small", { n: length, least });
     if (length + LENGTH_END > this.#file.size) return this.#stop("length_huge", { n: length, size: this.#file.size });

@@ -10,7 +10,7 @@
 
 export class LiveClock {
   /** @type {Clock} */
-  said = { k: "clock", at_us: 0, mode: "pause", rate: 0.0025, horizon_us: 0, next_us: null, watchers: 1 };
+  reported = { k: "clock", at_us: 0, mode: "pause", rate: 0.0025, horizon_us: 0, next_us: null, watchers: 1 };
   #now;
   #said_ms = 0;
   #event_us = 0;
@@ -22,7 +22,7 @@ export class LiveClock {
 
   /** @param {Clock} clock */
   set(clock) {
-    this.said = clock;
+    this.reported = clock;
     this.#said_ms = this.#now();
   }
 
@@ -33,7 +33,7 @@ export class LiveClock {
 
   /** The newest known instant. */
   get heard_us() {
-    return Math.max(this.said.at_us, this.#event_us);
+    return Math.max(this.reported.at_us, this.#event_us);
   }
 
   /** The instant that it is now. */
@@ -43,11 +43,11 @@ export class LiveClock {
 
   /** Does time advance without new frames? */
   get runs() {
-    return this.said.mode !== "pause" && this.#extrapolated() < this.said.horizon_us;
+    return this.reported.mode !== "pause" && this.#extrapolated() < this.reported.horizon_us;
   }
 
   #extrapolated() {
-    const { at_us, mode, rate, horizon_us } = this.said;
+    const { at_us, mode, rate, horizon_us } = this.reported;
     if (mode === "pause") return at_us;
     return Math.max(at_us, Math.min(horizon_us, Math.floor(at_us + (this.#now() - this.#said_ms) * rate * 1000)));
   }

@@ -175,7 +175,7 @@ export class LiveFeed {
 
   /** @param {Clock} clock */
   #setClock(clock) {
-    const { mode, rate, reached } = this.#clock.said;
+    const { mode, rate, reached } = this.#clock.reported;
     this.#clock.set(clock);
     if (clock.core) this.connection = clock.core === "recorded" ? "recorded" : "open";
     else if (this.connection === "recorded" && this.#socket) this.connection = "open";

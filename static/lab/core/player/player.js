@@ -116,10 +116,10 @@ export class Player {
   /** Seq of the newest event known. */
   get live_seq() { return this.#feed.received || (this.index?.last_seq ?? 0); }
   /** @returns {Mode} */
-  get mode() { return this.isPast ? this.#past.mode : this.#clock.said.mode; }
-  get rate() { return this.isPast ? this.#past.rate : this.#clock.said.rate; }
+  get mode() { return this.isPast ? this.#past.mode : this.#clock.reported.mode; }
+  get rate() { return this.isPast ? this.#past.rate : this.#clock.reported.rate; }
   /** The rate that the engine reached lately; null where it is not known. */
-  get reachedRate() { return this.isPast ? null : this.#clock.said.reached ?? null; }
+  get reachedRate() { return this.isPast ? null : this.#clock.reported.reached ?? null; }
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
   /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
@@ -128,10 +128,10 @@ export class Player {
     return place?.at_us ?? (goal && "at_us" in goal ? goal.at_us : this.at_us);
   }
   /** When the next thing in the live core is due, or null. */
-  get next_us() { return this.#clock.said.next_us; }
-  get watchers() { return this.#clock.said.watchers; }
+  get next_us() { return this.#clock.reported.next_us; }
+  get watchers() { return this.#clock.reported.watchers; }
   /** Whether the run was paused because no page was connected. */
-  get rests() { return Boolean(this.#clock.said.rests); }
+  get rests() { return Boolean(this.#clock.reported.rests); }
   get connection() { return this.#feed.connection; }
   /** While the connection is lost: seconds until the next attempt. */
   get retry_in_s() { return this.#feed.retry_in_s; }
@@ -335,7 +335,7 @@ export class Player {
     if (!moving) this.#tick_ms = 0;
     if (!this.#holdsBack(now)) {
       this.#told_ms = now;
-      this.#changes.tell();
+      this.#changes.notify();
     }
     return moving;
   }
@@ -390,8 +390,8 @@ export class Player {
   /** To the past, or from one place there to another. @param {Goal} goal */
   #leave(goal) {
     if (this.#state !== "past") {
-      if (this.#clock.said.mode !== "pause" && this.owner) this.#askTime("pause");
-      this.#past.rate = this.#clock.said.rate;
+      if (this.#clock.reported.mode !== "pause" && this.owner) this.#askTime("pause");
+      this.#past.rate = this.#clock.reported.rate;
       this.#past.mode = "pause";
       this.#state = "past";
       this.#announce("mode");
@@ -489,7 +489,7 @@ export class Player {
   /** Tells it now, with all that was noted. @param {...Aspect} aspects */
   #announce(...aspects) {
     this.#changes.note(...aspects);
-    this.#changes.tell();
+    this.#changes.notify();
     this.wake();
   }
 }

@@ -22,10 +22,10 @@ import { lastIndex } from "../last_index.js";
 
 const ASKED = "zk:";
 /** Whether a message stands for requests to ZooKeeper, which are no RPC of their own. @param {{ id: string }} span */
-export const isAsked = ({ id }) => id.startsWith(ASKED);
+export const isZooKeeperRequest = ({ id }) => id.startsWith(ASKED);
 
 /** "getData /controller +2". @param {number} count @param {[string, string, string][]} requests @returns {string} */
-export function askedLabel(count, [[operation, path, result]]) {
+export function requestsLabel(count, [[operation, path, result]]) {
   const words = [operation, path, result === "ok" ? "" : result, count > 1 ? `+${count - 1}` : ""];
   return words.filter(Boolean).join(" ");
 }
@@ -53,12 +53,13 @@ export class History {
    */
   messages(from_us, to_us) {
     const touching = this.#touching(from_us, to_us);
-    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)].filter((span) => this.zookeeper || !isAsked(span));
+    const isShown = (/** @type {Span} */ span) => this.zookeeper || !isZooKeeperRequest(span);
+    if (touching.length === 1) return [...spansIn(touching[0], from_us, to_us)].filter(isShown);
     /** @type {Map<string, Span>} */
     const found = new Map();
     for (const stretch of touching)
       for (const span of spansIn(stretch, from_us, to_us)) keep(found, span, stretch.until_us === Infinity ? Infinity : span.due_us);
-    return [...found.values()].filter((span) => this.zookeeper || !isAsked(span));
+    return [...found.values()].filter(isShown);
   }
 
   /** Requests that were parked at some moment of a span of time. @param {number} from_us @param {number} to_us @returns {Wait[]} */
@@ -218,7 +219,7 @@ function read(digest, [seq, at_us, node, , body]) {
     case "ZooKeeperAsked": {
       const [source, count, requests] = f;
       digest.spans.push({ id: `${ASKED}${seq}`, api: requests[0][0], kind: "request", family: "zk", source, destination: "zk",
-        label: askedLabel(count, requests), sent_us: at_us, due_us: at_us, end_us: at_us, lost: false, held_us: Infinity });
+        label: requestsLabel(count, requests), sent_us: at_us, due_us: at_us, end_us: at_us, lost: false, held_us: Infinity });
       return;
     }
     case "RpcDelivered":

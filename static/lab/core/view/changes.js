@@ -24,7 +24,7 @@ export class Changes {
   }
 
   /** Tells all that was noted, if anything was. */
-  tell() {
+  notify() {
     if (this.next.what.size === 0) return;
     const change = this.next;
     this.next = nothing();

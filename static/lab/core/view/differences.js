@@ -12,7 +12,7 @@ const isObject = (value) => value !== null && typeof value === "object" && !Arra
  * Whether a write has changed anything shown. A confirmed remote log end offset has not, only its time: "0 → 0" would be confusing.
  * @param {string} pointer @param {any} before @param {any} now
  */
-export function isTelling(pointer, before, now) {
+export function isMeaningful(pointer, before, now) {
   const keys = keysOf(pointer);
   if (keys[2] === "remotes" && keys.length === 4 && before && now) return before.log_end_offset !== now.log_end_offset;
   return JSON.stringify(before) !== JSON.stringify(now);

@@ -8,7 +8,7 @@ import { brief, spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { freeName, partitionChooser } from "./produce.js";
 import { effect, moment, nodeTarget, partition, select, signal } from "../store/state.js";
-import { said } from "../kit/words.js";
+import { term } from "../kit/words.js";
 
 /** @import { ConsumedRecord, ConsumerNode, View } from "../../core/view/view.d.ts" */
 
@@ -52,7 +52,7 @@ class HwConsumer extends HwElement {
         <span class="dim">${[at, lag > 0 ? t("consume.lag", { n: spaced(lag) }) : ""].filter(Boolean).join(" · ")}</span>
         <button class="ghost" title=${end} aria-label=${t("act.unfollow")} @click=${() => act(end)}>${icon("close")}</button>
       </div>
-      ${last_reset ? html`<p class="dim">${said(last_reset)}</p>` : ""}
+      ${last_reset ? html`<p class="dim">${term(last_reset)}</p>` : ""}
       <ol class="records">${records.slice(-RECORDS_SHOWN).map(record)}</ol>
     </div>`;
   }

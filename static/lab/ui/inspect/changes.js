@@ -1,5 +1,5 @@
 // What the last step changed, with the values from before; and why a value is what it is.
-import { contrast, isTelling } from "../../core/view/differences.js";
+import { contrast, isMeaningful } from "../../core/view/differences.js";
 import { keysOf } from "../../core/view/patch.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { brief, bytes, instant, set } from "../kit/format.js";
@@ -97,7 +97,7 @@ class HwChanges extends HwElement {
   table(patch, previous) {
     const telling = patch.filter(([pointer, ...rest]) => {
       const keys = keysOf(pointer);
-      return !SAID.has(keys[0]) && keys[2] !== "tail" && isTelling(pointer, previous.get(pointer), rest[0]);
+      return !SAID.has(keys[0]) && keys[2] !== "tail" && isMeaningful(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
     return html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>`;

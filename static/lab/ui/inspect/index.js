@@ -1,5 +1,5 @@
 // What the inspector says of the thing that is selected; its shape follows the kind of thing.
-import { askWhy } from "../store/changes.js";
+import { explain } from "../store/changes.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { linkCard, nodeCard } from "./nodes.js";
@@ -56,7 +56,7 @@ export function whyOfSelection() {
     rpc: `/rpcs/${name}`,
     znode: `/zk/${escapeKey(name)}`,
   };
-  if (pointers[kind]) askWhy(pointers[kind]);
+  if (pointers[kind]) explain(pointers[kind]);
 }
 
 class HwInspect extends HwElement {

@@ -1,7 +1,7 @@
 // The bytes of a message, each with the field that it belongs to: in the inspector's card of the message.
 import { fieldAt } from "../../core/bytes/disk.js";
 import { fieldsWithin, hueOfField, shortName } from "../../core/bytes/message_bytes.js";
-import { ask, here } from "../store/api.js";
+import { request, here } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { onKey } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
@@ -46,7 +46,7 @@ class HwMessageBytes extends HwElement {
     const { rpc } = this;
     this.isLoading = true;
     try {
-      const response = await ask(`${here.api}/message?${new URLSearchParams({ rpc, seq: String(moment.peek().seq) })}`);
+      const response = await request(`${here.api}/message?${new URLSearchParams({ rpc, seq: String(moment.peek().seq) })}`);
       /** @type {Exchanged} */
       const found = await response.json();
       const bytes = (found.data.match(/../g) ?? []).map((two) => parseInt(two, 16));

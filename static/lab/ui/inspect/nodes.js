@@ -9,7 +9,7 @@ import { actions, facts, link, nothing, section, table, value } from "../parts/c
 import { previousValues } from "../store/changes.js";
 import { parkedRow, pill } from "./rpc_lists.js";
 import { nodeTarget, select } from "../store/state.js";
-import { acksOf, escapeKey, nodeName, said } from "../kit/words.js";
+import { acksOf, escapeKey, nodeName, term } from "../kit/words.js";
 
 /** @import { AnyNode, ConsumerNode, Rpc, View } from "../../core/view/view.d.ts" */
 /** @import { Fact, Falsy } from "../parts/common.js" */
@@ -26,7 +26,7 @@ const FACTS = {
       [t("node.session"), it.session ?? "—"],
       [t("node.controller_word"), leads ? t("node.yes_epoch", { n: view.controller.controller_epoch }) : t("node.no")],
       [t("node.knows"), ask("live_brokers", set(it.live_brokers)), true],
-      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${said(it.failure.rule)}`), true],
+      it.failure && [t("node.failure"), ask("failure", `${it.failure.file}: ${term(it.failure.rule)}`), true],
     ];
   },
   producer: (it, ask) => [
@@ -45,7 +45,7 @@ const FACTS = {
     [t("consume.position"), ask("position")],
     [t("term.hw"), ask("high_watermark")],
     [t("consume.lag_word"), it.high_watermark - it.position],
-    it.last_reset && [t("consume.reset"), said(it.last_reset), true],
+    it.last_reset && [t("consume.reset"), term(it.last_reset), true],
     ...Object.entries(it.read_replicas ?? {}).map(([partition, node]) => /** @type {Fact} */ ([
       t("consume.read_replica", { partition }), link(`broker:${node}`, nodeName(node))])),
     ...pipelineFacts(it),
@@ -68,11 +68,11 @@ function pipelineFacts({ pipeline: now, settings }) {
   return now ? [
     [t("pipeline.topics"), settings.pipeline],
     [t("pipeline.order"), settings.order],
-    [t("pipeline.stage"), said(now.state)],
+    [t("pipeline.stage"), term(now.state)],
     [t("pipeline.in_hand"), now.in_hand],
     [t("pipeline.handled"), now.handled],
     [t("pipeline.rewinds"), now.rewinds],
-    now.why && [t("pipeline.why"), said(now.why), true],
+    now.why && [t("pipeline.why"), term(now.why), true],
   ] : [];
 }
 

@@ -8,7 +8,7 @@ import { t } from "../kit/i18n.js";
 import { facts, link, nothing, roleTag, section, table, value } from "../parts/common.js";
 import { previousValues } from "../store/changes.js";
 import { nodeTarget } from "../store/state.js";
-import { escapeKey, nodeName, replicaRole, said, tailOf } from "../kit/words.js";
+import { escapeKey, nodeName, replicaRole, term, tailOf } from "../kit/words.js";
 
 /** @import { Partition, Replica, View } from "../../core/view/view.d.ts" */
 
@@ -94,7 +94,7 @@ function tail(id, replica) {
 
 /** Files that were repaired, each with the rule that it broke. @param {Replica["repairs"]} repairs */
 const repaired = (repairs) => repairs.map(([file, , , , rule]) =>
-  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${said(rule)}</span></p>`);
+  html`<p><span class="mono">${file.slice(file.lastIndexOf("/") + 1)}</span> <span class="dim">${term(rule)}</span></p>`);
 
 /** @param {View} view @param {string} id @param {number} at_us */
 export function replicaCard(view, id, at_us) {
@@ -121,7 +121,7 @@ export function replicaCard(view, id, at_us) {
     </section>
     ${replica.role === "leader" ? leaderView(view, replica.partition, at_us) : belief(view, replica, previous)}
     ${cut ? section(t("replica.truncated"), instant(cut.at_us),
-      html`<p>${t("replica.cut", cut)} <span class="dim">${said(cut.why)}</span></p>`) : ""}
+      html`<p>${t("replica.cut", cut)} <span class="dim">${term(cut.why)}</span></p>`) : ""}
     ${replica.repairs.length ? section(t("replica.repaired"), "", repaired(replica.repairs)) : ""}
     ${section(t("replica.epochs"), "", html`<p class="mono chips">
       ${replica.epochs.map(([epoch, start]) => html`<span class="tag">e${epoch} @${start}</span>`)}</p>`)}

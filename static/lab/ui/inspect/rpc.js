@@ -9,7 +9,7 @@ import { actions, facts, link, nothing, section, unlessMasked } from "../parts/c
 import { bar, findRpc, parkedRow, pill, progress } from "./rpc_lists.js";
 import { patchOf } from "../store/changes.js";
 import { masked, nodeTarget, player } from "../store/state.js";
-import { labelled, pathWords, said } from "../kit/words.js";
+import { labelled, pathWords, term } from "../kit/words.js";
 
 /** @import { Patch } from "../../core/events/events.d.ts" */
 /** @import { Rpc, View } from "../../core/view/view.d.ts" */
@@ -69,7 +69,7 @@ function arrivalSection(id) {
  */
 function whereabouts(rpc, end, at_us) {
   if (end) return t(end.kind === "RpcDropped" ? "rpc.dropped" : "rpc.arrived", { at: instant(end.at_us) });
-  if (rpc.held) return said(rpc.held);
+  if (rpc.held) return term(rpc.held);
   return rpc.due_us > at_us ? t("rpc.in", { time: durationText(rpc.due_us - at_us) }) : t("rpc.now");
 }
 

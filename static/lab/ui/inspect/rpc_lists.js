@@ -1,12 +1,12 @@
 // Messages in flight and requests that wait, as lists; and what is known of one message.
 import { byName, familyOf } from "../../core/view/selectors.js";
-import { askedLabel } from "../../core/recording/history.js";
+import { requestsLabel } from "../../core/recording/history.js";
 import { durationText } from "../../core/player/timemap.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { zkMessages } from "../store/keys.js";
 import { moment, nodeTarget, player, select, selection } from "../store/state.js";
-import { labelled, nodeName, said } from "../kit/words.js";
+import { labelled, nodeName, term } from "../kit/words.js";
 
 /** @import { EventOf } from "../../core/events/events.d.ts" */
 /** @import { Parked, Rpc, View } from "../../core/view/view.d.ts" */
@@ -65,7 +65,7 @@ class HwRpcs extends HwElement {
     return html`<li><button class="rpc ${selection.value === `rpc:${id}` ? "on" : ""}" @click=${() => select(`rpc:${id}`)}>
       <span class="row tight">${pill(rpc)}<span class="spacer"></span><b>${rpc.source}</b> → <b>${rpc.destination}</b></span>
       <span class="row tight">${bar(progress(rpc, at_us), familyOf(rpc.api, rpc.kind))}
-        <span class="mono dim">${rpc.held ? html`<span class="bad">${said(rpc.held)}</span>` : when}</span></span>
+        <span class="mono dim">${rpc.held ? html`<span class="bad">${term(rpc.held)}</span>` : when}</span></span>
     </button></li>`;
   }
 
@@ -87,7 +87,7 @@ class HwRpcs extends HwElement {
       @click=${() => select(nodeTarget(name))}>
       <span class="row tight"><b>${name}</b> → <b>zk</b><span class="spacer"></span><span class="dim">${t("rpc.asked",
         { n: zk_requests })}</span></span>
-      ${zk_last ? html`<span class="row tight"><span class="pill zk request">${askedLabel(zk_last.count, zk_last.requests)}</span>
+      ${zk_last ? html`<span class="row tight"><span class="pill zk request">${requestsLabel(zk_last.count, zk_last.requests)}</span>
         <span class="spacer"></span><span class="mono dim">${t("node.ago", { time: durationText(at_us - zk_last.at_us) })}</span></span>`
         : ""}
     </button></li>`)}</ul>`;

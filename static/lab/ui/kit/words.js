@@ -12,7 +12,7 @@ import { language, t, texts } from "./i18n.js";
 export const sentence = (event) => labelOf(event, texts);
 
 /** A state or a reason that the core gives, in the visitor's language. @param {string | null | undefined} words */
-export const said = (words) => texts.term(words ?? "");
+export const term = (words) => texts.term(words ?? "");
 
 /**
  The texts on a message and in its fields, and of what a request waits for, in the visitor's language.

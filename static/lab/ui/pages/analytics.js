@@ -1,6 +1,6 @@
 // The page with the charts of a run: starts the job, shows how far it is, draws what is there, and seeks the replay on a click.
 import { onNewColours, readColours } from "../../draw/palette.js";
-import { ask, here } from "../store/api.js";
+import { request, here } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { has, t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
@@ -49,7 +49,7 @@ function fail(error) {
 async function toggleInternal() {
   withInternal.value = !withInternal.value;
   try {
-    figures.value = (await (await ask(jobAddress(job.value.id ?? "", ""))).json()).figures;
+    figures.value = (await (await request(jobAddress(job.value.id ?? "", ""))).json()).figures;
   } catch (error) {
     fail(error);
   }
@@ -59,10 +59,10 @@ async function start() {
   job.value = QUEUED;
   figures.value = {};
   try {
-    const { job: id } = await (await ask(`${here.api}/analytics/start`, {})).json();
+    const { job: id } = await (await request(`${here.api}/analytics/start`, {})).json();
     while (isOpen()) {
       const have = Object.keys(figures.value).join(",");
-      const answer = await (await ask(jobAddress(id, have))).json();
+      const answer = await (await request(jobAddress(id, have))).json();
       if (answer.figures) figures.value = { ...figures.value, ...answer.figures };
       job.value = { ...answer, id };
       if (isOpen()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));

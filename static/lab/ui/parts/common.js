@@ -4,7 +4,7 @@ import { html, icon, svg } from "../kit/element.js";
 import { brief } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { choicesFor } from "./menus.js";
-import { askWhy } from "../store/changes.js";
+import { explain } from "../store/changes.js";
 import { masked, select } from "../store/state.js";
 import { GLYPH } from "../kit/words.js";
 
@@ -88,7 +88,7 @@ export function value(pointer, text, previous) {
   const before = previous?.get(pointer);
   const was = before === undefined ? "" : html` <span class="was">${t("changes.was", { value: brief(before, 16) })}</span>`;
   return html`<button class="val ${previous?.has(pointer) ? "changed" : ""}" title=${t("why.title")}
-    @click=${() => askWhy(pointer)}>${text}</button>${was}`;
+    @click=${() => explain(pointer)}>${text}</button>${was}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { html } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
-import { ask, here } from "../store/api.js";
+import { request, here } from "../store/api.js";
 import { content, send, stopsOf } from "../store/lesson.js";
 import { effect, exercise, signal } from "../store/state.js";
 import { seekSeq } from "../store/time.js";
@@ -24,7 +24,7 @@ effect(() => {
   const seq = exercise.value?.chain ?? 0;
   if (!seq || chain.peek().seq === seq) return;
   chain.value = { seq, causes: [] };
-  ask(`${here.api}/chain?seq=${seq}`).then((response) => response.json()).then((causes) => {
+  request(`${here.api}/chain?seq=${seq}`).then((response) => response.json()).then((causes) => {
     if (chain.peek().seq === seq) chain.value = { seq, causes };
   }).catch(() => {}); // The explanation stands without it.
 });

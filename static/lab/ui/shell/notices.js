@@ -1,5 +1,5 @@
 // Messages at the edge of the page, the state of the connection, and the sentences for screen readers.
-import { closedWords, dismiss, messages, say } from "../store/api.js";
+import { closedText, dismiss, messages, notify } from "../store/api.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { instant, spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
@@ -70,11 +70,11 @@ class HwConnection extends HwElement {
     let rested = false;
     effect(() => {
       const { connection, isPast } = moment.value;
-      if (player.rests && !rested && !isPast) say("warn", t("connection.rested"), { todo: t("connection.rested_todo") });
+      if (player.rests && !rested && !isPast) notify("warn", t("connection.rested"), { todo: t("connection.rested_todo") });
       rested = player.rests;
       document.body.classList.toggle("stale", connection === "lost");
       if (connection === "lost") this.#lostAt = performance.now();
-      if (connection === "open" && player.skipped > skipped) say("ok", t("connection.caught_up", { n: spaced(player.skipped) }));
+      if (connection === "open" && player.skipped > skipped) notify("ok", t("connection.caught_up", { n: spaced(player.skipped) }));
       skipped = player.skipped;
     });
     setInterval(() => moment.value.connection === "lost" && this.#second.value++, 500);
@@ -86,7 +86,7 @@ class HwConnection extends HwElement {
     if (player.outdated) return html`<a class="tag warn" href="">${t("connection.outdated")}</a>`;
     /** @param {string} text */
     const bad = (text) => html`<span class="tag bad" role="alert" title=${text}>${text}</span>`;
-    if (player.closed) return html`<a class="tag bad" role="alert" href="/runs/" title=${t("connection.closed_todo")}>${closedWords()}</a>`;
+    if (player.closed) return html`<a class="tag bad" role="alert" href="/runs/" title=${t("connection.closed_todo")}>${closedText()}</a>`;
     if (connection === "lost") {
       const left = Math.max(0, Math.ceil(player.retry_in_s - (performance.now() - this.#lostAt) / 1000));
       return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));

@@ -8,7 +8,7 @@ import { set } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { effect, moment, nodeTarget, select, selection, shown, signal } from "../store/state.js";
 import { roleTag } from "../parts/common.js";
-import { labelled, nodeName, replicaRole, said } from "../kit/words.js";
+import { labelled, nodeName, replicaRole, term } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { AnyNode, Partition, Replica, Rpc, View } from "../../core/view/view.d.ts" */
@@ -66,7 +66,7 @@ const nodeRow = (view, at_us) => ([id, node]) => {
 /** @param {number} at_us @returns {(entry: [string, Rpc]) => Row} */
 const rpcRow = (at_us) => ([id, { label, source, destination, due_us, held }]) => ({
   what: `rpc:${id}`,
-  cells: [id, labelled(label), source, destination, by(due_us, said(held) || durationText(Math.max(0, due_us - at_us)))],
+  cells: [id, labelled(label), source, destination, by(due_us, term(held) || durationText(Math.max(0, due_us - at_us)))],
 });
 
 /**

@@ -2,7 +2,7 @@
 import { has, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
 import { consoleOpen, effect, moment, player, signal } from "./state.js";
-import { printed, said } from "../kit/words.js";
+import { printed, term } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 
@@ -33,7 +33,7 @@ let nextMessage = 1;
  * @param {string} what
  * @param {{ expected?: string, todo?: string, line?: string }} [more]
  */
-export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
+export function notify(tone, what, { expected = "", todo = "", line = "" } = {}) {
   const message = { id: nextMessage++, tone, what, expected, todo, line };
   const others = messages.peek().filter((other) => other.what !== what);
   messages.value = [...others.slice(-3), message];
@@ -44,7 +44,7 @@ export function say(tone, what, { expected = "", todo = "", line = "" } = {}) {
 export const dismiss = (id) => (messages.value = messages.peek().filter((message) => message.id !== id));
 
 /** Why the lab has closed the connection for good. */
-export const closedWords = () => t("connection.closed", { why: said(player.closed?.reason) || player.closed?.code });
+export const closedText = () => t("connection.closed", { why: term(player.closed?.reason) || player.closed?.code });
 
 /**
  * Shows a refusal or any other error. Refusals that the page made itself have a code and a text in the catalogue.
@@ -55,12 +55,12 @@ export function refuse(error, line = "") {
   const refusal = /** @type {{ code?: string, what?: string, expected?: string, todo?: string, message?: string }} */ (error ?? {});
   const { code, what, expected, todo } = refusal;
   if (code === "lost" && player.closed) {
-    say("bad", closedWords(), { todo: t("connection.closed_todo") });
+    notify("bad", closedText(), { todo: t("connection.closed_todo") });
     return;
   }
-  if (code && has(`refusal.${code}`)) say(code === "lost" ? "warn" : "bad", t(`refusal.${code}`), { todo: t(`refusal.${code}_todo`) });
-  else if (what) say("bad", what, { expected, todo, line });
-  else say("bad", t("error.unexpected"), { expected: String(refusal.message ?? error), todo: t("error.unexpected_todo") });
+  if (code && has(`refusal.${code}`)) notify(code === "lost" ? "warn" : "bad", t(`refusal.${code}`), { todo: t(`refusal.${code}_todo`) });
+  else if (what) notify("bad", what, { expected, todo, line });
+  else notify("bad", t("error.unexpected"), { expected: String(refusal.message ?? error), todo: t("error.unexpected_todo") });
 }
 
 /** @type {HTMLElement | null} */
@@ -74,7 +74,7 @@ export const here = { run, branch, name, page: `/r/${run}/${branch}`, api: `/api
  * @param {unknown} [body]
  * @throws the server's refusal ({what, expected, todo}) when the response is one
  */
-export async function ask(address, body) {
+export async function request(address, body) {
   /** @type {RequestInit} */
   const options = body === undefined ? {} : {
     method: "POST",
@@ -88,8 +88,8 @@ export async function ask(address, body) {
     throw { what: t("error.unreachable"), expected: t("error.unreachable_expected"), todo: t("error.unreachable_todo") };
   }
   if (response.ok) return response;
-  const said = await response.json().catch(() => null);
-  throw said?.what ? said : { what: t("error.status", { status: response.status }), expected: "", todo: t("error.unexpected_todo") };
+  const refusal = await response.json().catch(() => null);
+  throw refusal?.what ? refusal : { what: t("error.status", { status: response.status }), expected: "", todo: t("error.unexpected_todo") };
 }
 
 /** Asks whether to fork. @param {string} line @returns {Promise<"fork" | "now" | "">} */
@@ -131,15 +131,15 @@ const QUOTA = new RegExp("^kafka-configs\\S* .*--add-config.*"
  */
 function follow(command, line) {
   const waits = () => player.mode === "pause" && moment.peek().view.console[command]?.state !== "done";
-  setTimeout(() => waits() && say("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") }), AT_ONCE_MS);
+  setTimeout(() => waits() && notify("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") }), AT_ONCE_MS);
   const stop = effect(() => {
     const entry = moment.value.view.console[command];
     if (entry?.state !== "done") return;
     if (entry.exit_code !== 0 && !consoleOpen.peek()) {
-      const said = entry.output.map(printed).filter(Boolean);
-      say("bad", said[0] ?? t("console.failed", { code: entry.exit_code }), { line: entry.line, todo: said[1] });
+      const lines = entry.output.map(printed).filter(Boolean);
+      notify("bad", lines[0] ?? t("console.failed", { code: entry.exit_code }), { line: entry.line, todo: lines[1] });
     }
-    if (entry.exit_code === 0 && QUOTA.test(line)) say("warn", t("act.quota"), { todo: t("act.quota_todo") });
+    if (entry.exit_code === 0 && QUOTA.test(line)) notify("warn", t("act.quota"), { todo: t("act.quota_todo") });
     queueMicrotask(() => stop());
   });
 }
@@ -158,18 +158,18 @@ export async function fork(line = "") {
 export async function bookmark(name) {
   try {
     await player.bookmark(name);
-    say("ok", t("bookmark.done", { name, at: instant(player.at_us) }));
+    notify("ok", t("bookmark.done", { name, at: instant(player.at_us) }));
   } catch (error) {
     refuse(error);
   }
 }
 
-/** Copies text, and says so. @param {string} text @param {string} said */
-export async function copy(text, said) {
+/** Copies text, and notifies the user. @param {string} text @param {string} message */
+export async function copy(text, message) {
   try {
     await navigator.clipboard.writeText(text);
-    say("ok", said);
+    notify("ok", message);
   } catch {
-    say("warn", t("copy.failed"), { line: text, todo: t("copy.failed_todo") });
+    notify("warn", t("copy.failed"), { line: text, todo: t("copy.failed_todo") });
   }
 }

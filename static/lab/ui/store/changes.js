@@ -52,7 +52,7 @@ export async function eventAt(seq) {
 }
 
 /** Looks for the event that last wrote a path, and walks back along its causes. @param {string} pointer */
-export async function askWhy(pointer) {
+export async function explain(pointer) {
   why.value = { pointer, chain: null };
   /** @type {AnyEvent | null} */
   let found = null;

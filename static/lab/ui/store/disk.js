@@ -1,6 +1,6 @@
 // What the disk screen shows, and what the server said about it.
 import { coalesced } from "../kit/coalesced.js";
-import { ask, here } from "./api.js";
+import { request, here } from "./api.js";
 import { effect, moment, partition, shown, signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -60,11 +60,11 @@ export const pathOf = (folder, name) => (folder ? `${folder}/${name}` : name);
  * @param {string} what
  * @param {Record<string, string | number>} values
  */
-export async function askDisk(what, values) {
+export async function fetchDisk(what, values) {
   const { broker } = place.peek();
   const query = new URLSearchParams(Object.entries({ broker, seq: moment.peek().seq, ...values })
     .map(([name, value]) => [name, String(value)]));
-  return (await ask(`${here.api}/disk/${what}?${query}`)).json();
+  return (await request(`${here.api}/disk/${what}?${query}`)).json();
 }
 
 /** The brokers of the view, by number. @param {View} view */
@@ -87,7 +87,7 @@ export const isThere = (path) => tree.peek().folders.some(({ name, files }) =>
 async function loadTree() {
   const { broker } = place.peek();
   const { seq, view } = moment.peek();
-  const folders = broker === EXAMPLE || broker in view.nodes ? await askDisk("tree", {}) : [];
+  const folders = broker === EXAMPLE || broker in view.nodes ? await fetchDisk("tree", {}) : [];
   tree.value = { broker, seq, folders };
   if (!place.peek().path) goTo({ path: firstPath(folders), at: 0 });
 }
@@ -104,7 +104,7 @@ async function loadPage() {
   // The page that holds the byte already stays, so that walking through its fields does not move it.
   const stays = same && at >= same.from && at < same.to && !isNear(wanted, at);
   const from = stays ? same.from : isNear(wanted, at) ? wanted : Math.max(0, at - (at % ROW) - CONTEXT_BYTES);
-  page.value = { broker, ...(await askDisk("page", { path, from })) };
+  page.value = { broker, ...(await fetchDisk("page", { path, from })) };
 }
 
 /** Brings tree and page up to what is to be shown. */

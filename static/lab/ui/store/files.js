@@ -1,5 +1,5 @@
 // Which file of a replica the inspector shows, and what the server says of a file.
-import { ask, here } from "./api.js";
+import { request, here } from "./api.js";
 import { signal, tab } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -42,7 +42,7 @@ export function openFile(replica, segment = null, position = 0) {
  * @param {Record<string, string | number>} values
  */
 export const get = (what, values) =>
-  ask(`${here.api}/${what}?${new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)]))}`);
+  request(`${here.api}/${what}?${new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)]))}`);
 
 /**
  * Bytes of a file of a replica after an event, and the file's size.

@@ -3,7 +3,7 @@ import { HwElement, html, icon } from "../../kit/element.js";
 import { onValue } from "../../kit/events.js";
 import { bytes, spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
-import { answerOf, ask, batch, choose, chosen, marked, meaning, showInLog, signal, state } from "./client.js";
+import { answerOf, call, batch, choose, chosen, marked, meaning, showInLog, signal, state } from "./client.js";
 import "./hex.js";
 import { hex8, ruleName, sentence, shortName, span, stamp } from "./texts.js";
 
@@ -59,7 +59,7 @@ class HwOwnBatch extends HwElement {
     const key = `${open.id}:${open.row}:${from}:${how}`;
     if (this.#asked === key) return;
     this.#asked = key;
-    const found = await ask("batch", { ...open, from, count: PAGE, meaning: how })
+    const found = await call("batch", { ...open, from, count: PAGE, meaning: how })
       .catch((/** @type {Fault} */ failed) => ({ failed, row: open.row, from }));
     if (this.#asked !== key) return;
     this.#record.value = null;

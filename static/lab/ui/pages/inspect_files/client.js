@@ -59,19 +59,19 @@ worker.onmessage = ({ data }) => {
  * @param {object} [values]
  * @returns {Promise<Awaited<ReturnType<Api[Name]>>>}
  */
-export const ask = (what, values = {}) => new Promise((resolve, reject) => {
+export const call = (what, values = {}) => new Promise((resolve, reject) => {
   asks += 1;
   asked.set(asks, { resolve: (answer) => resolve(/** @type {Awaited<ReturnType<Api[Name]>>} */ (answer)), reject });
   worker.postMessage({ ask: asks, what, ...values });
 });
 
 /**
- * Like `ask`, with null in the place of a fault.
+ * Like `call`, with null in the place of a fault.
  * @template {keyof Api} Name
  * @param {Name} what
  * @param {object} values
  */
-export const answerOf = (what, values) => ask(what, values).catch(() => null);
+export const answerOf = (what, values) => call(what, values).catch(() => null);
 
 /** Shows a file in the middle. @param {number} id */
 export function choose(id) {
@@ -119,13 +119,13 @@ function showFirst() {
 
 /** Gives files to the worker. @param {Given[]} given */
 export async function add(given) {
-  if (given.length) await ask("add", { given });
+  if (given.length) await call("add", { given });
 }
 
 export async function clear() {
-  await ask("clear");
+  await call("clear");
   chosen.value = 0;
   batch.value = null;
 }
 
-export const cancel = () => ask("cancel");
+export const cancel = () => call("cancel");

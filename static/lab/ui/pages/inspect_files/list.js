@@ -5,7 +5,7 @@ import { onSubmit } from "../../kit/events.js";
 import { spaced } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { tags } from "./batch.js";
-import { answerOf, ask, batch, choose, chosen, column, file, marked, openBatch, pointed, signal, state } from "./client.js";
+import { answerOf, call, batch, choose, chosen, column, file, marked, openBatch, pointed, signal, state } from "./client.js";
 import "./hex.js";
 import "./map.js";
 import { ruleName, shortSpan, size, span, stamp } from "./texts.js";
@@ -211,7 +211,7 @@ class HwOwnRows extends HwElement {
 
   /** @param {number} row */
   async #follow(row) {
-    const id = await ask("logOf", { id: this.of.id });
+    const id = await call("logOf", { id: this.of.id });
     if (id) openBatch(id, row);
   }
 

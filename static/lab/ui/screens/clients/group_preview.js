@@ -1,6 +1,6 @@
 // What each assignor would plan for a group now: requested from the server, which has the assignors, whenever the group has changed.
 import { factsForAssignors } from "../../../core/view/groups.js";
-import { ask, here } from "../../store/api.js";
+import { request, here } from "../../store/api.js";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { opener, unlessMasked } from "../../parts/common.js";
@@ -22,7 +22,7 @@ let timer;
 /** @param {string} asked */
 async function look(asked) {
   try {
-    const plans = await (await ask(`${here.api}/assignments`, JSON.parse(asked))).json();
+    const plans = await (await request(`${here.api}/assignments`, JSON.parse(asked))).json();
     known.value = { asked, plans };
   } catch (error) {
     if (!(error instanceof Object && "what" in error)) throw error;

@@ -10,7 +10,7 @@ import { language, t } from "../../kit/i18n.js";
 import { legend, link, nothing, opener, ring, unlessMasked } from "../../parts/common.js";
 import { CHARTS, stateChart } from "../../kit/statechart.js";
 import { effect, moment, nodeTarget, player, select, selection, shown } from "../../store/state.js";
-import { said } from "../../kit/words.js";
+import { term } from "../../kit/words.js";
 
 /** @import { Lag, MemberRow } from "../../../core/view/groups.js" */
 /** @import { OldGroup } from "../../../core/view/zookeeper_groups.js" */
@@ -68,7 +68,7 @@ class HwGroups extends HwElement {
     return html`<section class="chart" aria-label=${t("groups.state")}>
       <div class="chart-box">${CHARTS.group ? stateChart("group", { active: group.state, from, counts: {}, label }) : ""}
         <p class="meaning"><b class="mono">${group.state}</b> ${t(`state.${group.state}`)}</p>
-        <p class="meaning dim">${said(group.why)}</p>${this.clock(group, at_us)}</div></section>`;
+        <p class="meaning dim">${term(group.why)}</p>${this.clock(group, at_us)}</div></section>`;
   }
 
   /** @param {View} view @param {MemberRow} member @param {string[]} partitions */
@@ -84,7 +84,7 @@ class HwGroups extends HwElement {
       <button class="member" title=${id} @click=${() => node && select(`client:${client}`)}>
         <b>${client}</b>${isLeader ? html`<span class="tag leads">${t("groups.leader")}</span>` : ""}${instance
           ? html`<span class="tag">${t("groups.static", { instance })}</span>` : ""}
-        ${state ? html`<span class="dim" title=${said(member?.why)}>${said(state)}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
+        ${state ? html`<span class="dim" title=${term(member?.why)}>${term(state)}</span>` : ""}</button></th>${cells.map(cell)}</tr>`;
   }
 
   /**

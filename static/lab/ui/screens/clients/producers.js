@@ -7,7 +7,7 @@ import { bytes } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { facts, fillBar, link, nothing, opener, ring } from "../../parts/common.js";
 import { effect, moment, nodeTarget, select, selection, shown } from "../../store/state.js";
-import { said } from "../../kit/words.js";
+import { term } from "../../kit/words.js";
 
 /** @import { Batch, Slot } from "../../../core/view/producers.js" */
 /** @import { PartitionChoice, ProducerNode, View } from "../../../core/view/view.d.ts" */
@@ -134,7 +134,7 @@ class HwProducers extends HwElement {
     return html`<span class="tag id" title=${t("producers.idempotent_title")}>${id < 0
       ? t("producers.no_id") : html`${t("producers.id")} <b class="mono">${id}</b> · ${t("producers.epoch")} <b
         class="mono">${epoch}</b>`}</span>
-      ${state && (settings["transactional.id"] || tone) ? html`<span class="tag ${tone}" title=${said(why)}>${said(state)}</span>` : ""}`;
+      ${state && (settings["transactional.id"] || tone) ? html`<span class="tag ${tone}" title=${term(why)}>${term(state)}</span>` : ""}`;
   }
 
   /** @param {View} view @param {string} name @param {ProducerNode} it @param {number} at_us */

@@ -6,7 +6,7 @@ import { t } from "../../kit/i18n.js";
 import { legend, link, nothing, ring } from "../../parts/common.js";
 import { CHARTS, meaning, stateChart } from "../../kit/statechart.js";
 import { effect, moment, nodeTarget, player, shown, signal } from "../../store/state.js";
-import { said } from "../../kit/words.js";
+import { term } from "../../kit/words.js";
 
 /** @import { TransactionalLog } from "../../../core/view/transactions.js" */
 /** @import { ProducerNode, View } from "../../../core/view/view.d.ts" */
@@ -33,7 +33,7 @@ class HwTransactions extends HwElement {
     const clients = producersOf(view, it.transactional_id).map((name) => {
       const { producer_epoch: epoch, state } = /** @type {ProducerNode} */ (view.nodes[name]).transaction;
       const isFenced = epoch >= 0 && epoch < it.producer_epoch;
-      return html`<span class="who">${link(nodeTarget(name), name)} <span class="dim">${said(state)}</span>${isFenced
+      return html`<span class="who">${link(nodeTarget(name), name)} <span class="dim">${term(state)}</span>${isFenced
         ? html`<span class="tag bad" title=${t("txn.fenced_title")}>${t("txn.fenced", { epoch })}</span>` : ""}</span>`;
     });
     return html`<tr class=${key === current ? "on" : ""}><th scope="row"><button class="member" aria-pressed=${key === current}
@@ -67,7 +67,7 @@ class HwTransactions extends HwElement {
       <div class="chart-box">${CHARTS.transaction ? stateChart("transaction", { active: state, from, counts: {}, label }) : ""}
         <p class="meaning"><b class="mono">${it.state}</b> ${meaning("transaction", it.state)} <span
           class="dim">${t("node.since", { time: durationText(at_us - it.since_us) })}</span></p>
-        <p class="meaning dim">${said(it.why)}</p></div></section>`;
+        <p class="meaning dim">${term(it.why)}</p></div></section>`;
   }
 
   /**

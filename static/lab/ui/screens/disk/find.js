@@ -4,7 +4,7 @@ import { HwElement, html } from "../../kit/element.js";
 import { onSubmit } from "../../kit/events.js";
 import { bytes, spaced, wall } from "../../kit/format.js";
 import { language, t } from "../../kit/i18n.js";
-import { EXAMPLE, askDisk, folderOf, goTo, isThere, pathOf, place, tree } from "../../store/disk.js";
+import { EXAMPLE, fetchDisk, folderOf, goTo, isThere, pathOf, place, tree } from "../../store/disk.js";
 import { logName } from "../../store/files.js";
 import { effect, masked, moment, signal } from "../../store/state.js";
 
@@ -68,7 +68,8 @@ class HwDiskFind extends HwElement {
     [this.#key, this.#question] = [key, question];
     queueMicrotask(async () => {
       /** @type {Answer} */
-      const answer = await askDisk("lookup", { folder, ...wantedOf(find) }).then((found) => ({ key, found }), (error) => ({ key, error }));
+      const answer = await fetchDisk("lookup", { folder, ...wantedOf(find) })
+        .then((found) => ({ key, found }), (error) => ({ key, error }));
       if (this.#key !== key) return;
       this.#answer.value = answer;
       const last = answer.found ? framesOf(answer.found).length - 1 : 0;

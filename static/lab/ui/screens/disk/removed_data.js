@@ -7,7 +7,7 @@ import { bytes, instant, spaced, wall } from "../../kit/format.js";
 import { has, language, t } from "../../kit/i18n.js";
 import { moment, signal } from "../../store/state.js";
 import { seek } from "../../store/time.js";
-import { said } from "../../kit/words.js";
+import { term } from "../../kit/words.js";
 
 /** @import { Cleaned, Replica } from "../../../core/view/view.d.ts" */
 
@@ -42,7 +42,7 @@ class HwDiskPast extends HwElement {
     const gone = Math.max(0, from - to);
     const cells = Array.from({ length: Math.min(gone, 40) }, (_, n) => to + n);
     return html`<section class="card past-cut"><h3>${t("disk.past.cut")} ${this.when(at_us)}</h3>
-      <p>${t("disk.past.cut_said", { from, to, n: gone })} ${t("disk.past.because", { why: said(why) })}</p>
+      <p>${t("disk.past.cut_said", { from, to, n: gone })} ${t("disk.past.because", { why: term(why) })}</p>
       ${cells.length ? html`<div class="cells">${cells.map((offset) => html`<span class="cell gone">${offset}</span>`)}
         ${gone > cells.length ? html`<span class="dim">+${gone - cells.length}</span>` : ""}</div>` : ""}</section>`;
   }
@@ -92,7 +92,7 @@ class HwDiskPast extends HwElement {
       const [, repair, , , rule] = all[0];
       return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt"
         ? "" : "bad"}">${word("disk.repair", repair)}</span>
-        ${t("disk.past.files", { n: all.length })} <span class="dim">${said(rule)}</span></summary>
+        ${t("disk.past.files", { n: all.length })} <span class="dim">${term(rule)}</span></summary>
           <ul class="waiting">${all.map(one)}</ul></details>`;
     };
     return html`<section class="card"><h3>${t("disk.past.repairs")}</h3>

@@ -1,5 +1,5 @@
 // Two ways from a segment to a consumer: read and send, or sendfile. Measured on the run's own file.
-import { ask, here } from "../../store/api.js";
+import { request, here } from "../../store/api.js";
 import { fileName } from "./index.js";
 import { EXAMPLE, folderOf, nameOf, pathOf, place, tree } from "../../store/disk.js";
 import { HwElement, html, svg } from "../../kit/element.js";
@@ -45,7 +45,7 @@ class HwDiskCopy extends HwElement {
     const key = `${broker}/${path}`;
     this.#state.value = { key, measuring: true };
     try {
-      const response = await ask(`${here.api}/disk/zero-copy`, { broker, path });
+      const response = await request(`${here.api}/disk/zero-copy`, { broker, path });
       this.#state.value = { key, measured: await response.json() };
     } catch (error) {
       this.#state.value = { key, error: /** @type {Partial<Refusal>} */ (error) };

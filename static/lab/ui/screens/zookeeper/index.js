@@ -10,7 +10,7 @@ import { nothing } from "../../parts/common.js";
 import { CHARTS, stateChart } from "../../kit/statechart.js";
 import { effect, moment, partition, player, select, selection, shown, signal } from "../../store/state.js";
 import { seekSeq } from "../../store/time.js";
-import { labelled, nodeName, said, sentence } from "../../kit/words.js";
+import { labelled, nodeName, term, sentence } from "../../kit/words.js";
 
 /** @import { AnyEvent, EventOf } from "../../../core/events/events.d.ts" */
 /** @import { BrokerNode, ControllerEvent, Rpc, View } from "../../../core/view/view.d.ts" */
@@ -99,7 +99,7 @@ class HwZookeeper extends HwElement {
       <span class="dim">${node.session === null ? t("zk.no_session")
         : t("znode.session", { n: node.session })} · ${t(`node.${node.state}`)}</span>
       <span class="dim">${t("zk.watches", { n: watchesOf(view, name) })}</span>
-      ${fired.map(({ rpc, kind }) => html`<span class="fired">${said(kind)} ${rpc.held
+      ${fired.map(({ rpc, kind }) => html`<span class="fired">${term(kind)} ${rpc.held
         ? t("zk.held") : t("zk.in", { time: durationText(Math.max(0, rpc.due_us - at_us)) })}</span>`)}</button>`;
   }
 
@@ -198,7 +198,7 @@ class HwController extends HwElement {
           ${names.map((one) => html`<option .selected=${one === name}>${one}</option>`)}</select>` : ""}</h3>
       <div class="chart-box">${stateChart("partition",
         { active, from, counts: countByState(states), label: t("controller.is", { what: name ?? "", state: active }) })}
-        ${this.said(name, active)}</div></section>`;
+        ${this.meaning(name, active)}</div></section>`;
   }
 
   /** @param {View} view @param {string} name */
@@ -217,11 +217,11 @@ class HwController extends HwElement {
             @click=${() => (chartBroker.value = one)}>b${one}</button>`)}</span>` : ""}</h3>
       <div class="chart-box">${stateChart("replica",
         { active, from, counts: countByState(states), label: t("controller.is", { what: replica, state: active }) })}
-        ${this.said(replica, active)}</div></section>`;
+        ${this.meaning(replica, active)}</div></section>`;
   }
 
   /** @param {string} name @param {string} state */
-  said(name, state) {
+  meaning(name, state) {
     return state ? html`<p class="meaning"><b class="mono">${name}</b> ${t(`state.${state}`)}</p>`
       : html`<p class="meaning dim">${t("controller.no_partition")}</p>`;
   }

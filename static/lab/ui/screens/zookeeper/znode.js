@@ -1,7 +1,7 @@
 // One znode: its data and the last change to it, its versions, owner, watchers and purpose.
 import { dataLines, diffLines, kindOf } from "../../../core/view/znode.js";
 import { copy } from "../../store/api.js";
-import { askWhy } from "../../store/changes.js";
+import { explain } from "../../store/changes.js";
 import { offerLine } from "../../store/console.js";
 import { HwElement, html, icon } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
@@ -66,7 +66,7 @@ class HwZnode extends HwElement {
         node.ephemeral && [t("tree.ephemeral"), `${node.ephemeral}${node.session ? ` · ${t("znode.session", { n: node.session })}` : ""}`],
         [t("znode.written"), html`<button class="val mono" title=${t("znode.go")}
           @click=${() => player.seekTime(node.at_us)}>${instant(node.at_us)}</button>
-          <button class="btn small" @click=${() => askWhy(`/zk/${escapeKey(path)}`)} title=${t("why.title")}>${t("znode.why")}</button>`,
+          <button class="btn small" @click=${() => explain(`/zk/${escapeKey(path)}`)} title=${t("why.title")}>${t("znode.why")}</button>`,
             true],
         [t("znode.watched"), this.watchers(view, path), true],
       ])}
