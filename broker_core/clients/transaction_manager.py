@@ -36,7 +36,7 @@ APIS = frozenset(
 RETRY_TIMER = "transaction"
 ADD_PARTITIONS_RETRY_US = 20_000
 TRANSACTION = 1
-EPOCH_MAX = 32_767
+MAX_EPOCH = 32_767
 ADD_PARTITIONS_VERSION = 3
 """The last one of clients."""
 
@@ -245,7 +245,7 @@ class TransactionManager:
 
     def _restart_sequences(self, partition: str, refused: ProducerBatch | None = None) -> None:
         """Increments the epoch locally (`bumpIdempotentProducerEpoch`); after the last epoch it requests another id."""
-        if self.producer_epoch >= EPOCH_MAX:
+        if self.producer_epoch >= MAX_EPOCH:
             self._state("initializing", "reason.epochs_exhausted", -1, -1)
             self.numbers.unresolved.pop(partition, None)
             self._continue()

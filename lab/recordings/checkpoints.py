@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 CHECKPOINT_EVENTS = 10_000
 """Executing this number of events takes half of the time that a fork may take."""
-CHECKPOINT_EVENTS_MAX = 4 * CHECKPOINT_EVENTS
+MAX_CHECKPOINT_EVENTS = 4 * CHECKPOINT_EVENTS
 FACTS = "json"
 ENGINE = "engine"
 ZOOKEEPER = "zookeeper"
@@ -48,7 +48,7 @@ def events_between(seq: int) -> int:
     """The number of events between two checkpoints of a run that has reached `seq`. A longer run has a larger engine,
     which takes longer to save, while watchers wait.
     """
-    return min(max(CHECKPOINT_EVENTS, seq // 8), CHECKPOINT_EVENTS_MAX)
+    return min(max(CHECKPOINT_EVENTS, seq // 8), MAX_CHECKPOINT_EVENTS)
 
 
 class _Facts(msgspec.Struct):

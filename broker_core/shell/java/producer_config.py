@@ -13,7 +13,7 @@ from broker_core.shell.java.client_configs import check_connection
 from broker_core.shell.java.errors import JavaException
 
 ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
-IN_FLIGHT_OF_IDEMPOTENT_MAX = 5
+MAX_IN_FLIGHT_OF_IDEMPOTENT = 5
 _STRING, _INT, _LONG, _BOOLEAN = ConfigType.STRING, ConfigType.INT, ConfigType.LONG, ConfigType.BOOLEAN
 
 PRODUCER_CONFIGS = table(
@@ -129,7 +129,7 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_requested: bool) -> bo
         complaint = (
             "Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence."
         )
-    elif values["max.in.flight.requests.per.connection"] > IN_FLIGHT_OF_IDEMPOTENT_MAX:
+    elif values["max.in.flight.requests.per.connection"] > MAX_IN_FLIGHT_OF_IDEMPOTENT:
         complaint = "Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent producer."
     if complaint and is_requested:
         raise ConfigException(complaint)

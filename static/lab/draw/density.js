@@ -15,7 +15,7 @@ import { uiWidth } from "./svg.js";
 
 export const DENSITY_H = 34;
 const BASE = 30;
-const LABEL_MAX = 36;
+const MAX_LABEL = 36;
 /** While time runs the row is drawn at this interval, ms. */
 const EVERY_MS = 500;
 /** Pixels between a press and a mark that count as the mark. */
@@ -128,7 +128,7 @@ export class Density {
   /** @param {Mark} mark */
   #words(mark) {
     const words = markWords(mark, this.#texts);
-    return words.length > LABEL_MAX ? `${words.slice(0, LABEL_MAX - 1)}…` : words;
+    return words.length > MAX_LABEL ? `${words.slice(0, MAX_LABEL - 1)}…` : words;
   }
 
   #listen() {

@@ -17,15 +17,15 @@ const TRACK = 9;
 /** A message that would cross its link in less wall time than this is not drawn as a pill: it would only flash. */
 const PILL_MS = 60;
 /** Faster than this only the counters move. */
-const PULSE_RATE_MAX = 20;
+const MAX_PULSE_RATE = 20;
 /** A link's pulse counts the messages of this much wall time. */
 const PULSE_MS = 160;
-const LABEL_MAX = 24;
+const MAX_LABEL = 24;
 /** Requests to ZooKeeper are shown for this long. */
 const ASKED_US = 500;
 /** Messages held at a cut link are stacked; beyond this number they are only counted. */
 const HELD_SHOWN = 2;
-const HELD_LABEL_MAX = 15;
+const MAX_HELD_LABEL = 15;
 
 export class Flights {
   /** Is there a message whose place depends on time? */
@@ -91,7 +91,7 @@ export class Flights {
       const cut = linkId(rpc.source, rpc.destination) in view.links;
       let [x, y] = along(way, still ? 0.5 : progress(rpc, at_us, cut));
       const family = familyOf(rpc.api, rpc.kind);
-      let words = `${cutTo(this.#texts.render(rpc.label) || rpc.api, rpc.held ? HELD_LABEL_MAX : LABEL_MAX)}${still ? " →" : ""}`;
+      let words = `${cutTo(this.#texts.render(rpc.label) || rpc.api, rpc.held ? MAX_HELD_LABEL : MAX_LABEL)}${still ? " →" : ""}`;
       if (rpc.held) {
         const place = placeOf(view, rpc);
         const before = queued.get(place) ?? 0;
@@ -125,7 +125,7 @@ export class Flights {
       show(pill.root, way !== null);
       if (!way) return;
       const [x, y] = along(way, 0.5);
-      this.#shape(pill, cutTo(span.label, LABEL_MAX), false);
+      this.#shape(pill, cutTo(span.label, MAX_LABEL), false);
       set(pill.root, { transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, class: "hw-pill zk request" });
     });
   }
@@ -149,7 +149,7 @@ export class Flights {
   #drawPulses(layout, at_us, rate) {
     /** @type {Map<string, number>} */
     const counts = new Map();
-    if (rate > 0 && rate <= PULSE_RATE_MAX && !this.#reduced.matches) {
+    if (rate > 0 && rate <= MAX_PULSE_RATE && !this.#reduced.matches) {
       const from_us = at_us - PULSE_MS * 1000 * rate;
       for (const { source, destination, family, sent_us, due_us } of this.#history.messages(from_us, at_us))
         if (sent_us <= at_us && (due_us - sent_us) / 1000 / rate < PILL_MS) {

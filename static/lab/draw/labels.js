@@ -5,9 +5,9 @@ import { monoWidth } from "./svg.js";
 
 /** @import { Palette } from "./palette.js" */
 
-const LABELS_MAX = 60;
+const MAX_LABELS = 60;
 /** Longer texts are cut. */
-const WORDS_MAX = 34;
+const MAX_WORDS = 34;
 /** Minimum gap between neighbouring texts, and the distance within which the same text is not repeated, px. */
 const APART = 8;
 const SAID_W = 150;
@@ -46,7 +46,7 @@ export class Labels {
    * @param {boolean} passing
    */
   add(words, x, y, hue, weight, bold, passing) {
-    const said = words.length > WORDS_MAX ? `${words.slice(0, WORDS_MAX - 1)}…` : words;
+    const said = words.length > MAX_WORDS ? `${words.slice(0, MAX_WORDS - 1)}…` : words;
     const w = monoWidth(said, 9.3) + 4;
     const left = Math.max(LABEL_W + 2, Math.min(x, this.#width - w - 2));
     const gist = this.#terse && passing ? words.replace(/\d+/g, "") : "";
@@ -59,7 +59,7 @@ export class Labels {
     const taken = [];
     this.#list.sort((a, b) => b.weight - a.weight || (this.#terse ? b.x - a.x : 0));
     for (const label of this.#list) {
-      if (taken.length >= LABELS_MAX) break;
+      if (taken.length >= MAX_LABELS) break;
       const { words, gist, x, y, w, hue, bold } = label;
       if (taken.some((one) => Math.abs(one.y - y) < 10 && x < one.x + one.w + APART && x + w + APART > one.x)) continue;
       if (!bold && taken.some((one) => one.words === words && Math.abs(one.y - y) < 4 && Math.abs(one.x - x) < SAID_W)) continue;

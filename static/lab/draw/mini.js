@@ -173,7 +173,7 @@ class MiniCell {
 }
 
 /** The letters that fit in a pill. */
-const LABEL_MAX = 11;
+const MAX_LABEL = 11;
 
 /**
  * What a message says, in a few letters: of a request for records its offset, of a response its first fact.
@@ -183,7 +183,7 @@ const LABEL_MAX = 11;
 function shortLabel({ api, kind, label }, texts) {
   if (api === "Produce" && kind === "request") return api;
   const [first] = texts.render(label).split(" · ");
-  return first.length > LABEL_MAX ? `${first.slice(0, LABEL_MAX - 1)}…` : first;
+  return first.length > MAX_LABEL ? `${first.slice(0, MAX_LABEL - 1)}…` : first;
 }
 
 class Pill {

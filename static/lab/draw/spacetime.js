@@ -22,9 +22,9 @@ import { monoWidth } from "./svg.js";
 /** @import { Translate } from "./topology.js" */
 
 /** With more messages than this in sight each lane shows how many, instead of a line for each. */
-const LINES_MAX = 400;
+const MAX_LINES = 400;
 /** With more than this their texts are few. */
-const WORDY_MAX = 60;
+const MAX_WORDY = 60;
 const BUCKET_PX = 4;
 /** While time runs and the picture is crowded it is drawn at this interval, ms. */
 const CROWDED_MS = 100;
@@ -102,7 +102,7 @@ export class SpaceTime {
     const context = begin(this.#canvas, this.#width, this.#height);
     const lanes = new Map(layoutLanes(view, this.#height).map(({ id, y }) => [id, y]));
     const spans = this.#history.messages(map.from_us, at_us);
-    this.#crowded = spans.length > LINES_MAX;
+    this.#crowded = spans.length > MAX_LINES;
 
     this.#drawAxis(context, map, at_us);
     const future_x = Math.max(LABEL_W, map.x(at_us));
@@ -116,7 +116,7 @@ export class SpaceTime {
     if (this.#crowded) this.#drawCounts(context, map, lanes, spans, at_us);
     else {
       this.#drawWaits(context, map, lanes, at_us);
-      const labels = new Labels(context, this.#palette, this.#width, spans.length > WORDY_MAX);
+      const labels = new Labels(context, this.#palette, this.#width, spans.length > MAX_WORDY);
       for (const span of spans) this.#drawSpan(context, map, lanes, span, at_us, labels);
       this.#drawDeeds(context, map, lanes, at_us, labels);
       labels.draw();

@@ -111,7 +111,7 @@ let ruler = null;
 let face = "";
 /** @type {Map<string, number>} */
 let widths = new Map();
-const WIDTHS_MAX = 2000;
+const MAX_WIDTHS = 2000;
 
 /** How wide a text is in the interface's face. @param {string} content @param {number} size @param {number} [weight] */
 export function uiWidth(content, size, weight = 400) {
@@ -125,7 +125,7 @@ export function uiWidth(content, size, weight = 400) {
   }
   ruler.font = `${weight} ${size}px ${face}`;
   const width = ruler.measureText(content).width;
-  if (widths.size > WIDTHS_MAX) widths = new Map();
+  if (widths.size > MAX_WIDTHS) widths = new Map();
   widths.set(key, width);
   return width;
 }

@@ -1,6 +1,6 @@
 // Rules that a file breaks. The first few hundred are kept, all are counted: a damaged file may break one a million times.
 
-const MOST = 300;
+const MAX_FINDINGS = 300;
 
 /** Rules that are worth a word and no fault. */
 export const NOTES = new Set(["table_zeros", "log_missing", "cancelled"]);
@@ -18,7 +18,7 @@ export class Findings {
     this.byRule[rule] = (this.byRule[rule] ?? 0) + 1;
     if (NOTES.has(rule)) this.notes += 1;
     else this.total += 1;
-    if (this.list.length < MOST) this.list.push({ rule, position, values });
+    if (this.list.length < MAX_FINDINGS) this.list.push({ rule, position, values });
   }
 
   /** @param {{rule: string, position: number, values: Record<string, unknown>}[]} found */

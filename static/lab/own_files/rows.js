@@ -8,13 +8,13 @@ import { Window } from "./window.js";
 
 /** @typedef {{ row: number } & Header} NumberedHeader */
 
-const MOST = 1 << 17;
+const MAX_ROWS = 1 << 17;
 /** Neighbouring headers come with one reading. */
 const WALK_BYTES = 64 * 1024;
 
 export class Rows {
-  #positions = new Float64Array(MOST);
-  #offsets = new Float64Array(MOST);
+  #positions = new Float64Array(MAX_ROWS);
+  #offsets = new Float64Array(MAX_ROWS);
   #kept = 0;
   #stride = 1;
   count = 0;
@@ -22,7 +22,7 @@ export class Rows {
   /** The next batch of the log. @param {number} position @param {number} offset its first offset */
   add(position, offset) {
     if (this.count % this.#stride === 0) {
-      if (this.#kept === MOST) this.#thin();
+      if (this.#kept === MAX_ROWS) this.#thin();
       if (this.count % this.#stride === 0) {
         this.#positions[this.#kept] = position;
         this.#offsets[this.#kept] = offset;
@@ -34,7 +34,7 @@ export class Rows {
 
   #thin() {
     this.#stride *= 2;
-    this.#kept = MOST / 2;
+    this.#kept = MAX_ROWS / 2;
     for (let at = 0; at < this.#kept; at++) {
       this.#positions[at] = this.#positions[at * 2];
       this.#offsets[at] = this.#offsets[at * 2];

@@ -13,7 +13,7 @@ export const BINS = 240;
 const CRC_FROM = 21;
 const LEGACY_CRC_FROM = 16;
 const LARGEST_RELATIVE = 2 ** 31 - 1;
-const MOST_EPOCHS = 1000;
+const MAX_EPOCHS = 1000;
 /** Int positions end here. */
 const LARGEST_LOG = 2 ** 31 - 1;
 
@@ -228,7 +228,7 @@ export class Scan {
     else if (count > last - base + 1 && last >= base) this.#wrong("count", { n: count, offsets: last - base + 1 });
     const newest = this.epochs[this.epochs.length - 1];
     if (newest && epoch < newest.epoch) this.#wrong("epoch_falls", { epoch, before: newest.epoch });
-    else if ((!newest || epoch > newest.epoch) && this.epochs.length < MOST_EPOCHS) this.epochs.push({ epoch, offset: base });
+    else if ((!newest || epoch > newest.epoch) && this.epochs.length < MAX_EPOCHS) this.epochs.push({ epoch, offset: base });
     this.records += Math.max(0, count);
     this.transactional += attributes & 16 && !isControl ? 1 : 0;
     if (isControl) {

@@ -41,7 +41,7 @@ from broker_core.wire.messages import (
 )
 
 LOGGER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
-GROUPS_MAX = 100_000
+MAX_GROUPS = 100_000
 JOIN_GROUP = 11
 FETCH_MAX_WAIT_MS = 500
 FETCH_MAX_BYTES = 52_428_800
@@ -60,7 +60,7 @@ class RecordReader(Protocol):
 
 def _run(process: Process, arguments: list[str]) -> Running:
     options = ParsedOptions(OPTIONS)
-    random_group = f"console-consumer-{process.cluster.kernel.streams['console-consumer'].below(GROUPS_MAX)}"
+    random_group = f"console-consumer-{process.cluster.kernel.streams['console-consumer'].below(MAX_GROUPS)}"
     try:
         try:
             options.parse(arguments)

@@ -38,7 +38,7 @@ _DURATION = re.compile(
     r"([+-])?P(?:([+-]?\d+)D)?(?:T(?=[-+\d])(?:([+-]?\d+)H)?(?:([+-]?\d+)M)?(?:([+-]?\d+)(?:[.,](\d{0,9}))?S)?)?",
     re.IGNORECASE,
 )
-_INSTANT_MAX_S = 31_556_889_864_403_199
+_MAX_INSTANT_S = 31_556_889_864_403_199
 """The last second of Java's time."""
 _DATE_TIME = re.compile(
     r"[ \t]*(\d+)-[ \t]*(\d+)-[ \t]*(\d+)T[ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)\.[ \t]*(\d+)"
@@ -247,6 +247,6 @@ def parse_duration(text: str) -> int:
             raise JavaException(no_duration.java_class, f"{no_duration.message}: {name}")
         total += seconds
     nanos = int((match[6] or "").ljust(9, "0")) * (-1 if (match[5] or "").startswith("-") else 1)
-    if abs(total) > _INSTANT_MAX_S:
+    if abs(total) > _MAX_INSTANT_S:
         raise JavaException("java.time.DateTimeException", "Instant exceeds minimum or maximum instant")
     return (-1 if match[1] == "-" else 1) * (total * 1_000 + nanos // 1_000_000)

@@ -49,8 +49,8 @@ from broker_core.texts import text
 
 VERBS = ("open", "send", "begin", "commit", "abort", "offsets", "burst", "stream", "flush", "close", "drop")
 CLOSE_US = 120_000_000
-RATE_MAX = 10_000
-BURST_MAX = 100_000
+MAX_RATE = 10_000
+MAX_BURST = 100_000
 MAX_TIMESTAMP_MS = (1 << 63) - 1
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 _NODE = re.compile(r"b\d+|zk|shell|lab")
@@ -90,7 +90,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
         return _send(process, name, place, *_with_timestamp(rest[1:]))
     place = _place(rest[0])
-    least, most = (0, RATE_MAX) if verb == "stream" else (1, BURST_MAX)
+    least, most = (0, MAX_RATE) if verb == "stream" else (1, MAX_BURST)
     number = parse_integer(rest[1])
     if number is None or not least <= number <= most:
         raise UsageError(text("shell.invalid_number", value=rest[1], min=least, max=most))

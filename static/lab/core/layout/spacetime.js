@@ -8,15 +8,15 @@ import { scale } from "../player/timemap.js";
 
 export const LABEL_W = 88;
 const AXIS_H = 26;
-const LANE_MAX = 23.6;
+const MAX_LANE = 23.6;
 /** The window's length in seconds of wall time at the present speed. */
 const SPAN_S = 8;
 const SPAN_MIN_US = 2_000;
-const SPAN_MAX_US = 60_000_000;
+const MAX_SPAN_US = 60_000_000;
 /** While time runs the playhead stays at this part of the window; else it may move between the other two. */
 const PLAYHEAD = 0.66;
 const PLAYHEAD_MIN = 0.08;
-const PLAYHEAD_MAX = 0.9;
+const MAX_PLAYHEAD = 0.9;
 
 /**
  * @typedef {{ from_us: number, span_us: number }} Window
@@ -32,13 +32,13 @@ const PLAYHEAD_MAX = 0.9;
 export function layoutLanes(view, height) {
   const { producer, broker, zookeeper, shell, consumer, client } = nodesByKind(view);
   const ids = [...producer, ...broker, ...zookeeper, ...shell, ...consumer, ...client];
-  const pitch = Math.min(LANE_MAX, (height - AXIS_H - 6) / Math.max(1, ids.length));
+  const pitch = Math.min(MAX_LANE, (height - AXIS_H - 6) / Math.max(1, ids.length));
   return ids.map((id, i) => ({ id, y: AXIS_H + 4 + (i + 0.5) * pitch }));
 }
 
 /** How much time the window shows at a speed: a round length. @param {number} rate */
 export function spanOf(rate) {
-  const raw = Math.min(SPAN_MAX_US, Math.max(SPAN_MIN_US, rate * SPAN_S * 1e6));
+  const raw = Math.min(MAX_SPAN_US, Math.max(SPAN_MIN_US, rate * SPAN_S * 1e6));
   const power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((one) => one * power).reduce((best, one) => (Math.abs(one - raw) < Math.abs(best - raw) ? one : best));
 }
@@ -55,7 +55,7 @@ export function windowFor(before, at_us, span_us, moving) {
   const from_us = Math.round(at_us - PLAYHEAD * span_us);
   if (!before || before.span_us !== span_us) return { from_us, span_us };
   const part = (at_us - before.from_us) / span_us;
-  if (moving ? part > PLAYHEAD || part < PLAYHEAD_MIN : part > PLAYHEAD_MAX || part < PLAYHEAD_MIN) return { from_us, span_us };
+  if (moving ? part > PLAYHEAD || part < PLAYHEAD_MIN : part > MAX_PLAYHEAD || part < PLAYHEAD_MIN) return { from_us, span_us };
   return before;
 }
 

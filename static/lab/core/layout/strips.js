@@ -27,7 +27,7 @@ const BOTTOM = 1;
 export const CELL_H = 20;
 const OVERVIEW_H = 12;
 /** More partitions than this are shown closed, one row each. */
-const OPEN_MAX = 4;
+const MAX_OPEN = 4;
 /** Free slots kept to the right of the longest log, at least. */
 const AHEAD = 3;
 /** The axis follows the end in steps of this many offsets: in between, cells stay where they are. */
@@ -54,7 +54,7 @@ export function layoutStrips(view, at_us, { width, topic, camera }) {
     ? { log_end: width - 40, high_watermark: width - 8, bar: null, caught_up: 0 }
     : { log_end: width - 133, high_watermark: width - 100, bar: width - 90, caught_up: width - 10 };
   const ids = partitionNames(view, topic);
-  const closed = ids.length > OPEN_MAX;
+  const closed = ids.length > MAX_OPEN;
   const open = closed ? (camera.open !== null && ids.includes(camera.open) ? camera.open : ids[0]) : null;
   let y = 0;
   const partitions = ids.map((id) => {

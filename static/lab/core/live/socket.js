@@ -2,7 +2,7 @@
 
 /** Seconds before the first and, at most, before a later attempt to connect again; each is drawn from zero to its limit. */
 const RETRY_FIRST_S = 0.5;
-const RETRY_MAX_S = 10;
+const MAX_RETRY_S = 10;
 /** Close codes with which the server says that trying again is of no use. */
 const FINAL_CODES = new Set([4400, 4401, 4404]);
 
@@ -126,7 +126,7 @@ export class Socket {
       this.#handlers.onState("lost", 0, { code, reason });
       return;
     }
-    const limit_s = Math.min(RETRY_MAX_S, RETRY_FIRST_S * 2 ** this.#attempt++);
+    const limit_s = Math.min(MAX_RETRY_S, RETRY_FIRST_S * 2 ** this.#attempt++);
     const wait_s = Math.random() * limit_s;
     this.#handlers.onState("lost", wait_s, null);
     this.#timer = setTimeout(() => this.#connect(), wait_s * 1000);

@@ -4,7 +4,7 @@
 /** @import { Place, Recording, Target } from "../recording/recording.js" */
 
 /** A goal that needs more fetches than this is an instant that the recording does not have. */
-const FETCHES_MAX = 4;
+const MAX_FETCHES = 4;
 
 /** @typedef {Target & { steps?: number }} Goal `steps`: number of events forward from there, or back if negative */
 
@@ -62,10 +62,10 @@ export class Seek {
       last = this.goal;
       const need = this.#arrive(this.goal);
       if (need === null) continue;
-      const came = ++fetches <= FETCHES_MAX && (await this.#traveller.load(need));
+      const came = ++fetches <= MAX_FETCHES && (await this.#traveller.load(need));
       if (came || this.goal !== last) continue;
       this.goal = null;
-      if (fetches > FETCHES_MAX) this.#traveller.missing();
+      if (fetches > MAX_FETCHES) this.#traveller.missing();
     }
     this.#travels = false;
   }

@@ -31,7 +31,7 @@ const SEGMENTS_KEPT = 12;
 /** How many of them one picture may want; the others are for the instants that are sought. */
 const SEGMENTS_SHOWN = 10;
 /** Longer ways are walked by starting from a keyframe. */
-const WALK_MAX = 2000;
+const MAX_WALK = 2000;
 
 export class Recording {
   /** @type {Chunk | null} */
@@ -193,7 +193,7 @@ export class Recording {
    * @returns {"forward" | "back" | "keyframe" | null}
    */
   way(from, to) {
-    if (from !== null && Math.abs(to - from) <= WALK_MAX) {
+    if (from !== null && Math.abs(to - from) <= MAX_WALK) {
       if (to >= from && this.#all(from + 1, to, (chunk, i) => i < chunk.events.length)) return "forward";
       if (to < from && this.#all(to + 1, from, (chunk, i) => chunk.inverses[i] !== undefined)) return "back";
     }

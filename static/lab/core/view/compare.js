@@ -3,7 +3,7 @@
 import { byName } from "./selectors.js";
 
 /** This many records are listed one by one. */
-const TOLD_MOST = 3;
+const MAX_TOLD = 3;
 
 /** @import { Partition, Replica, View } from "./view.d.ts" */
 
@@ -114,7 +114,7 @@ function compareReplica(found, partition, node, a, b, a_contents, b_contents) {
  */
 function told(offsets, replica, contents) {
   const own = offsets.filter((offset) => replica && offset < replica.log_end_offset);
-  if (own.length <= TOLD_MOST) return own.map((offset) => `${offset} ${contents?.[offset] ?? ""}`.trim()).join(" · ") || "-";
+  if (own.length <= MAX_TOLD) return own.map((offset) => `${offset} ${contents?.[offset] ?? ""}`.trim()).join(" · ") || "-";
   return rangesOf(own).map(rangeText).join(" ");
 }
 

@@ -3,7 +3,7 @@
 import { keysOf } from "./patch.js";
 
 /** How much of what is the same is shown before a difference, when it does not begin with a field. */
-const SAME_MOST = 20;
+const MAX_SAME = 20;
 
 /** @param {any} value */
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
@@ -35,6 +35,6 @@ export function contrast(before, now, read, most) {
   let same = 0;
   while (same < Math.min(a.length, b.length) && a[same] === b[same]) same++;
   const field = Math.max(a.lastIndexOf(',"', same), a.lastIndexOf('{"', same)) + 1;
-  const from = Math.max(field, same - SAME_MOST);
+  const from = Math.max(field, same - MAX_SAME);
   return from > 1 ? [`…${a.slice(from)}`, `…${b.slice(from)}`] : [a, b];
 }

@@ -15,9 +15,9 @@ import { labelled, pathWords, sentence } from "../kit/words.js";
 
 /** @typedef {ReadonlyMap<string, unknown>} Values by pointer */
 
-const LISTED_MOST = 12;
+const MAX_LISTED = 12;
 const BROKERS = /isr|replicas|live_brokers/;
-const ROWS_MOST = 12;
+const MAX_ROWS = 12;
 /** Characters of a value in a row. */
 const WIDEST = 26;
 /** Above this rate, single events are too fast to be read. */
@@ -100,13 +100,13 @@ class HwChanges extends HwElement {
       return !SAID.has(keys[0]) && keys[2] !== "tail" && isMeaningful(pointer, previous.get(pointer), rest[0]);
     });
     if (!telling.length) return "";
-    return html`<table><tbody>${telling.slice(0, ROWS_MOST).map((change) => this.row(change, previous))}</tbody></table>`;
+    return html`<table><tbody>${telling.slice(0, MAX_ROWS).map((change) => this.row(change, previous))}</tbody></table>`;
   }
 
   render() {
     const { mode, rate, seq } = moment.value;
     const step = seq ? player.lastEvents : [];
-    const events = step.slice(-LISTED_MOST);
+    const events = step.slice(-MAX_LISTED);
     const last = events.at(-1);
     if (!last) return html``;
     if (mode !== "pause" && rate > READABLE_RATE) return html``;

@@ -21,7 +21,7 @@ import { tailOf } from "../kit/words.js";
  */
 
 const BYTES_SHOWN = 256;
-const PAGES_MOST = 64;
+const MAX_PAGES = 64;
 const COMPRESSION = 7;
 
 /**
@@ -48,7 +48,7 @@ function whereIs(replica, offset) {
  */
 async function read(id, offset, seq, { segment, position }) {
   const file = logName(segment);
-  for (let page = 0, from = position; page < PAGES_MOST; page++) {
+  for (let page = 0, from = position; page < MAX_PAGES; page++) {
     const decoded = await fetchDecoded(id, file, seq, from);
     if (decoded.kind !== "log") return null;
     const { batches } = decoded;

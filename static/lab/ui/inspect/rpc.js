@@ -16,8 +16,8 @@ import { labelled, pathWords, term } from "../kit/words.js";
 /** @import { Fact } from "../parts/common.js" */
 /** @import { RpcEnd } from "./rpc_lists.js" */
 
-const AHEAD_MOST = 4000;
-const CHANGES_MOST = 10;
+const MAX_AHEAD = 4000;
+const MAX_CHANGES = 10;
 const WIDE = 12;
 
 /**
@@ -30,7 +30,7 @@ function effectsOf(id) {
   /** @type {Patch} */
   const changes = [];
   let arrival = 0;
-  for (let seq = player.seq + 1; seq <= Math.min(player.live_seq, player.seq + AHEAD_MOST); seq++) {
+  for (let seq = player.seq + 1; seq <= Math.min(player.live_seq, player.seq + MAX_AHEAD); seq++) {
     const event = player.event(seq);
     if (!event || (arrival && event.at_us > arrival)) break;
     const arrives = event.kind === "RpcDelivered" && event.data.rpc === id;
@@ -56,7 +56,7 @@ function arrivalSection(id) {
   const title = t("rpc.when_it_arrives");
   if (!changes) return section(title, masked.value ? hidden : "", html`<p class="dim">${t("rpc.not_yet")}</p>`);
   const body = changes.length
-    ? html`<ol class="eff">${changes.slice(0, CHANGES_MOST).map(effect)}</ol>`
+    ? html`<ol class="eff">${changes.slice(0, MAX_CHANGES).map(effect)}</ol>`
     : html`<p class="dim">${t("rpc.changes_nothing")}</p>`;
   return section(title, masked.value ? hidden : t("rpc.recorded"), body);
 }

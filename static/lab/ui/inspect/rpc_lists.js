@@ -13,7 +13,7 @@ import { labelled, nodeName, term } from "../kit/words.js";
 
 /** @typedef {EventOf<"RpcDelivered"> | EventOf<"RpcDropped">} RpcEnd */
 
-const BACK_MOST = 4000;
+const MAX_BACK = 4000;
 
 /** How far on its way a message is, 0 to 1. @param {Pick<Rpc, "sent_us" | "due_us">} rpc @param {number} at_us */
 export const progress = ({ sent_us, due_us }, at_us) => Math.min(1, Math.max(0, (at_us - sent_us) / Math.max(1, due_us - sent_us)));
@@ -36,7 +36,7 @@ export function findRpc(view, id) {
   if (view.rpcs[id]) return { rpc: view.rpcs[id], end: null };
   /** @type {RpcEnd | null} */
   let end = null;
-  for (let seq = player.seq; seq > Math.max(0, player.seq - BACK_MOST); seq--) {
+  for (let seq = player.seq; seq > Math.max(0, player.seq - MAX_BACK); seq--) {
     const event = player.event(seq);
     if (!event) break;
     if (!("rpc" in event.data) || event.data.rpc !== id) continue;

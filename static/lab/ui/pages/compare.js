@@ -23,7 +23,7 @@ const SIDES = ["a", "b"];
 const RATES = [0.0025, 0.01, 0.1, 0.5, 1, 5];
 /** The contents of records are requested once the picture has not changed for this time. */
 const CONTENTS_AFTER_MS = 250;
-const ROWS_MOST = 200;
+const MAX_ROWS = 200;
 
 const main = byId("main");
 const query = new URLSearchParams(location.search);
@@ -256,7 +256,7 @@ class HwDifferences extends HwElement {
       <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
     return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th>
       <th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
-      <tbody>${all.list.slice(0, ROWS_MOST).map(row)}</tbody></table>`;
+      <tbody>${all.list.slice(0, MAX_ROWS).map(row)}</tbody></table>`;
   }
 }
 

@@ -14,8 +14,8 @@ import { ERROR_LINE, printed, typed } from "../kit/words.js";
 /** @import { ConsoleEntry } from "../../core/view/view.d.ts" */
 
 const HISTORY_KEY = "highwater.console";
-const HISTORY_MOST = 200;
-const OFFERS_MOST = 60;
+const MAX_HISTORY = 200;
+const MAX_OFFERS = 60;
 
 class HwConsole extends HwElement {
   #history = kept(HISTORY_KEY, isListOfStrings, []);
@@ -66,7 +66,7 @@ class HwConsole extends HwElement {
     this.#seen = "";
     this.input.value = "";
     if (this.#history.at(-1) !== line) this.#history.push(line);
-    this.#history = this.#history.slice(-HISTORY_MOST);
+    this.#history = this.#history.slice(-MAX_HISTORY);
     this.#place = this.#history.length;
     keep(HISTORY_KEY, this.#history);
     if (line === "clear") this.#clearedTo.value = Math.max(0, ...Object.keys(moment.value.view.console).map(Number));
@@ -191,7 +191,7 @@ class HwConsole extends HwElement {
     /** @param {string} item @param {number} place */
     const one = (item, place) => html`<button role="option" aria-selected=${place === this.#chosen.value}
       @click=${() => this.#take(item)}>${item}</button>`;
-    return html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${offers.slice(0, OFFERS_MOST).map(one)}</div>`;
+    return html`<div class="offers" role="listbox" aria-label=${t("console.offers")}>${offers.slice(0, MAX_OFFERS).map(one)}</div>`;
   }
 
   render() {

@@ -8,8 +8,8 @@ import { labelled } from "../kit/words.js";
 
 /** @typedef {{ label: string, go: () => void }} FoundPlace */
 
-const PLACES_MOST = 12;
-const PATH_LEAST = 3;
+const MAX_PLACES = 12;
+const MIN_PATH = 3;
 
 /** @param {string} name */
 function showPartition(name) {
@@ -43,7 +43,7 @@ function byName(view, asked) {
   /** @param {string} name */
   const within = (name) => name.toLowerCase().includes(asked.toLowerCase());
   const rpcs = Object.entries(view.rpcs).filter(([id, { label }]) => [id, label, labelled(label)].some(within));
-  const paths = asked.length >= PATH_LEAST ? Object.keys(view.zk).filter(within) : [];
+  const paths = asked.length >= MIN_PATH ? Object.keys(view.zk).filter(within) : [];
   return [
     ...rpcs.map(([id, rpc]) => ({ label: `${labelled(rpc.label)} · ${rpc.source} → ${rpc.destination}`, go: () => select(`rpc:${id}`) })),
     ...Object.keys(view.partitions).filter(within).map((name) => ({ label: t("find.partition", { name }), go: () => showPartition(name) })),
@@ -55,5 +55,5 @@ function byName(view, asked) {
 /** The places that a search may mean, the likeliest first. @param {View} view @param {string} text @returns {FoundPlace[]} */
 export function findPlaces(view, text) {
   const asked = text.trim();
-  return asked ? [...byNumber(view, asked), ...byName(view, asked)].slice(0, PLACES_MOST) : [];
+  return asked ? [...byNumber(view, asked), ...byName(view, asked)].slice(0, MAX_PLACES) : [];
 }

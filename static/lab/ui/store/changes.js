@@ -4,9 +4,9 @@ import { moment, player, signal } from "./state.js";
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { AnyEvent, Patch } from "../../core/events/events.d.ts" */
 
-const SHOWN_MOST = 40;
-const SEARCHED_MOST = 20000;
-const CHAIN_MOST = 6;
+const MAX_SHOWN = 40;
+const MAX_SEARCHED = 20000;
+const MAX_CHAIN = 6;
 const LOAD_TRIES = 600;
 
 /**
@@ -20,7 +20,7 @@ export function previousValues() {
   /** @type {Map<string, unknown>} */
   const values = new Map();
   if (moment.value.mode !== "pause") return values;
-  for (const { patch, previous } of player.lastEvents.slice(-SHOWN_MOST)) {
+  for (const { patch, previous } of player.lastEvents.slice(-MAX_SHOWN)) {
     const before = new Map(previous.map(([pointer, ...rest]) => [pointer, rest[0]]));
     for (const [pointer] of patch) if (!values.has(pointer)) values.set(pointer, before.get(pointer));
   }
@@ -56,14 +56,14 @@ export async function explain(pointer) {
   why.value = { pointer, chain: null };
   /** @type {AnyEvent | null} */
   let found = null;
-  for (let seq = player.seq; seq > 0 && seq > player.seq - SEARCHED_MOST && !found; seq--) {
+  for (let seq = player.seq; seq > 0 && seq > player.seq - MAX_SEARCHED && !found; seq--) {
     const event = await eventAt(seq);
     if (!event) break;
     if (patchOf(seq).some(([written]) => covers(written, pointer) || covers(pointer, written))) found = event;
   }
   /** @type {AnyEvent[]} */
   const chain = [];
-  for (/** @type {AnyEvent | null} */ let event = found; event && chain.length < CHAIN_MOST; event = event.cause > 0
+  for (/** @type {AnyEvent | null} */ let event = found; event && chain.length < MAX_CHAIN; event = event.cause > 0
     ? await eventAt(event.cause) : null) chain.push(event);
   if (why.value?.pointer === pointer) why.value = { pointer, chain };
 }

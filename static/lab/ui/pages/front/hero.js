@@ -36,7 +36,7 @@ export function instantAt(pace, wall_ms) {
 }
 
 /** A page that was hidden goes on where it was. */
-const FRAME_MAX_MS = 100;
+const MAX_FRAME_MS = 100;
 
 /** "00:11". @param {number} ms */
 const clock = (ms) => `${String(Math.floor(ms / 60_000)).padStart(2, "0")}:${String(Math.floor(ms / 1000) % 60).padStart(2, "0")}`;
@@ -112,7 +112,7 @@ class Hero {
   /** One frame: time goes on. */
   draw() {
     const now_ms = performance.now();
-    const passed_ms = this.#playing && this.#before_ms ? Math.min(FRAME_MAX_MS, now_ms - this.#before_ms) : 0;
+    const passed_ms = this.#playing && this.#before_ms ? Math.min(MAX_FRAME_MS, now_ms - this.#before_ms) : 0;
     this.#at_ms = Math.min(this.#end_ms, this.#at_ms + passed_ms);
     this.#before_ms = this.#playing ? now_ms : 0;
     if (!this.#player.view) return true;

@@ -11,7 +11,7 @@ import { ruleName, sentence, shortName, size } from "./texts.js";
 /** @import { Kind } from "../../../own_files/names.js" */
 /** @import { FileState } from "./client.js" */
 
-const MOST_FILES = 5000;
+const MAX_FILES = 5000;
 const COLUMN_NAMES = ["files", "content", "batch"];
 const NAMES = [".log", ".index", ".timeindex", ".txnindex", ".snapshot", "leader-epoch-checkpoint", "partition.metadata",
   "…-offset-checkpoint"];
@@ -24,7 +24,7 @@ const SIGNS = { log: "L", index: "I", timeindex: "T", txnindex: "X", snapshot: "
  * @param {Iterable<File> | null} list
  * @returns {Given[]}
  */
-const chosenFiles = (list) => [...(list ?? [])].slice(0, MOST_FILES).map((source) => {
+const chosenFiles = (list) => [...(list ?? [])].slice(0, MAX_FILES).map((source) => {
   const path = source.webkitRelativePath || source.name;
   return { source, name: source.name, folder: path.split("/").slice(0, -1).join("/") };
 });
@@ -42,7 +42,7 @@ async function droppedFiles({ items, files }) {
   const found = [];
   /** @param {FileSystemEntry} entry @param {string} folder @returns {Promise<void>} */
   const walk = async (entry, folder) => {
-    if (found.length >= MOST_FILES) return;
+    if (found.length >= MAX_FILES) return;
     if (entry.isFile) {
       const source = await fileOf(entry);
       if (source) found.push({ source, name: entry.name, folder });

@@ -8,11 +8,11 @@ import { size } from "./texts.js";
 /** @import { LogSummary } from "../../../own_files/own_files.js" */
 
 const BASE = 30;
-const TALLEST = 22;
-const LEAST = 3;
+const MAX_HEIGHT = 22;
+const MIN_HEIGHT = 3;
 const HEIGHT = 44;
 /** Up to this number, batches are drawn as cells, each as long as it is. */
-const MOST_CELLS = 120;
+const MAX_CELLS = 120;
 
 class HwOwnMap extends HwElement {
   static properties = { summary: { attribute: false }, log: { attribute: false } };
@@ -43,14 +43,14 @@ class HwOwnMap extends HwElement {
    */
   bars({ bins: { batches, controls }, count: total }, read) {
     const begins = [...batches.keys()].filter((at) => batches[at]);
-    if (total <= MOST_CELLS)
+    if (total <= MAX_CELLS)
       return begins.map((at, n) => svg`<rect class="cell ${controls[at] === batches[at] ? "control" : "batch"}" x=${at + 0.15}
-        y=${BASE - TALLEST}
-        width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${TALLEST}></rect>`);
+        y=${BASE - MAX_HEIGHT}
+        width=${Math.max(0.7, (begins[n + 1] ?? read) - at - 0.3)} height=${MAX_HEIGHT}></rect>`);
     const most = Math.max(1, ...batches);
     return [...batches].map((count, at) => {
       if (!count) return "";
-      const height = LEAST + ((TALLEST - LEAST) * count) / most;
+      const height = MIN_HEIGHT + ((MAX_HEIGHT - MIN_HEIGHT) * count) / most;
       return svg`<rect class=${controls[at] === count ? "control" : "batch"} x=${at + 0.1} y=${BASE - height} width="0.8"
         height=${height}></rect>`;
     });

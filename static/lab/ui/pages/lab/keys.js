@@ -11,7 +11,7 @@ import { keysOn, SCREEN_KEYS, zkMessages } from "../../store/keys.js";
 import { consoleOpen, moment, nodeTarget, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
 import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../store/time.js";
 
-const LANE_MOST = 5000;
+const MAX_LANE = 5000;
 const LANE_STEPS = 100;
 
 /** The node that the selection belongs to, "" when there is none. @param {string} selected */
@@ -29,7 +29,7 @@ async function stepLane(direction) {
   const walk = ++walks;
   const lane = laneOf(selection.value);
   if (!lane) return step(direction);
-  for (let seq = player.seq + direction; Math.abs(seq - player.seq) < LANE_MOST && seq >= 1 && seq <= player.live_seq; seq += direction) {
+  for (let seq = player.seq + direction; Math.abs(seq - player.seq) < MAX_LANE && seq >= 1 && seq <= player.live_seq; seq += direction) {
     const event = player.event(seq);
     if (!event) break;
     if (event.node === lane) return seekSeq(seq);

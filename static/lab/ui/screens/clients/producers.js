@@ -20,7 +20,7 @@ import { term } from "../../kit/words.js";
 
 const BATCH_SIZE = 16384;
 const BUFFER_MEMORY = 33554432;
-const IN_FLIGHT_MOST = 5;
+const MAX_IN_FLIGHT = 5;
 const CHOICES_SHOWN = 6;
 /** Settings that have a drawing of their own are not named again. */
 const TAGS = ["acks", "linger.ms", "batch.size", "compression.type", "retries", "delivery.timeout.ms", "transactional.id"];
@@ -150,7 +150,7 @@ class HwProducers extends HwElement {
         ${it.rate ? html`<span class="tag">${t("producers.streams", { n: it.rate, partition: it.partition })}</span>` : ""}</header>
       <div class="producer-body"><div class="producer-parts">
           ${this.partitioner(it)}${this.accumulator(view, it, setting, at_us)}
-          ${this.inFlight(it, setting("max.in.flight.requests.per.connection", IN_FLIGHT_MOST), at_us)}</div>
+          ${this.inFlight(it, setting("max.in.flight.requests.per.connection", MAX_IN_FLIGHT), at_us)}</div>
         ${facts([[t("producers.waiting"), waiting], [t("producers.sent"), it.sent], [t("producers.acknowledged"), it.acknowledged],
           [t("producers.retried"), it.retried],
           [t("producers.failed"), it.failed], [t("producers.last_offset"), it.last_offset < 0 ? "—" : it.last_offset],

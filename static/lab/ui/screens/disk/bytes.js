@@ -15,7 +15,7 @@ import { effect, signal } from "../../store/state.js";
 /** @typedef {{ field: number, offset: number | null, part: number }} Pointed */
 
 const ROW = 16;
-const CELLS_MOST = 64;
+const MAX_CELLS = 64;
 /** @param {number} number @param {number} [digits] */
 const hex = (number, digits = 4) => number.toString(16).padStart(digits, "0");
 /** @param {number} byte */
@@ -169,10 +169,10 @@ class HwDiskBytes extends HwElement {
             title=${t("disk.time_flag", { n: slot, offset, time: wall(timestamp, language) })}
               @click=${side(".timeindex", slot * 12)}>time …→${offset}</button>`)}
         </div>
-        <div class="cells">${records.slice(0, CELLS_MOST).map(({ offset, position, size }) => html`<button
+        <div class="cells">${records.slice(0, MAX_CELLS).map(({ offset, position, size }) => html`<button
             class="cell ${size ? "" : "packed"} ${String(offset) === place.value.find ? "it" : ""}" data-o=${offset}
               @click=${() => goTo({ at: Math.max(position, from) })}>${offset}</button>`)}
-          ${records.length > CELLS_MOST ? html`<span class="dim">+${records.length - CELLS_MOST}</span>` : ""}</div>
+          ${records.length > MAX_CELLS ? html`<span class="dim">+${records.length - MAX_CELLS}</span>` : ""}</div>
       </div>`;
     };
     const batches = parts.map((part, at) => ({ part, at })).filter(({ part }) => part.kind === "batch");

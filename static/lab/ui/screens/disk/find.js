@@ -20,7 +20,7 @@ import { effect, masked, moment, signal } from "../../store/state.js";
  */
 
 const FRAME_MS = 1100;
-const SLOTS_MOST = 48;
+const MAX_SLOTS = 48;
 const EXAMPLE_OFFSET = 2490;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -169,7 +169,7 @@ class HwDiskFind extends HwElement {
     if (!probe && search.slot >= 0) known.set(search.slot, { key: search.key, value: search.value });
     /** @param {number} key */
     const text = (key) => (isTime ? wall(key, language) : key);
-    const slots = slotsShown(search, SLOTS_MOST);
+    const slots = slotsShown(search, MAX_SLOTS);
     return html`<div class="slots">${slots.map((slot, place_) => {
       const entry = known.get(slot);
       const names = ["slot", slot < low || slot > high ? "out" : "", probe?.slot === slot ? "middle" : "", !probe && slot === search.slot

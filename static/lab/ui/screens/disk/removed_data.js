@@ -19,7 +19,7 @@ import { term } from "../../kit/words.js";
 
 const STAYS = ["kept", "marker"];
 /** Longer lists of files are folded. */
-const OPEN_MOST = 4;
+const MAX_OPEN = 4;
 
 /** A fate or rule in the visitor's language; one without a text stays as it is. @param {string} family @param {string} name */
 const word = (family, name) => (has(`${family}.${name.replaceAll(" ", "_")}`) ? t(`${family}.${name.replaceAll(" ", "_")}`) : name);
@@ -90,7 +90,7 @@ class HwDiskPast extends HwElement {
     /** @param {Repair[]} all */
     const group = (all) => {
       const [, repair, , , rule] = all[0];
-      return html`<details ?open=${all.length <= OPEN_MOST}><summary><span class="tag ${repair === "rebuilt"
+      return html`<details ?open=${all.length <= MAX_OPEN}><summary><span class="tag ${repair === "rebuilt"
         ? "" : "bad"}">${word("disk.repair", repair)}</span>
         ${t("disk.past.files", { n: all.length })} <span class="dim">${term(rule)}</span></summary>
           <ul class="waiting">${all.map(one)}</ul></details>`;
@@ -105,7 +105,7 @@ class HwDiskPast extends HwElement {
     const all = Object.entries(files);
     const groups = Map.groupBy(all, ([, [, due_us]]) => due_us);
     /** @param {[number, DeletedFile[]]} group */
-    const group = ([due_us, some]) => html`<details ?open=${some.length <= OPEN_MOST}><summary>${t("disk.past.files", { n: some.length })}
+    const group = ([due_us, some]) => html`<details ?open=${some.length <= MAX_OPEN}><summary>${t("disk.past.files", { n: some.length })}
         <span class="mono dim">${bytes(some.reduce((sum, [, [size]]) => sum + size, 0))}</span>
         <span class="mono">${t("disk.past.in", { n: durationText(Math.max(0, due_us - at_us)) })}</span></summary>
       <ul class="waiting">${some.map(([name, [size]]) =>

@@ -15,7 +15,7 @@ import { labelled, nodeName, term, sentence } from "../../kit/words.js";
 /** @import { AnyEvent, EventOf } from "../../../core/events/events.d.ts" */
 /** @import { BrokerNode, ControllerEvent, Rpc, View } from "../../../core/view/view.d.ts" */
 
-const EFFECTS_MOST = 30;
+const MAX_EFFECTS = 30;
 const SVG = "http://www.w3.org/2000/svg";
 const NONE = { partition: "NonExistentPartition", replica: "NonExistentReplica" };
 
@@ -142,7 +142,7 @@ class HwController extends HwElement {
     const cause = player.event(seq)?.cause;
     /** @type {AnyEvent[]} */
     const found = [];
-    for (let next = seq + 1; next <= player.seq && found.length < EFFECTS_MOST; next++) {
+    for (let next = seq + 1; next <= player.seq && found.length < MAX_EFFECTS; next++) {
       const event = player.event(next);
       if (!event || event.at_us !== at_us || event.cause !== cause || event.kind === "ControllerEventProcessed") break;
       found.push(event);
