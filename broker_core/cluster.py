@@ -105,7 +105,7 @@ class Cluster:
         self.sockets = SocketServer(self.kernel, self.brokers)
 
     def start(self) -> None:
-        """States the run and its nodes and starts the brokers, the first one first: it becomes the controller."""
+        """Emits the run and its nodes, and starts the brokers, the first one first: it becomes the controller."""
         emit, config = self.kernel.emit, self.config
         emit(RunStarted(name=config.name, seed=config.seed, era=config.era, start_wall_ms=config.start_wall_ms), LAB)
         emit(NodeAdded(node=ZK_NODE, node_kind="zookeeper", broker_id=-1), LAB)

@@ -166,12 +166,12 @@ class Sender:
                 why = self._why_not(partition, queue[0]) or "in flight"
             for batch in queue:
                 if not batch.attempts and (batch.reported_count, batch.reported_reason) != (batch.count, why):
-                    self._tell(batch, why, due_us if why == "linger" else 0)
+                    self._report(batch, why, due_us if why == "linger" else 0)
         if next_us and not self.kernel.now_us < self._pump_due_us <= next_us:
             self._pump_due_us = next_us
             self.kernel.timer(self.name, next_us, PUMP_TIMER)
 
-    def _tell(self, batch: ProducerBatch, why: str, due_us: int) -> None:
+    def _report(self, batch: ProducerBatch, why: str, due_us: int) -> None:
         batch.reported_count, batch.reported_reason = batch.count, why
         self.kernel.emit(
             RecordsGathered(

@@ -361,7 +361,7 @@ class ReplicaLog(LocalReplica):
             )
         before, epochs = self._log_start()
         self.log.increment_log_start_offset(offset)
-        self._state_log_start(before, epochs, why)
+        self._emit_log_start(before, epochs, why)
 
     def delete_old_segments(self, now_ms: int) -> None:
         """Deletes segments by the topic's retention, and those below the log start offset."""
@@ -369,7 +369,7 @@ class ReplicaLog(LocalReplica):
         for deletion in delete_old_segments(self.log, self.high_watermark, now_ms):
             if deletion.rolled is not None:
                 self._emit_roll(deletion.rolled)
-            self._state_log_start(before, epochs, "reason.segment_deletion")
+            self._emit_log_start(before, epochs, "reason.segment_deletion")
             self.kernel.emit(SegmentsDeleted(replica=self.key, segments=deletion.segments, why=deletion.why), self.node)
             self.emit_deleted_files()
             before, epochs = self._log_start()
@@ -377,7 +377,7 @@ class ReplicaLog(LocalReplica):
     def _log_start(self) -> tuple[int, tuple[tuple[int, int], ...]]:
         return self.log.log_start_offset, self.log.leader_epoch_cache.entries
 
-    def _state_log_start(self, before: int, epochs: tuple[tuple[int, int], ...], why: str) -> None:
+    def _emit_log_start(self, before: int, epochs: tuple[tuple[int, int], ...], why: str) -> None:
         start, entries = self._log_start()
         if start != before:
             self.kernel.emit(

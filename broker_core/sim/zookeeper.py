@@ -229,44 +229,44 @@ class ZkClient:
     def create(
         self, path: str, data: bytes, *, ephemeral: bool = False, sequential: bool = False, makepath: bool = False
     ) -> str:
-        with self._stating("create", path) as store:
+        with self._reporting("create", path) as store:
             return store.create(self.session, path, data, ephemeral=ephemeral, sequential=sequential, makepath=makepath)
 
     def get(self, path: str, *, watch: bool = False) -> tuple[bytes, ZnodeStat]:
-        with self._stating("getData", path) as store:
+        with self._reporting("getData", path) as store:
             found = store.get(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "data")
         return found
 
     def set(self, path: str, data: bytes, version: int = -1) -> ZnodeStat:
-        with self._stating("setData", path) as store:
+        with self._reporting("setData", path) as store:
             return store.set(self.session, path, data, version)
 
     def delete(self, path: str, version: int = -1) -> None:
-        with self._stating("delete", path) as store:
+        with self._reporting("delete", path) as store:
             store.delete(self.session, path, version)
 
     def exists(self, path: str, *, watch: bool = False) -> ZnodeStat | None:
-        with self._stating("exists", path) as store:
+        with self._reporting("exists", path) as store:
             found = store.exists(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "data")
         return found
 
     def children(self, path: str, *, watch: bool = False) -> list[str]:
-        with self._stating("getChildren", path) as store:
+        with self._reporting("getChildren", path) as store:
             found = store.children(self.session, path, watch=watch)
         if watch:
             self.zookeeper.watched(self.owner, self.session, path, "children")
         return found
 
     def multi(self, ops: list[Create | SetData | Delete | Check]) -> list[str | ZnodeStat | None]:
-        with self._stating("multi", ops[0].path if ops else "") as store:
+        with self._reporting("multi", ops[0].path if ops else "") as store:
             return store.multi(self.session, ops)
 
     @contextmanager
-    def _stating(self, operation: str, path: str) -> Iterator[ZkStore]:
+    def _reporting(self, operation: str, path: str) -> Iterator[ZkStore]:
         result = "ok"
         try:
             yield self.zookeeper.store

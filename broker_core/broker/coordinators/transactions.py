@@ -116,7 +116,7 @@ class TransactionParts:
         return count or self.transaction_settings.transaction_state_log_num_partitions
 
     def emit(self, event: Event) -> int:
-        """States a fact as the broker."""
+        """Emits an event of the broker."""
         return self._host.emit(event)
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:

@@ -75,7 +75,7 @@ class LogManager:
         """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
         disk = self.host.directory.disk
         cuts = [disk.delete(path) for path in paths]
-        state_unlinked(self.host, folder, tuple(cut for cut in cuts if cut is not None))
+        emit_files_unlinked(self.host, folder, tuple(cut for cut in cuts if cut is not None))
 
     def delete(self, partition: Partition) -> None:
         """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`), or at once."""
@@ -88,7 +88,7 @@ class LogManager:
         due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
         if at_once:
-            state_unlinked(host, folder, host.directory.disk.delete_tree(folder))
+            emit_files_unlinked(host, folder, host.directory.disk.delete_tree(folder))
         self.cleaner.log_deleted(partition.name)
 
     def log_truncated(self, replica: LocalReplica) -> None:
@@ -237,14 +237,14 @@ class DeletedLogs:
 
     def _remove(self, folder: str) -> None:
         del self._due_us[folder]
-        state_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
+        emit_files_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
 
     def _delay_us(self) -> int:
         return self._host.config.log_segment_delete_delay_ms * 1_000
 
 
-def state_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> None:
-    """States which files have left the disk, if there are any."""
+def emit_files_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> None:
+    """Emits which files have left the disk, if there are any."""
     if cuts:
         event = FilesUnlinked(broker=host.name, folder=folder, count=len(cuts), cuts=cut_rows(cuts))
         host.kernel.emit(event, host.name)

@@ -154,7 +154,7 @@ class Broker:
         return self.kernel.streams["controller"]
 
     def emit(self, event: Event) -> int:
-        """States a fact as this broker."""
+        """Emits an event of this broker."""
         return self.kernel.emit(event, self.name)
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:

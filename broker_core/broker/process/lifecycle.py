@@ -217,7 +217,7 @@ class Life:
         broker.emit(BrokerStopped(broker=broker.name, how=how))
 
     def killed(self, how: str = "kill") -> None:
-        """SIGKILL, or the machine's end (`how`): nothing more is written. States what ended with the process."""
+        """SIGKILL, or the machine's end (`how`): nothing more is written. Emits what ended with the process."""
         for partition in self._broker.partitions.values():
             partition.close(clean=False)
         self._end(how)

@@ -96,7 +96,7 @@ def _topic_results(errors: PartitionErrors) -> list[Any]:
     ]
 
 
-def _told_alike(topics: Any, error: Errors) -> list[Any]:
+def _same_result(topics: Any, error: Errors) -> list[Any]:
     """The topics as they were asked, with what is there twice and those without partitions."""
     return [
         _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(
@@ -113,14 +113,14 @@ def _told_alike(topics: Any, error: Errors) -> list[Any]:
 
 
 def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, context: RequestContext) -> Any:
-    def told(number: int, topics: Any, errors: PartitionErrors) -> list[Any]:
+    def results_of(number: int, topics: Any, errors: PartitionErrors) -> list[Any]:
         if number in body.alike:
-            return _told_alike(topics, errors[0][1] if errors else Errors.NONE)
+            return _same_result(topics, errors[0][1] if errors else Errors.NONE)
         return _topic_results(errors)
 
     results = body.results_by_transaction
     if context.version < _BATCH_VERSION:
-        topics = told(0, request.v3_and_below_topics, results[0][1])
+        topics = results_of(0, request.v3_and_below_topics, results[0][1])
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
     # of a transaction that is there twice, the first one
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
@@ -128,7 +128,7 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
         error_code=body.error.code,
         results_by_transaction=[
             _ADD_PARTITIONS.AddPartitionsToTxnResult(
-                transactional_id=transactional_id, topic_results=told(number, first[transactional_id], errors)
+                transactional_id=transactional_id, topic_results=results_of(number, first[transactional_id], errors)
             )
             for number, (transactional_id, errors) in enumerate(results)
         ],

@@ -124,7 +124,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         open_admin_client(process, options)
         yield from _ACTIONS[action](process, options)
     except TerseException as error:
-        return _said(process, str(error))
+        return _print(process, str(error))
     except (OptionError, JavaException) as error:
         return _failed(process, JavaException.thrown(error))
     if action in ("execute", "cancel"):
@@ -132,14 +132,14 @@ def _run(process: Process, arguments: list[str]) -> Running:
     return 0
 
 
-def _said(process: Process, text: str) -> int:
+def _print(process: Process, text: str) -> int:
     for line in text.split("\n"):
         process.out(line)
     return 1
 
 
 def _failed(process: Process, error: JavaException) -> int:
-    return _said(process, "\n".join([f"Error: {error.message}", *error.stack_trace()]))
+    return _print(process, "\n".join([f"Error: {error.message}", *error.stack_trace()]))
 
 
 def _check(options: ParsedOptions) -> str:
@@ -186,8 +186,8 @@ def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
         except KafkaException as refused:
             raise JavaException.of(refused.error, refused.message) from None
         proposed |= {partition_name(topic, number): replicas for number, replicas in assigned.items()}
-    _said(process, f"Current partition replica assignment\n{as_json(current)}\n")
-    _said(process, f"Proposed partition reassignment configuration\n{as_json(proposed)}")
+    _print(process, f"Current partition replica assignment\n{as_json(current)}\n")
+    _print(process, f"Proposed partition reassignment configuration\n{as_json(proposed)}")
 
 
 def _broker_list(text: str) -> list[int]:
@@ -224,7 +224,7 @@ def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
         raise TerseException(ONGOING)
     yield from _check_brokers(process, proposed)
     current = yield from _replicas_of(process, list(proposed))
-    _said(process, f"Current partition replica assignment\n\n{as_json(current)}\n")
+    _print(process, f"Current partition replica assignment\n\n{as_json(current)}\n")
     process.out("Save this to use as the --reassignment-json-file option during rollback")
     if throttle >= 0 or log_dir_throttle >= 0:
         process.out(RUN_VERIFY)
@@ -322,7 +322,7 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
                 f"There is no active reassignment of partition {partition}, but replica set is {found} rather than "
                 f"{wanted}."
             )
-    _said(process, _log_dir_states(process, log_dirs, current))
+    _print(process, _log_dir_states(process, log_dirs, current))
     if not ongoing and "preserve-throttles" not in options:
         yield from _clear_throttles(process, targets)
 

@@ -59,7 +59,7 @@ OPTIONS = (
 )
 
 
-class Unlike(Exception):
+class ReplicasDiffer(Exception):
     """Two replicas are at different offsets, which ends the tool."""
 
 
@@ -73,7 +73,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         yield from _verify(process, options)
     except ToolUsageError as error:
         return print_usage(process, error, OPTIONS)
-    except Unlike as error:
+    except ReplicasDiffer as error:
         process.out(str(error))
     except (JavaException, OptionError) as error:
         process.err(error.message)
@@ -210,7 +210,7 @@ class Verification:
         """Says where two replicas differ. Raises Unlike where they are not even at the same offset."""
         where = f"{_clock(self._process)}: partition {partition}"
         if one[1].last_offset != other[1].last_offset:
-            raise Unlike(
+            raise ReplicasDiffer(
                 f"{where}: replica {one[0]}'s offset {one[1].last_offset} doesn't match replica {other[0]}'s offset "
                 f"{other[1].last_offset}"
             )
