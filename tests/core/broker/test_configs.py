@@ -3,6 +3,7 @@
 from math import inf
 
 import pytest
+from msgspec import Struct, structs
 
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.config.dynamic_config import DynamicBrokerConfig
@@ -24,8 +25,11 @@ from broker_core.config_defs.java_text import (
     scala_set,
 )
 from broker_core.events.control import ConfigurationApplied
+from broker_core.groups.host import GroupSettings
+from broker_core.log import LogConfig
 from broker_core.replication.quota import LONG_MAX, RESPONSE_BYTES, ReplicationQuota
 from broker_core.shell.java import jackson
+from broker_core.transactions.host import TransactionSettings
 from tests.support.shell_runs import ShellRun
 
 TOPIC = "kafka-configs.sh --alter --entity-type topics --entity-name orders"
@@ -48,6 +52,19 @@ def test_every_default_passes_its_own_check() -> None:
     for key in [*TOPIC_CONFIGS.values(), *BROKER_CONFIGS.values()]:
         if key.default is not None:
             assert key.parse(text_of(key.default)) == key.default
+
+
+@pytest.mark.parametrize("settings", [BrokerConfig, GroupSettings, TransactionSettings, LogConfig])
+def test_defaults_of_the_parts_are_those_of_the_definitions(settings: type[Struct]) -> None:
+    definitions = {**BROKER_CONFIGS, **TOPIC_CONFIGS}
+    compared = 0
+    for field in structs.fields(settings):
+        key = definitions.get(field.name.replace("_", "."))
+        if key is not None:
+            default = ",".join(key.default) if isinstance(key.default, tuple) else key.default
+            assert field.default == default, key.name
+            compared += 1
+    assert compared > 4
 
 
 def test_settings_that_topics_inherit_are_dynamic() -> None:
