@@ -38,7 +38,7 @@ check: setup  ## lint, types, layers, generated files; the page too, where there
 	@$(MANAGE) gen_docs --check
 	@$(MANAGE) check_vendor
 	@$(MANAGE) check_exercises
-	@$(MANAGE) check_course
+	@$(MANAGE) check_course --complete
 	@$(MANAGE) make_hero --check
 
 gen: setup  ## write the generated files anew

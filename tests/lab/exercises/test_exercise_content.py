@@ -17,8 +17,8 @@ from tests.support.learner import SLUG, Learner
 
 
 def test_exercises_are_sound(monkeypatch) -> None:
-    # `make check` solves them with all seeds, which takes its time; that the way does not hang on one, two show.
-    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:2])
+    # `make check` solves them with all seeds; one shows that a change of the engine broke none of them.
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
     call_command("check_exercises")
 
 
