@@ -46,7 +46,8 @@ def entries_of(user: User, challenge: Challenge) -> list[ChallengeEntry]:
     for entry in entries:
         if entry.state == ChallengeEntry.State.JUDGING and JUDGES.of(entry.pk) is None:
             entry.state = ChallengeEntry.State.FAILED
-            entry.save(update_fields=["state"])
+            # Not `save`: its verdict may have been stored in between.
+            ChallengeEntry.objects.filter(pk=entry.pk, state=ChallengeEntry.State.JUDGING).update(state=entry.state)
     return entries
 
 

@@ -57,7 +57,7 @@ def _outline(steps: list[Step], is_done: bool) -> list[dict[str, Any]]:
     ]
 
 
-IN_LISTS = ("slug", "minutes", "era", "is_once", "partition", "title")
+IN_LISTS = ("slug", "minutes", "era", "is_once", "has_own_cluster", "partition", "title")
 
 
 def lesson_texts(lesson: Lesson, *, is_whole: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import msgspec
 from broker_core.eras import ERAS
 from broker_core.texts import Text, render
 from lab.exercises.happenings import RpcArrives
-from lab.exercises.lesson import Exercise, Step, Wrong
+from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
 from lab.exercises.questions import choices_of, order_of, said
 
@@ -24,6 +24,7 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
             "minutes": exercise.minutes,
             "era": exercise.era,
             "is_once": ERAS[exercise.era].defaults.get("delete.topic.enable") == "false",
+            "has_own_cluster": exercise.run != RunSettings(),
             "partition": exercise.partition,
             "title": exercise.title,
             "brief": exercise.brief,

@@ -22,6 +22,7 @@ from lab.protocol.frames import ExerciseFrame, No
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun, PublishedUpdate
+from lab.runtime.stops import stop_of
 from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
@@ -78,6 +79,8 @@ class ExerciseObserver:
         has_changed = self._session.on_events(moment_of(live), batch.envelopes)
         self._follow(live)
         if has_changed:
+            # What is stored must not be ahead of the recording after a kill.
+            live.flush()
             self.shown = Shown.of(self._session)
             self._loop.call_soon_threadsafe(self.publish)
 
@@ -88,7 +91,7 @@ class ExerciseObserver:
 
     def end(self, live: LiveRun) -> None:
         """The learner leaves the lesson. Called in the lab's thread."""
-        live.stops.pop(self._stop_key, None)
+        live.stops.pop(stop_of(self._user_id), None)
 
     def _follow(self, live: LiveRun) -> None:
         """Writes what was learned, and has the run pause where the active step wants it."""
@@ -97,13 +100,9 @@ class ExerciseObserver:
             self._active_since_s = time.monotonic()
         freeze = self._session.freeze
         if freeze is None:
-            live.stops.pop(self._stop_key, None)
+            live.stops.pop(stop_of(self._user_id), None)
         else:
-            live.stops[self._stop_key] = lambda view, envelope: freeze.happens(view, envelope[4])
-
-    @property
-    def _stop_key(self) -> str:
-        return f"lesson of {self._user_id}"
+            live.stops[stop_of(self._user_id)] = lambda view, envelope: freeze.happens(view, envelope[4])
 
     def _completed(self, event: AnyEvent, live: LiveRun) -> AnyEvent:
         """With the run, the instant and the wall time since the event before."""
@@ -130,7 +129,7 @@ class ExerciseObserver:
         def job(live: LiveRun) -> None:
             if frame.op == "reset":
                 run_exercise_setup(live, self._session.exercise)
-            self._session.handle(frame, moment_of(live))
+            self._session.handle(frame, moment_of(live), live.run.seq)
             self._follow(live)
             self.shown = Shown.of(self._session)
 
@@ -212,7 +211,11 @@ def resumed_session(
     session = ExerciseSession(exercise, Moment(recording.view_at(stored), at_us, True), state, seq=stored)
     if session.is_restarted:
         return ExerciseSession(exercise, now, state, seq=last)
+    if session.is_finished:
+        return ExerciseSession(exercise, now, state, seq=last)
     session.on_events(now, recording.events(stored + 1, last))
+    # They were written to the learning log when they happened.
+    session.take_learning_events()
     return session
 
 

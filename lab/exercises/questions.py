@@ -38,7 +38,7 @@ def outcome_of(choices: Sequence[Choice], meanings: dict[str, Meaning], moment: 
 
 
 def _is_met(choice: Choice, meaning: Meaning, moment: Moment, found: int | str) -> bool:
-    if choice.later:
+    if meaning is None and (choice.offset is not None or choice.word is not None):
         try:
             meaning = _meaning(choice, moment)
         except Unresolved:

@@ -84,10 +84,11 @@ class ExerciseSession:
         step = self._active()
         return step is not None and step.prediction is not None and self._state.steps[step.id].given is None
 
-    def handle(self, frame: ExerciseFrame, moment: Moment) -> None:
+    def handle(self, frame: ExerciseFrame, moment: Moment, seq: int | None = None) -> None:
         """Does what the learner asked for. Raises Refusal for what cannot be done now.
 
-        `reset` forgets everything; run the set-up before it. `start` and `leave` are not the session's.
+        `reset` forgets everything; run the set-up before it, whose last event is `seq`. `start` and `leave` are not the
+        session's.
         """
         moment = self._counted(moment)
         match frame.op:
@@ -101,7 +102,7 @@ class ExerciseSession:
                 self._hint()
             case "reset":
                 self._records.reset()
-                self._begin(moment, self._state.tally.seq)
+                self._begin(moment, self._state.tally.seq if seq is None else seq)
                 self._look(self._counted(moment))
             case _:
                 raise ValueError(f"{frame.op} is not the session's")
@@ -112,6 +113,9 @@ class ExerciseSession:
         tally = self._state.tally
         at_event: tuple[int, int] | None = None
         for envelope in envelopes:
+            if envelope[0] <= tally.seq:
+                # Of the set-up, or taken before the state was stored.
+                continue
             if at_event is not None and (isinstance(envelope[4], RpcDelivered) or envelope[1] > at_event[0]):
                 self._settle(at_event, moment)
                 at_event = None
@@ -260,6 +264,11 @@ class ExerciseSession:
         self._records.predicted(step, self._state)
         self._why_not = _awaited(step.prediction)
         self._wait_for_outcome(moment)
+        tally = self._state.tally
+        if tally.happened(step.prediction.after, since_step=True) >= step.prediction.times:
+            # It came before the answer was locked in, and may not come again.
+            self._settle((moment.at_us, tally.seq), moment)
+            self._look(self._counted(moment))
 
     def _answer(self, frame: ExerciseFrame, moment: Moment) -> None:
         step = self._active()
@@ -288,6 +297,8 @@ class ExerciseSession:
         place = _number(frame.choice)
         if not 0 <= place < len(transfer.choices):
             raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=f"0-{len(transfer.choices) - 1}")
+        if frame.confidence is not None and not is_stop(frame.confidence, len(transfer.choices)):
+            raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
         self._state.transfer = place
         self._records.transferred(place, frame.confidence)
 
@@ -343,7 +354,7 @@ class ExerciseSession:
             checked = self._found(step, then, found, *at_event)
         except Unresolved:
             # It lost its leader in that instant: the question has no answer any more.
-            self._state.steps[step.id] = Progress("active", attempts=progress.attempts)
+            self._state.steps[step.id] = Progress("active", meanings=progress.meanings, attempts=progress.attempts)
             return
         progress.given.outcome = outcome_of(step.prediction.choices, progress.meanings, then, found)
         self._records.settled(step, self._state)

@@ -28,6 +28,7 @@ from lab.learning.events import (
     TransferAnswered,
     WrongStateShown,
 )
+from lab.learning.misconceptions import inventory
 from lab.learning.scoring import CONFIDENT_P, GUESS, STOPS, skill
 from lab.learning.summary import ChallengeSummary, LessonSummary, MisconceptionSummary, StepSummary
 
@@ -205,6 +206,11 @@ class LearnerState:
 
     def _reviewed(self, at_ms: int, event: ReviewAnswered) -> None:
         self.last_review = event
+        for tag, pending in list(self.pending.items()):
+            known = inventory().get(tag)
+            if event.lesson == pending.lesson or (known is not None and event.lesson in known.lessons):
+                # Asked again, whether the question offered that choice or not.
+                del self.pending[tag]
         card = self.cards.get(event.lesson)
         if card is not None:
             answer_card(card, event.rating, event.p, event.right, at_ms)

@@ -4,6 +4,7 @@ A learner is named by an opaque id, which is made from the user's number with a 
 """
 
 import hmac
+import os
 import secrets
 import threading
 import time
@@ -35,6 +36,7 @@ from lab.texts.refusal import Refusal
 __all__ = ["append", "close_all", "delete_history", "history_of", "learner_id", "state_of", "summary_of", "wall_ms"]
 
 KEY_FILE = "key"
+KEY_BYTES = 32
 ID_LENGTH = 16
 
 
@@ -160,11 +162,15 @@ def _key() -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
+    # Whole or not there: another thread, or a process that was killed, must not leave a part of a key.
+    partial = path.with_name(f"{KEY_FILE}.{secrets.token_hex(8)}")
+    partial.write_bytes(secrets.token_bytes(KEY_BYTES))
     try:
-        with path.open("xb") as file:
-            file.write(secrets.token_bytes(32))
+        os.link(partial, path)
     except FileExistsError:
         pass
+    finally:
+        partial.unlink()
     return path.read_bytes()
 
 

@@ -22,6 +22,7 @@ from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
 from lab.runtime.pacer import TICK_S, Pacer
 from lab.runtime.page_facts import PageFact, PageFacts
 from lab.runtime.space import ensure_space
+from lab.runtime.stops import stop_of
 from lab.runtime.streaming.ring import Ring
 from lab.runtime.streaming.watcher import Watcher
 from lab.runtime.tcp.gateway import Gateway
@@ -411,6 +412,7 @@ class Lab:
                 except Exception:
                     logger.exception("an observer of %s failed and was removed", self.recording.folder.path)
                     self.observers.pop(user_id, None)
+                    live.stops.pop(stop_of(user_id), None)
                     observer.stopped()
             self._thread.call_in_loop(self._publish, batch)
 

@@ -106,9 +106,17 @@ class LiveRun:
 
     def slice(self) -> None:
         """Runs what has become due, and looks at what others did in ZooKeeper. Pauses at an event of `stops`."""
+        self.play_due()
+        self.poll_external_changes()
+
+    def play_due(self) -> None:
+        """Runs what has become due, up to an event of `stops`."""
         core = StoppingCore(self.run, self.stops.values(), self._stop) if self.stops else self.run
         self.pacer.run_slice(core)
-        self.poll_external_changes()
+
+    def flush(self) -> None:
+        """Hands what was recorded to the operating system: it survives a kill of the process."""
+        self._recording.flush()
 
     def _stop(self) -> None:
         self.pacer.set_mode("pause")

@@ -7,6 +7,12 @@ from broker_core.events import Envelope
 from broker_core.run import Run
 from broker_core.view.tree import View
 
+
+def stop_of(user_id: int) -> str:
+    """The name of the stop of a user's lesson."""
+    return f"lesson of {user_id}"
+
+
 Stop: TypeAlias = Callable[[View, Envelope], bool]
 """Whether an event is one to pause at; the view is after it."""
 

@@ -98,7 +98,14 @@ class LabSocket(AsyncWebsocketConsumer):
         self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
         self._lab.watch(self._watcher)
         self._sender = asyncio.create_task(self._send_frames(self._watcher))
-        await control_exercise.resume_exercise(self._lab, user, self._branch)
+        try:
+            await control_exercise.resume_exercise(self._lab, user, self._branch)
+        except Refusal:
+            raise
+        except Exception:
+            # The run can be watched without it; a closed socket would only connect again, and fail again.
+            logger.exception("a lesson on %s was not resumed", self._branch)
+            raise Refusal("refusal.exercise_stopped", 500) from None
 
     async def _dispatch(self, frame: ClientFrame, watcher: Watcher) -> None:
         match frame:

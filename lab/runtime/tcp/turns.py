@@ -28,7 +28,7 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
     run = live.run
     if not arrived:
         return
-    live.pacer.run_slice(run)
+    live.play_due()
     listeners = run.listeners
     for _ in range(len(arrived)):
         try:

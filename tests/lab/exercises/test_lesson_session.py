@@ -197,3 +197,31 @@ def test_state_of_another_version_starts_over_and_says_so() -> None:
     assert session.frame("en")["restarted"]
     assert session.frame("en")["hints_shown"] == 0
     assert not learner.session.frame("en")["restarted"]
+
+
+def test_events_of_the_set_up_are_not_counted() -> None:
+    exercise = exercises()["012-linger-and-batch"]
+    run = lesson_run(exercise, 1)
+    for line in exercise.setup:
+        run.submit(line)
+        run.advance(run.now_us + 5_000_000)
+    made = [one[0] for one in run.take()]
+    session = ExerciseSession(exercise, Moment(run.view, run.now_us, True), seq=made[-1][0])
+    session.on_events(Moment(run.view, run.now_us, True), made)
+    assert session.tally.requests == {}
+    assert session.tally.counts == {}
+
+
+def test_prediction_whose_event_came_before_the_answer_is_settled_at_once() -> None:
+    learner = Learner("predict", "009-ask-with-kafkas-own-commands")
+    learner.do("kafka-topics.sh --create --topic test --partitions 3 --replication-factor 1", "play 2s")
+    assert learner.step("predict")["state"] == "active"
+    learner.handle("predict", "predict", "2", 0.7)
+    assert learner.step("predict")["prediction"]["outcome"] == "1"
+
+
+def test_transfer_with_a_confidence_that_is_no_stop_is_refused_and_can_be_answered(finished) -> None:
+    with pytest.raises(Refusal, match="confidence"):
+        finished.handle("transfer", choice="0", confidence=0.42)
+    finished.handle("transfer", choice="0", confidence=0.99)
+    assert finished.session.frame("en")["transfer"]["choice"] == 0

@@ -29,6 +29,10 @@ effect(() => {
   }).catch(() => {}); // The explanation stands without it.
 });
 
+effect(() => {
+  if (!exercise.value?.finished || exercise.value.transfer) mine.value = { choice: "", confidence: 0 };
+});
+
 /** Why the deciding event happened in this run. */
 function causes() {
   const { causes: found } = chain.value;

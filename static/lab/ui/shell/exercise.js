@@ -24,8 +24,12 @@ const page = document.getElementById("lab")?.dataset ?? {};
 const other = short === "en" ? "zh" : "en";
 const otherLang = short === "en" ? "zh-CN" : "en";
 
-/** Whether it needs another run: this one is of another era, or cannot delete the topic of an earlier attempt. @param {Exercise} one */
-const isElsewhere = ({ era, is_once, partition: about }) => era !== page.era || (is_once && about in moment.value.view.partitions);
+/**
+ * Whether it needs another run: this one has another era or another cluster, or cannot delete the topic of an earlier attempt.
+ * @param {Exercise} one
+ */
+const isElsewhere = ({ era, is_once, has_own_cluster, partition: about }) =>
+  has_own_cluster || era !== page.era || (is_once && about in moment.value.view.partitions);
 
 /** Begins it: here, or in a new run. @param {Exercise} one */
 export async function start(one) {

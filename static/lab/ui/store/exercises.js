@@ -9,7 +9,8 @@ import { signal } from "@preact/signals-core";
  * @typedef {{ id: string, text: Texts, prediction: Prediction | null, answer: Question | null }} StepTexts
  * @typedef {{ text: Texts, choices: Texts[] }} Transfer
  * @typedef {{ step: string, minutes: number, title: Texts }} Part
- * @typedef {{ slug: string, number: string, minutes: number, era: string, is_once: boolean, partition: string, title: Texts, brief: Texts,
+ * @typedef {{ slug: string, number: string, minutes: number, era: string, is_once: boolean, has_own_cluster: boolean,
+ *             partition: string, title: Texts, brief: Texts,
  *             concept: Texts | null, debrief: Texts, hints: Texts[], steps: StepTexts[],
  *             against: { quote: string, source: string, text: Texts } | null, parts: Part[], chain: Texts | null,
  *             transfer: Transfer | null }} Exercise

@@ -41,7 +41,12 @@ export const canLockIn = () =>
 export async function lockIn() {
   const { step, value, confidence } = chosen.value;
   const steps = contentOf({ id: step })?.prediction?.steps;
-  await send("predict", { step, choice: value, confidence });
+  try {
+    await player.exercise("predict", { exercise: exercise.value?.slug, step, choice: value, confidence });
+  } catch (error) {
+    refuse(error); // Another tab may have been first: nothing is stepped then.
+    return;
+  }
   chosen.value = UNDECIDED;
   if (steps) await stepRpc();
 }
