@@ -28,6 +28,7 @@ class LabPage:
     def of_new_run(cls, tour: Tour, name: str, context: BrowserContext | None = None) -> "LabPage":
         """Starts a run of three brokers by the form, and waits until they are up."""
         page = tour.page(context)
+        page.goto(f"{tour.origin}/runs/")
         form = page.locator("form.new-run")
         form.get_by_label("Name").fill(name)
         form.get_by_label("Seed").fill("7")
