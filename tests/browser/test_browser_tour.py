@@ -123,6 +123,7 @@ class Keys:
             "select a broker": self.select,
             "find": lambda: self.opens("/", find),
             "toggle small cells": self.zoom,
+            "show requests to ZooKeeper as messages": self.zookeeper,
             "disk screen": lambda: self.turns("d", self.page.locator("hw-disk .disk"), True),
             "ZooKeeper and the controller": lambda: self.turns("n", self.page.locator("hw-zookeeper > *"), True),
             "consumer groups": lambda: self.turns("g", self.page.locator("hw-groups > *"), True),
@@ -190,6 +191,14 @@ class Keys:
         self.lab.until(lambda seen: seen.state.endswith("BY EVENTS"), "time paced by events")
         self.lab.press("t")
         self.lab.until(lambda seen: seen.is_paused, "time that stands still")
+
+    def zookeeper(self) -> None:
+        for stored in ("on", "off"):
+            self.lab.press("q")
+            until(self.page, partial(self._keeps_zookeeper, stored), f"messages of ZooKeeper {stored}")
+
+    def _keeps_zookeeper(self, stored: str) -> bool:
+        return bool(self.page.evaluate("key => localStorage.getItem(key)", "highwater.zookeeper") == stored)
 
     def now(self) -> None:
         self.lab.press("Home")

@@ -273,14 +273,14 @@ def test_exercise_about_another_era_starts_its_own_run(visitor: Visitor) -> None
     with visitor.socket(visitor.new_run()) as client:
         refused = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert refused["k"] == "no" and refused["what"] == "This run is of Kafka 3.9, the exercise of Kafka 0.10."
-    answer = visitor.post(f"/exercises/{slug}/run")
+    answer = visitor.post(f"/course/{slug}/start")
     assert answer.status == 200 and answer.url.endswith("/main?p=ledger-0")
     assert 'data-era="0.10"' in answer.text
     run = answer.url.split("/r/")[1].split("/")[0]
     with visitor.socket(run) as client:
         begun = exercise_frame(client)
         assert begun["slug"] == slug and begun["steps"][0]["state"] == "active"
-    assert "Unknown exercise" in visitor.post("/exercises/nosuch/run").text
+    assert visitor.post("/course/nosuch/start").status == 404
 
 
 def test_run_whose_exercise_cannot_start_is_removed(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +289,7 @@ def test_run_whose_exercise_cannot_start_is_removed(visitor: Visitor, monkeypatc
     before = visitor.get("/runs/").text.count(name)
     spoilt = msgspec.structs.replace(exercises()[slug], setup=["kafka-topics.sh --create --topic t --partitions 0"])
     monkeypatch.setitem(exercises(), slug, spoilt)
-    assert "The setup stopped at" in visitor.post(f"/exercises/{slug}/run").text
+    assert "The setup stopped at" in visitor.post(f"/course/{slug}/start").text
     assert visitor.get("/runs/").text.count(name) == before
 
 
