@@ -109,7 +109,11 @@ def _value(field: Field, fields: Mapping[str, str] | None) -> str:
 
 def _figure(score: Score, verdict: Verdict) -> Figure:
     reached = verdict.scores.get(score.name)
-    holds = verdict.passed and reached is not None and (reached <= score.par if score.better == "lower" else reached >= score.par)
+    holds = (
+        verdict.passed
+        and reached is not None
+        and (reached <= score.par if score.better == "lower" else reached >= score.par)
+    )
     return Figure(score.label, "" if reached is None else _shown(reached, score), _shown(score.par, score), holds)
 
 
