@@ -56,7 +56,7 @@ RULES: dict[str, Rules] = {
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an entry. `shown`: the seed that decided it, the first that failed or the last of all. `passes`
     and `seeds` count those that must pass, `marked_passes` and `marked` the marked ones. `digest` is the same for the
-    same outcomes.
+    same outcomes. `short`: the shortest script found that fails like the seed shown, where one was looked for.
     """
 
     passed: bool
@@ -68,6 +68,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     shown: Outcome
     digest: str
     cpu_s: float = 0.0
+    short: tuple[str, ...] = ()
 
 
 def entry_of(challenge: Challenge, form: Mapping[str, str]) -> dict[str, str]:

@@ -44,6 +44,7 @@ def main() -> None:
     django.setup()
     from lab.challenges.judge import judge
     from lab.challenges.loader import challenges
+    from lab.challenges.shrinking import shrunk
 
     def say(report: Report) -> None:
         out.write(msgspec.json.encode(report) + b"\n")
@@ -51,6 +52,7 @@ def main() -> None:
 
     challenge = challenges()[order.challenge]
     verdict = judge(challenge, order.fields, progress=lambda done, passes: say(Report(done, passes)))
+    verdict = msgspec.structs.replace(verdict, short=shrunk(verdict.shown))
     say(Report(verdict.passes, verdict.passes, msgspec.Raw(msgspec.json.encode(verdict))))
 
 

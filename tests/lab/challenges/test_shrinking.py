@@ -1,0 +1,22 @@
+"""Schedules of failed seeds, shrunk."""
+
+from lab.challenges.judge import entry_of, play_seed
+from lab.challenges.loader import challenges
+from lab.challenges.shrinking import shrunk
+
+UNSAFE = {"min_insync": "1", "unclean": "true", "acks": "1", "idempotence": "false", "flush_messages": "none"}
+
+
+def test_schedule_that_loses_records_shrinks_to_a_few_lines() -> None:
+    challenge = challenges()["c2-settings-that-survive"]
+    outcome = play_seed(challenge, entry_of(challenge, challenge.par | UNSAFE), 4)
+    assert outcome.why.startswith("verdict.records_lost")
+    short = shrunk(outcome)
+    assert 0 < len(short) < len(outcome.typed) / 2
+    assert short[0].startswith("kafka-topics.sh --create --topic orders")
+
+
+def test_seed_that_passes_or_fails_otherwise_is_not_shrunk() -> None:
+    challenge = challenges()["c7-shrink-it"]
+    assert shrunk(play_seed(challenge, challenge.par, 1)) == ()
+    assert shrunk(play_seed(challenge, challenge.bad, 1)) == ()
