@@ -70,7 +70,7 @@ def _wire(made: Made) -> list[Any]:
 
 
 def _pace(shown: list[Made], begin_us: int, story: Story) -> list[list[int]]:
-    """Visible events are a fixed time apart, what nobody can see takes little, and each caption can be read."""
+    """Visible events are a fixed time apart, events that cannot be seen take little, and each caption can be read."""
     captions = {caption.at_us for caption in story.captions}
     dropped = {event.rpc for (*_, event), _, _ in shown if isinstance(event, RpcDropped)}
     instants = sorted({envelope[1] for envelope, _, _ in shown if _is_visible(envelope, dropped)} | captions)

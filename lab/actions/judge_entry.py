@@ -7,9 +7,9 @@ import msgspec
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from broker_core.refusals import ShellError
 from broker_core.texts import text
 from lab.actions.delete_run import delete_run
+from lab.actions.rerun import repeat_commands
 from lab.actions.start_run import checked_name, enter_run, start_entered_run
 from lab.challenges.background import JUDGES
 from lab.challenges.judge import Verdict, entry_of
@@ -17,13 +17,14 @@ from lab.challenges.loader import Challenge
 from lab.challenges.outcome import Outcome, outcome_of
 from lab.challenges.rules.c9_find import played_case
 from lab.challenges.worker import Order
+from lab.learning import log as learning
+from lab.learning.events import ChallengeJudged
 from lab.models import MAX_NAME_LENGTH, Branch, ChallengeEntry
 from lab.runtime.host import Host, RunConfig
-from lab.runtime.lab import Lab
-from lab.runtime.live_run import LiveRun
 from lab.texts.refusal import Refusal
 
-EVENTS_AT_ONCE = 2_000
+AFTER_LAST_US = 1_000_000
+"""Simulated time that a seed which is opened as a run goes on after its last line."""
 
 
 async def submit_entry(user: User, challenge: Challenge, form: Mapping[str, str]) -> ChallengeEntry:
@@ -47,10 +48,18 @@ def _store(entry_id: int, verdict: bytes | None) -> None:
         entries.update(state=ChallengeEntry.State.CANCELLED if cancelled else ChallengeEntry.State.FAILED)
         return
     found = msgspec.json.decode(verdict, type=Verdict)
+    score = next(iter(found.scores.values()), None)
+    entry = entries.first()
+    if entry is None:
+        return
+    judged = ChallengeJudged(
+        lesson=entry.challenge, entry=str(entry.pk), passed=found.passed, score=score or 0.0, digest=found.digest
+    )
+    learning.append(entry.user_id, judged)
     entries.update(
         state=ChallengeEntry.State.JUDGED,
         passed=found.passed,
-        score=next(iter(found.scores.values()), None),
+        score=score,
         digest=found.digest,
         verdict=msgspec.to_builtins(found),
     )
@@ -93,30 +102,9 @@ async def play_outcome(host: Host, user: User, shown: Outcome, name: str) -> Bra
     await start_entered_run(host, branch, config)
     try:
         lab = await host.lab(branch.run.slug, branch.name)
-        for typed in shown.typed:
-            await _advance(lab, typed.at_us)
-            await _submit(lab, user.get_username(), typed.line)
-        await _advance(lab, shown.typed[-1].at_us + 1_000_000)
+        typed = [(one.at_us, one.line) for one in shown.typed]
+        await repeat_commands(lab, typed, typed[-1][0] + AFTER_LAST_US, user.get_username())
     except BaseException:
         await delete_run(host, branch.run, confirmed=True)
         raise
     return branch
-
-
-async def _submit(lab: Lab, source: str, line: str) -> None:
-    """A line that was refused when it was judged is refused again."""
-    try:
-        await lab.act(lambda live: live.run.submit(line, source))
-    except ShellError:
-        return
-
-
-async def _advance(lab: Lab, until_us: int) -> None:
-    """Lets simulated time come to an instant, a slice at a time, so that others get in between."""
-
-    def slice_of(live: LiveRun) -> bool:
-        live.pacer.set_mode("pause")
-        return live.run.now_us >= until_us or live.run.advance(until_us, max_events=EVENTS_AT_ONCE) < EVENTS_AT_ONCE
-
-    while not await lab.act(slice_of):
-        pass

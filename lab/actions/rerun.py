@@ -61,7 +61,7 @@ async def repeat_commands(lab: Lab, commands: list[tuple[int, str]], until_us: i
 
 
 async def _submit(lab: Lab, source: str, line: str) -> None:
-    """A line that the other era's cluster refuses at once is left out: then there is nothing to compare it with."""
+    """A line that the cluster refuses at once, because it is of another era for example, is left out."""
     try:
         await lab.act(lambda live: live.run.submit(line, source))
     except ShellError:

@@ -7,13 +7,14 @@ from lab.actions.control_exercise import start_exercise
 from lab.actions.delete_run import delete_run
 from lab.actions.start_run import enter_run, proposed_seed, start_entered_run
 from lab.exercises.lesson import Exercise
+from lab.exercises.setup import cluster_of
 from lab.models import Branch
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
 
 
 async def start_lesson(host: Host, user: User, exercise: Exercise, language: str) -> Branch:
-    """Starts a new run for the lesson and lays its table; returns the run's main branch. Of a run in which it cannot
+    """Starts a new run for the lesson and runs its set-up; returns the run's main branch. Of a run in which it cannot
     begin nothing is left. Raises Refusal.
     """
     name = exercise.title.zh if language == "zh-CN" else exercise.title.en
@@ -30,13 +31,5 @@ async def start_lesson(host: Host, user: User, exercise: Exercise, language: str
 
 def config_for(exercise: Exercise, name: str) -> RunConfig:
     """The cluster of a lesson's run, as its `[run]` describes it."""
-    wanted = exercise.run
-    return RunConfig(
-        name=name,
-        seed=wanted.seed or proposed_seed(),
-        brokers=tuple(range(1, wanted.brokers + 1)),
-        era=exercise.era,
-        start_wall_ms=wall_ms(),
-        broker_config=wanted.config,
-        config_of_broker={int(broker): {"broker.rack": rack} for broker, rack in wanted.racks.items()},
-    )
+    seed = exercise.run.seed or proposed_seed()
+    return RunConfig(name=name, seed=seed, start_wall_ms=wall_ms(), **cluster_of(exercise))

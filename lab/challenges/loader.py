@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from lab.exercises.bilingual import LANGUAGES, Bilingual
-from lab.exercises.loader import ContentError
+from lab.exercises.loader import ContentError, both
 
 CONTENT = Path(__file__).parent / "content"
 _SLUG = re.compile(r"c(\d+)-[a-z0-9]+(-[a-z0-9]+)*")
@@ -105,8 +105,8 @@ def load(folder: Path) -> Challenge:
     _check_files(folder)
     return Challenge(
         slug=folder.name,
-        brief=_both(folder, "brief"),
-        later=_both(folder, "later"),
+        brief=both(folder, "brief"),
+        later=both(folder, "later"),
         par=_entry(folder / "par.toml", definition),
         bad=_entry(folder / "bad.toml", definition),
         **{name: getattr(definition, name) for name in _Definition.__struct_fields__},
@@ -119,14 +119,6 @@ def _check_files(folder: Path) -> None:
         raise ContentError(f"{folder.name}: {name} is missing. Each challenge has: {', '.join(sorted(_FILES))}.")
     for name in sorted(found - _FILES - _MORE):
         raise ContentError(f"{folder.name}: {name} belongs to no challenge. Expected: {', '.join(sorted(_FILES))}.")
-
-
-def _both(folder: Path, name: str) -> Bilingual:
-    en, zh = ((folder / f"{name}.{language}.md").read_text(encoding="utf-8").strip() for language in LANGUAGES)
-    try:
-        return Bilingual(en, zh)
-    except ValueError as error:
-        raise ContentError(f"{folder.name}/{name}: {error}.") from None
 
 
 def _entry(path: Path, definition: _Definition) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The process that judges one entry: an order comes in on standard input, reports go out a line each.
 
-It gives way to the lab (nice), and its processor time and memory are limited. Who cancels ends the process.
+It gives way to the lab (nice), and its processor time and memory are limited. Cancelling ends the process.
 """
 
 import os

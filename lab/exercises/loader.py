@@ -55,9 +55,9 @@ def load(folder: Path) -> Exercise:
     wrong = folder / _WRONG
     return Exercise(
         slug=folder.name,
-        brief=_both(folder, "brief"),
+        brief=both(folder, "brief"),
         hints=_hints(folder),
-        debrief=_both(folder, "debrief"),
+        debrief=both(folder, "debrief"),
         setup=list(lines_of((folder / "setup.lab").read_text(encoding="utf-8"))),
         solution=(folder / "solution.lab").read_text(encoding="utf-8"),
         wrong=wrong.read_text(encoding="utf-8") if wrong.exists() else "",
@@ -110,7 +110,8 @@ def _version_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _both(folder: Path, name: str) -> Bilingual:
+def both(folder: Path, name: str) -> Bilingual:
+    """The text of a folder's files `<name>.en.md` and `<name>.zh.md`. Raises ContentError."""
     en, zh = ((folder / f"{name}.{language}.md").read_text(encoding="utf-8").strip() for language in LANGUAGES)
     try:
         return Bilingual(en, zh)
@@ -119,8 +120,8 @@ def _both(folder: Path, name: str) -> Bilingual:
 
 
 def _hints(folder: Path) -> list[Bilingual]:
-    both = _both(folder, "hints")
-    en, zh = (re.split(r"^---$", text, flags=re.MULTILINE) for text in (both.en, both.zh))
+    hints = both(folder, "hints")
+    en, zh = (re.split(r"^---$", text, flags=re.MULTILINE) for text in (hints.en, hints.zh))
     if len(en) != len(zh):
         raise ContentError(f"{folder.name}/hints: {len(en)} in English, {len(zh)} in Chinese; as many were expected.")
     return [Bilingual(one.strip(), other.strip()) for one, other in zip(en, zh, strict=True)]

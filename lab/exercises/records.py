@@ -40,14 +40,12 @@ class Records:
     def reset(self) -> None:
         self._add(LessonReset(lesson=self._lesson))
 
-    def checked(self, step: Step, state: State, at_us: int) -> None:
+    def checked(self, step: Step, state: State) -> None:
         """The goals of a step are met. Questions have events of their own."""
         if step.kind == "goals":
             part, attempt = self._part_of(step), state.steps[step.id].attempts + 1
             self._add(
-                StepChecked(
-                    step=step.id, part=part, attempt=attempt, hints=state.hints_shown, at_us=at_us, lesson=self._lesson
-                )
+                StepChecked(step=step.id, part=part, attempt=attempt, hints=state.hints_shown, lesson=self._lesson)
             )
 
     def wrong_state(self, step: Step, wrong: str) -> None:

@@ -70,11 +70,6 @@ class ExerciseSession:
         return self._state.tally
 
     @property
-    def seq(self) -> int:
-        """The last event that was taken."""
-        return self._state.tally.seq
-
-    @property
     def is_finished(self) -> bool:
         return all(progress.phase == "done" for progress in self._state.steps.values())
 
@@ -192,7 +187,7 @@ class ExerciseSession:
             if not answer.met:
                 self._wrong = self._wrong_state(step, moment)
                 return
-            self._records.checked(step, self._state, moment.at_us)
+            self._records.checked(step, self._state)
             self._reached(step, Checked(moment.at_us, answer.says.code, moment.tally.seq), moment)
         self._why_not, self._wrong = text("goal.done"), None
 

@@ -1,4 +1,4 @@
-"""The inventory of misconceptions: a tag, the sentence that somebody with a reason believes, and where it is met."""
+"""The inventory of misconceptions: a tag, the sentence that states the belief, and where it is met."""
 
 import tomllib
 from functools import cache

@@ -1,4 +1,4 @@
-"""Pausing a run at an event that somebody waits for: the engine is advanced to that event and not beyond it."""
+"""Pausing a run at an event that is awaited: the engine is advanced to that event and not beyond it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias

@@ -1,5 +1,7 @@
 """The pages of challenges: entries, their judgement in the background, verdicts."""
 
+import csv
+import io
 import re
 import time
 
@@ -59,6 +61,8 @@ def test_entry_is_judged_and_its_seed_opens_as_a_run(visitor: Visitor) -> None:
     bad = submit(visitor, C7, challenge.bad)
     text = judged(visitor, C7, bad)
     assert 'class="outcome failed"' in text
+    rows = list(csv.DictReader(io.StringIO(visitor.get("/learning/export.csv").text)))
+    assert [row["right"] for row in rows if row["kind"] == "challenge" and row["lesson"] == C7] == ["true", "false"]
 
 
 def test_refused_entry_stays_in_the_form(visitor: Visitor) -> None:

@@ -100,7 +100,7 @@ def _shown(start: str, settings: ConsumerSettings) -> tuple[tuple[str, str], ...
 
 
 def _commit(process: Process, name: str) -> Running:
-    """`commitSync` of a consumer that has a group id and is no member."""
+    """`commitSync` of a consumer that has a group id and is not a member."""
     offsets = process.cluster.clients.consumers[name].commits
     if offsets is None:
         refuse(process, text("shell.follower_without_group", name=name))
