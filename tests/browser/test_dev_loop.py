@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -61,7 +62,9 @@ def served(project: Path, tmp_path: Path) -> Iterator[Callable[[], LabFile]]:
 
 def test_changes_are_reloaded_and_the_run_continues(page: Page, project: Path, served: Callable[[], LabFile]) -> None:
     first = served()
+    # The printed address signs in and opens the front page.
     page.goto(first.address)
+    page.goto(urljoin(first.address, "/runs/"))
     page.get_by_role("button", name="Start the cluster").click()
     expect(page.locator(".nodes .state.up")).to_have_count(3)
     address = page.url
