@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from broker_core.config_defs.java_text import parse_integer
@@ -37,6 +38,9 @@ class Command(NamedTuple):
 MAX_FORMS_LENGTH = 200
 """Characters of forms in an error; of a command with more of them it names the verbs."""
 
+MAX_NEAR_NAMES = 3
+"""Commands that the error of an unknown one names."""
+
 
 class UsageError(Exception):
     """Arguments that a command does not accept, and why. The shell adds what the command accepts."""
@@ -62,7 +66,7 @@ class Grammar:
             raise ShellError("shell.line_empty")
         command = self.commands.get(words[0])
         if command is None:
-            raise ShellError("shell.unknown_command", command=words[0], commands=", ".join(sorted(self.commands)))
+            raise self._unknown(words[0])
         for word in words[1:]:
             if word.startswith("--") and word[2:].partition("=")[0] in command.missing:
                 raise ShellError(
@@ -72,6 +76,14 @@ class Grammar:
                     options=", ".join(f"--{option.name}" for option in command.options),
                 )
         return command
+
+    def _unknown(self, word: str) -> ShellError:
+        """The error of a name that no command has, with the names and forms that come closest to it."""
+        verbs = [form for command in self.commands.values() for form, _ in command.forms if word in form.split()[1:2]]
+        near = get_close_matches(word, self.commands, MAX_NEAR_NAMES)
+        if found := (verbs or near)[:MAX_NEAR_NAMES]:
+            return ShellError("shell.unknown_command_near", command=word, commands=" | ".join(found))
+        return ShellError("shell.unknown_command", command=word)
 
 
 def not_understood(name: str, arguments: Sequence[str]) -> UsageError:

@@ -151,11 +151,24 @@ def test_usage_error_lists_the_forms_of_the_verb() -> None:
     assert forms("broker", "kil", "1").startswith("Expected: broker kill N | ")
 
 
+def test_unknown_command_names_what_comes_close() -> None:
+    def expected(word: str) -> str:
+        with pytest.raises(ShellError) as refused:
+            Grammar(COMMANDS).find([word, "2"])
+        return str(refused.value.expected)
+
+    assert expected("kill") == "Expected a command, perhaps broker kill N | consumer kill NAME | pipeline kill NAME."
+    assert "kafka-topics.sh" in expected("kafka-topic.sh")
+    # Not forty names: the sentence stands beside the picture.
+    assert len(expected("xyz")) < 120 and "broker" in expected("xyz")
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [
         ("", "line_empty"),
-        ("kafka-nosuch.sh", "unknown_command"),
+        ("kafka-nosuch.sh", "unknown_command_near"),
+        ("nosuch", "unknown_command"),
         ("broker kill 9", "unknown_broker"),
         ("broker kil 1", "not_understood"),
         ("broker kill", "not_understood"),
