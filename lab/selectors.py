@@ -1,4 +1,4 @@
-"""Reads: what a page or a socket may see. Every function asks whose it is."""
+"""Reads: what a page or a socket may see. Every function asks `lab.rights`, or gives what the user owns."""
 
 import time
 from typing import Any
@@ -9,6 +9,7 @@ from django.db.models import Prefetch, QuerySet
 from lab.models import Bookmark, Branch, Run
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
+from lab.rights import Right, require
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
@@ -23,28 +24,33 @@ _TOLD = {
 }
 """What a run's card counts, and the kinds of marks that it counts as that."""
 _TOPICS_NAMED = 4
+_OLDEST_FIRST = Prefetch("branches", Branch.objects.order_by("pk"))
 
 
 def runs_of(user: User | AnonymousUser) -> QuerySet[Run]:
     """The runs of a user, newest first."""
-    branches = Prefetch("branches", Branch.objects.order_by("pk"))
-    return Run.objects.filter(owner_id=user.pk).prefetch_related(branches)
+    return Run.objects.filter(owner_id=user.pk).prefetch_related(_OLDEST_FIRST)
 
 
-def run_of(user: User | AnonymousUser, slug: str) -> Run:
-    """A run of this user. Raises Refusal (404) for another's, as for none."""
-    run = runs_of(user).filter(slug=slug).first()
+def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
+    """A run to which this user has a right. Raises Refusal: 404 for one that they may not know of, as for none, and 403
+    without the right.
+    """
+    missing = Refusal("refusal.no_run", 404, run=slug)
+    run = Run.objects.filter(slug=slug).prefetch_related(_OLDEST_FIRST).first()
     if run is None:
-        raise Refusal("refusal.no_run", 404, run=slug)
+        raise missing
+    require(user, run, right, missing)
     return run
 
 
-def branch_of(user: User | AnonymousUser, slug: str, name: str) -> Branch:
-    """A branch of a run of this user, with its run. Raises Refusal (404) for another's, as for none."""
-    found = Branch.objects.filter(run__owner_id=user.pk, run__slug=slug, name=name).select_related("run", "run__owner")
-    branch = found.first()
+def branch_of(user: User | AnonymousUser, slug: str, name: str, right: Right = "see") -> Branch:
+    """A branch of a run to which this user has a right, with its run. Raises Refusal as `run_of`."""
+    missing = Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
+    branch = Branch.objects.filter(run__slug=slug, name=name).select_related("run", "run__owner").first()
     if branch is None:
-        raise Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
+        raise missing
+    require(user, branch, right, missing)
     return branch
 
 

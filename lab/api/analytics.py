@@ -26,7 +26,7 @@ from lab.texts.refusal import Refusal, rendered
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The page, which starts the job itself."""
     user = await request.auser()
-    found = await sync_to_async(selectors.branch_of)(user, run, branch)
+    found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
     context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": user.get_username()}
     response = await sync_to_async(render)(request, "lab/analytics.html", context)
     # Plotly writes style attributes (lab.web.middleware).
@@ -35,7 +35,7 @@ async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
 
 
 @require_POST
-@for_branch
+@for_branch("export")
 async def start(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Begins the analysis of the branch as it is now, or finds the one that has begun."""
     last_seq, end_us = await asyncio.to_thread(_flushed, lab.recording)
@@ -44,7 +44,7 @@ async def start(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_GET
-@for_branch
+@for_branch("export")
 async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
     """How far a job is, with the figures that are there and that the page does not `have` yet; `internal=1`: with the
     partitions of Kafka's own topics, of which `internal` says how many there are.

@@ -26,7 +26,7 @@ class _Group(msgspec.Struct):
 
 
 @require_POST
-@for_branch
+@for_branch("see")
 async def assignments(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """A plan by each assignor."""
     group = body_of(request, _Group)

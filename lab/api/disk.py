@@ -28,14 +28,14 @@ class _ZeroCopyRequest(msgspec.Struct):
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def tree(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The folders and files of a broker at an instant."""
     return json_answer(await asyncio.to_thread(lambda: broker_disk.tree(_disk(request, lab.recording))))
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """One page of a file: its bytes, and what each is."""
     path, start = request.GET.get("path", ""), number_of(request, "from") or 0
@@ -52,7 +52,7 @@ async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The steps by which a log finds `offset`, or `timestamp` (ms)."""
     offset, timestamp = number_of(request, "offset"), number_of(request, "timestamp")
@@ -72,7 +72,7 @@ async def lookup(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
 
 
 @require_POST
-@for_branch
+@for_branch("act")
 async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Sends a segment as it is on disk now to a socket, both ways, and reports the cost."""
     wanted = body_of(request, _ZeroCopyRequest)

@@ -26,6 +26,7 @@ from lab.recordings.files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import RecordingSummary, read_summary
 from lab.recordings.timeline import SEGMENT_EVENTS
+from lab.rights import Right
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
 from lab.runtime.lab import Lab
@@ -48,22 +49,27 @@ class _BookmarkRequest(msgspec.Struct):
     name: str = ""
 
 
-def for_branch(view: View) -> View:
-    """Finds the branch of the address, if it is the asker's, and opens its lab: `view(request, branch, lab, ...)`."""
+def for_branch(right: Right) -> Callable[[View], View]:
+    """Finds the branch of the address, if the asker has this right to it, and opens its lab: `view(request, branch,
+    lab, ...)`. Raises Refusal: 401 without a sign-in, else as `selectors.branch_of`.
+    """
 
-    @wraps(view)
-    async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
-        user = await request.auser()
-        if not user.is_authenticated:
-            raise Refusal("refusal.not_signed_in", 401)
-        chosen = await sync_to_async(selectors.branch_of)(user, run, branch)
-        return await view(request, chosen, await host().lab(run, branch), **more)
+    def decorate(view: View) -> View:
+        @wraps(view)
+        async def found(request: HttpRequest, run: str, branch: str, **more: Any) -> HttpResponse:
+            user = await request.auser()
+            if not user.is_authenticated:
+                raise Refusal("refusal.not_signed_in", 401)
+            chosen = await sync_to_async(selectors.branch_of)(user, run, branch, right)
+            return await view(request, chosen, await host().lab(run, branch), **more)
 
-    return found
+        return found
+
+    return decorate
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def index(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """What the time line shows: segments, density, marks, branches."""
     described = await sync_to_async(selectors.branches_and_bookmarks)(branch)
@@ -71,7 +77,7 @@ async def index(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def segment(request: HttpRequest, branch: Branch, lab: Lab, n: int) -> HttpResponse:
     """1,000 events with their patches, and the view before them."""
     data, is_full = await asyncio.to_thread(history.segment_json, lab.recording, n)
@@ -81,7 +87,7 @@ async def segment(request: HttpRequest, branch: Branch, lab: Lab, n: int) -> Htt
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The event to show for an instant: `t_us` or `seq`."""
     t_us, seq = number_of(request, "t_us"), number_of(request, "seq")
@@ -92,7 +98,7 @@ async def seek(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def commands(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The lines that were given, each with the instant and the last event before it."""
     given = await asyncio.to_thread(lambda: commands_of(lab.recording.inputs()))
@@ -100,7 +106,7 @@ async def commands(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRespon
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """What the newest records of each log are after event `seq`, by replica and offset."""
     recording = lab.recording
@@ -110,7 +116,7 @@ async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def message_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The bytes of the message `rpc`, which was sent at or before event `seq`, and what each of them is."""
     rpc, seq = request.GET.get("rpc", ""), number_of(request, "seq")
@@ -120,7 +126,7 @@ async def message_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpR
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def files(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The files of a replica at an instant."""
     found = await asyncio.to_thread(_replica_files, request, lab.recording)
@@ -128,7 +134,7 @@ async def files(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """A part of a file as it was, at most 64 KiB."""
     start, length = number_of(request, "from") or 0, number_of(request, "length")
@@ -145,7 +151,7 @@ async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResp
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """What a part of a file means: batches and records, index entries, or lines."""
     start = number_of(request, "from") or 0
@@ -166,7 +172,7 @@ def _note_file(request: HttpRequest, lab: Lab) -> None:
 
 
 @require_POST
-@for_branch
+@for_branch("fork")
 async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Acting in the past."""
     wanted = body_of(request, _ForkRequest)
@@ -177,7 +183,7 @@ async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 
 
 @require_POST
-@for_branch
+@for_branch("act")
 async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Gives an instant a name."""
     wanted = body_of(request, _BookmarkRequest)

@@ -17,7 +17,7 @@ from lab.texts.refusal import Refusal
 
 
 @require_GET
-@for_branch
+@for_branch("see")
 async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """The event `seq` and what led to it, newest first: number, instant and sentence of each."""
     seq = number_of(request, "seq")

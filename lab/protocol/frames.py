@@ -20,6 +20,7 @@ MAX_INVALID_FRAMES = 10
 CLOSE_FAILED = 1011
 CLOSE_INVALID_FRAME = 4400
 CLOSE_NOT_SIGNED_IN = 4401
+CLOSE_RIGHT_ENDED = 4403
 CLOSE_NOT_FOUND = 4404
 
 MIN_RATE = 0.001
@@ -84,7 +85,8 @@ ClientFrame = Hello | Ack | Do | Time | ExerciseFrame | Complete
 
 class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     """`core`: "recorded" while nothing but the recording is there; acting wakes the core. `bootstrap`: where clients
-    join by TCP, empty while they cannot.
+    join by TCP, empty while they cannot. `rights`: what the user may do with the run (lab/rights.py); sent again when
+    that changes. `owner`: whether they may act on it.
     """
 
     run: str
@@ -97,6 +99,7 @@ class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     bootstrap: str
     user: str
     owner: bool
+    rights: list[str]
 
 
 class Snap(msgspec.Struct, tag_field="k", tag="snap"):

@@ -79,7 +79,7 @@ async def new_run(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def rename(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
     try:
         await sync_to_async(rename_run)(found, request.POST.get("name", ""))
     except Refusal as refusal:
@@ -90,7 +90,7 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
     try:
         await duplicate_run(host(), found)
     except Refusal as refusal:
@@ -101,7 +101,7 @@ async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def delete(request: HttpRequest, run: str) -> HttpResponse:
-    found = await sync_to_async(selectors.run_of)(await user_of(request), run)
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "own")
     try:
         await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:
@@ -114,7 +114,7 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
 async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
     """Plays a branch's commands to a cluster of another era, and shows both side by side."""
     user = await user_of(request)
-    branch = await sync_to_async(selectors.branch_of)(user, run, request.POST.get("branch", ""))
+    branch = await sync_to_async(selectors.branch_of)(user, run, request.POST.get("branch", ""), "fork")
     again = await rerun(host(), user, branch, request.POST.get("era", ""))
     query = urlencode({"a": f"{run}/{branch.name}", "b": f"{again.run.slug}/{again.name}"}, safe="/")
     return HttpResponseRedirect(f"{reverse('compare')}?{query}")

@@ -1,7 +1,9 @@
 """The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
 
 import asyncio
+import contextlib
 import logging
+from http import HTTPStatus
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
@@ -18,6 +20,7 @@ from lab.protocol.frames import (
     CLOSE_INVALID_FRAME,
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
+    CLOSE_RIGHT_ENDED,
     MAX_INVALID_FRAMES,
     Ack,
     ClientFrame,
@@ -32,6 +35,7 @@ from lab.protocol.frames import (
     encode,
     parse,
 )
+from lab.rights import Right, hold, let_go, rights_of
 from lab.runtime.host import host
 from lab.runtime.streaming.watcher import BranchClosed, Visitor, Watcher
 from lab.texts.refusal import Refusal
@@ -49,6 +53,9 @@ class LabSocket(AsyncWebsocketConsumer):
         self._watcher: Watcher | None = None
         self._sender: asyncio.Task[None] | None = None
         self._invalid_frames = 0
+        self._loop = asyncio.get_running_loop()
+        self._rechecks: set[asyncio.Task[None]] = set()
+        self._recheck_due = False
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
         if not isinstance(user, User):
@@ -57,12 +64,57 @@ class LabSocket(AsyncWebsocketConsumer):
         self._user = user
         names = self.scope["url_route"]["kwargs"]
         try:
-            self._branch: Branch = await sync_to_async(selectors.branch_of)(user, names["run"], names["branch"])
+            # Before the first look at the rights: none that ends from now on is missed.
+            hold(self)
+            self._branch, self._rights = await sync_to_async(self._found)(names["run"], names["branch"])
+            if self._recheck_due:
+                self._begin_recheck()
             self._lab = await host().lab(names["run"], names["branch"])
         except Refusal as refusal:
-            await self._close(CLOSE_NOT_FOUND, refusal.what)
+            is_missing = refusal.status == HTTPStatus.NOT_FOUND
+            await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
+
+    def _found(self, run: str, branch: str) -> tuple[Branch, frozenset[Right]]:
+        found = selectors.branch_of(self._user, run, branch)
+        return found, rights_of(self._user, found)
+
+    @property
+    def holder_id(self) -> int:
+        return self._user.pk
+
+    def recheck(self) -> None:
+        """Rights have changed. Any thread may call it."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
+            self._loop.call_soon_threadsafe(self._begin_recheck)
+
+    def _begin_recheck(self) -> None:
+        checking = self._loop.create_task(self._recheck())
+        self._rechecks.add(checking)
+        checking.add_done_callback(self._rechecks.discard)
+
+    async def _recheck(self) -> None:
+        if not hasattr(self, "_branch"):
+            # The rights that are being read may be those of before.
+            self._recheck_due = True
+            return
+        rights = await sync_to_async(self._rights_now)()
+        if "see" not in rights:
+            await self._close(CLOSE_RIGHT_ENDED, text("refusal.right_ended"))
+        elif rights != self._rights:
+            self._rights = rights
+            if self._watcher is not None:
+                self._watcher.rights_changed(rights)
+
+    def _rights_now(self) -> frozenset[Right]:
+        user = User.objects.filter(pk=self._user.pk).first()
+        return rights_of(user, self._branch) if user else frozenset()
+
+    def _require(self, right: Right) -> None:
+        if right not in self._rights:
+            raise Refusal("refusal.not_allowed", 403)
 
     async def disconnect(self, code: int) -> None:
+        let_go(self)
         if self._sender is not None:
             self._sender.cancel()
         if self._watcher is not None:
@@ -92,12 +144,14 @@ class LabSocket(AsyncWebsocketConsumer):
             user_id=user.pk,
             user=user.get_username(),
             run_name=run.name,
-            is_owner=run.owner_id == user.pk,
+            rights=self._rights,
             language=self._language,
         )
         self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
         self._lab.watch(self._watcher)
         self._sender = asyncio.create_task(self._send_frames(self._watcher))
+        if "act" not in self._rights:
+            return
         try:
             await control_exercise.resume_exercise(self._lab, user, self._branch)
         except Refusal:
@@ -112,12 +166,16 @@ class LabSocket(AsyncWebsocketConsumer):
             case Ack():
                 watcher.acknowledged(frame.seq)
             case Do():
+                self._require("act")
                 watcher.send(await submit_command.submit_command(self._lab, self._user, frame))
             case Time():
+                self._require("time")
                 watcher.send(await control_time.control_time(self._lab, frame))
             case Complete():
+                self._require("act")
                 watcher.send(await complete_line.complete_line(self._lab, frame))
             case ExerciseFrame():
+                self._require("act")
                 watcher.send(await control_exercise.control_exercise(self._lab, self._user, self._branch, frame))
             case Hello():
                 raise InvalidFrame("refusal.second_hello")

@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from lab.rights import RIGHTS
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
 from lab.runtime.streaming.watcher import Visitor, Watcher
 from tests.support.lab_server import PATIENCE_S
 
-VISITOR = Visitor(user_id=1, user="me", run_name="a run", is_owner=True, language="en")
+VISITOR = Visitor(user_id=1, user="me", run_name="a run", rights=frozenset(RIGHTS), language="en")
 
 
 Scene = Callable[[Host], Awaitable[None]]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from lab.protocol.event_schema import schema_hash
 from lab.protocol.frames import Clock, Core, No, Snap, Welcome, encode
 from lab.recordings.recording import Recording
+from lab.rights import Right
 from lab.runtime.live_run import Snapshot
 from lab.runtime.pacer import wall_ms
 from lab.runtime.streaming.feed import Feed, SnapshotNeeded
@@ -19,12 +20,12 @@ from lab.texts.refusal import Refusal
 
 @dataclass(frozen=True)
 class Visitor:
-    """The user. `language`: that of their pages, `en` or `zh-CN`."""
+    """The user. `rights`: to the run. `language`: that of their pages, `en` or `zh-CN`."""
 
     user_id: int
     user: str
     run_name: str
-    is_owner: bool
+    rights: frozenset[Right]
     language: str
 
 
@@ -75,6 +76,12 @@ class Watcher:
     @property
     def language(self) -> str:
         return self._visitor.language
+
+    def rights_changed(self, rights: frozenset[Right]) -> None:
+        """The user may do more or less than before."""
+        self._visitor = replace(self._visitor, rights=rights)
+        self._welcome_due = True
+        self._wake.set()
 
     def acknowledged(self, seq: int) -> None:
         """The page has everything up to `seq`."""
@@ -152,5 +159,6 @@ class Watcher:
             zookeeper=lab.zookeeper,
             bootstrap=lab.bootstrap,
             user=self._visitor.user,
-            owner=self._visitor.is_owner,
+            owner="act" in self._visitor.rights,
+            rights=sorted(self._visitor.rights),
         )

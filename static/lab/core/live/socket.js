@@ -4,7 +4,7 @@
 const RETRY_FIRST_S = 0.5;
 const MAX_RETRY_S = 10;
 /** Close codes with which the server says that trying again is of no use. */
-const FINAL_CODES = new Set([4400, 4401, 4404]);
+const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
 
 /** A refusal by the server, or by the page in its place: what was wrong, what was expected, what to do. */
 export class Refusal extends Error {

@@ -25,7 +25,7 @@ export { computed, effect, signal };
  * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean, restarted: boolean,
  *             chain: number, transfer: TransferFrame | null }} ExerciseFrame `chain`: the event that the debrief explains
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
- *             user: string, owner: boolean }} Welcome
+ *             user: string, owner: boolean, rights: string[] }} Welcome
  */
 
 /** The player of the page; set once, by `attach`. @type {Player} */

@@ -1,4 +1,4 @@
-"""What the database knows: whose runs there are. What happened in a run is in its recording, not here."""
+"""Runs, their branches, and what a user keeps of them."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,11 @@ MAX_NAME_LENGTH = 80
 
 
 class Run(models.Model):
-    """One cluster's history, from its first command on. `slug` names it in addresses and is its folder's name."""
+    """One cluster's history, from its first command on. `slug` names it in addresses and is its folder's name.
+
+    A run of a class has a `classroom`, and is that of `participant`. `origin` is the instant that it began from, as
+    `run/branch/seq`; empty for a run that began with its cluster.
+    """
 
     slug = models.SlugField(max_length=16, unique=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
@@ -16,6 +20,9 @@ class Run(models.Model):
     seed = models.BigIntegerField()
     brokers = models.PositiveSmallIntegerField()
     era = models.CharField(max_length=8)
+    classroom = models.ForeignKey("lab.Class", on_delete=models.SET_NULL, null=True, related_name="runs")
+    participant = models.ForeignKey("lab.Participant", on_delete=models.SET_NULL, null=True, related_name="runs")
+    origin = models.CharField(max_length=80, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -1,0 +1,235 @@
+"""Who may do what: the one place that decides it.
+
+`may(person, thing, right)` answers for a run (or one of its branches), a class, a participant, and the site (None).
+
+| right | of a run | of a class | of a participant | of the site |
+|---|---|---|---|---|
+| see | watch it, read its files and history | be told what happens in it | their name | the pages of a user |
+| act | commands, exercises, bookmarks | ask, vote, raise a hand | what they do themselves | start runs |
+| time | play, pause, step | pause all | - | - |
+| fork | go another way from an instant of it | take a state that is given | - | - |
+| export | derive data sets from it | take its recording away | - | their own data |
+| staff | - | lead, admit, poll, look | admit, rename, kick | give classes |
+| own | rename, delete | end, delete, give roles | - | - |
+
+What is a participant's for a while (the stage, the lead, a look, help) is a `Grant`. It is given and ended by the code
+that writes the event about it; `rights_changed` then checks every open socket again.
+"""
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from django.contrib.auth.models import AnonymousUser, User
+
+from lab.models import Branch, Class, Participant, Presence, Role, Run
+from lab.texts.refusal import Refusal
+
+Right = Literal["see", "act", "time", "fork", "export", "staff", "own"]
+Person: TypeAlias = User | AnonymousUser
+Thing: TypeAlias = Run | Branch | Class | Participant | None
+Audience = Literal["all", "staff"]
+
+RIGHTS: tuple[Right, ...] = ("see", "act", "time", "fork", "export", "staff", "own")
+_OF_RUN: frozenset[Right] = frozenset(("see", "act", "time", "fork", "export", "own"))
+_NONE: frozenset[Right] = frozenset()
+_OF_CLASS: dict[str, frozenset[Right]] = {
+    Role.INSTRUCTOR: frozenset(RIGHTS),
+    Role.CO_INSTRUCTOR: frozenset(("see", "act", "time", "fork", "export", "staff")),
+    Role.LEARNER: frozenset(("see", "act", "fork")),
+    Role.OBSERVER: frozenset(("see",)),
+    Role.PROJECTOR: frozenset(("see",)),
+}
+
+
+def may(person: Person, thing: Thing, right: Right) -> bool:
+    """Whether a person has a right. Asks the database; call it from a thread that may."""
+    return right in rights_of(person, thing)
+
+
+def rights_of(person: Person, thing: Thing) -> frozenset[Right]:
+    """All rights of a person to a thing."""
+    if not isinstance(person, User) or not person.is_active:
+        return _NONE
+    if thing is None:
+        return _of_site(person)
+    if isinstance(thing, Branch):
+        return _of_run(person, thing.run)
+    if isinstance(thing, Run):
+        return _of_run(person, thing)
+    if isinstance(thing, Class):
+        return _of_class(person, thing)
+    return _of_participant(person, thing)
+
+
+def knows_of(person: Person, thing: Run | Branch) -> bool:
+    """Whether a person may know of a run: it is theirs, they are staff of its class, or it is shown to them."""
+    run = thing.run if isinstance(thing, Branch) else thing
+    if rights_of(person, run):
+        return True
+    membership = _membership(person, run.classroom_id)
+    return membership is not None and membership.is_staff
+
+
+def require(person: Person, thing: Thing, right: Right, missing: Refusal | None = None) -> None:
+    """Raises Refusal without the right: `missing` (404) for what the person may not know of, else 403."""
+    rights = rights_of(person, thing)
+    if right in rights:
+        return
+    is_known = bool(rights) or (isinstance(thing, Run | Branch) and knows_of(person, thing))
+    if missing is not None and not is_known:
+        raise missing
+    raise Refusal("refusal.not_allowed", 403)
+
+
+def membership_of(person: Person, classroom: Class) -> Participant | None:
+    """The person's participation in a class, if they are admitted to it."""
+    return _membership(person, classroom.pk)
+
+
+def _membership(person: Person, class_id: int | None) -> Participant | None:
+    if class_id is None or not isinstance(person, User) or not person.is_active:
+        return None
+    return Participant.objects.filter(classroom_id=class_id, user_id=person.pk, presence=Presence.IN).first()
+
+
+def _of_site(person: User) -> frozenset[Right]:
+    return frozenset(("see", "act", "export", "staff")) if person.is_staff else frozenset(("see", "act", "export"))
+
+
+def _of_run(person: User, run: Run) -> frozenset[Right]:
+    if run.owner_id == person.pk:
+        return _OF_RUN
+    granted = grants.of_run(run.slug)
+    if not granted:
+        return _NONE
+    rights: set[Right] = set()
+    members: dict[int, Participant | None] = {}
+    for grant in granted:
+        if grant.class_id not in members:
+            members[grant.class_id] = _membership(person, grant.class_id)
+        member = members[grant.class_id]
+        if member is not None and grant.reaches(member):
+            rights |= grant.rights
+    return frozenset(rights)
+
+
+def _of_class(person: User, classroom: Class) -> frozenset[Right]:
+    member = _membership(person, classroom.pk)
+    return _NONE if member is None else _OF_CLASS[member.role]
+
+
+def _of_participant(person: User, participant: Participant) -> frozenset[Right]:
+    """Staff may do nothing to the instructor, and co-instructors nothing to each other."""
+    rights: set[Right] = set()
+    if participant.user_id == person.pk and participant.presence == Presence.IN:
+        rights |= {"see", "act", "export"}
+    member = _membership(person, participant.classroom_id)
+    if member is not None and member.is_staff:
+        rights.add("see")
+        if member.role == Role.INSTRUCTOR or not participant.is_staff:
+            rights.add("staff")
+    return frozenset(rights)
+
+
+# For a while
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Rights to a run that come through a class and end with an event of it. `to`: everybody admitted (`all`), `staff`,
+    or the number of one participant.
+    """
+
+    class_id: int
+    run: str
+    to: Audience | int
+    rights: frozenset[Right]
+
+    def reaches(self, member: Participant) -> bool:
+        """Whether it is for this member of the class."""
+        match self.to:
+            case "all":
+                return True
+            case "staff":
+                return member.is_staff
+            case number:
+                return member.number == number
+
+
+class Grants:
+    """All that are in force in this process. The class that gives them gives them again after a restart."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_run: dict[str, list[Grant]] = {}
+
+    def of_run(self, run: str) -> tuple[Grant, ...]:
+        """Those to a run."""
+        return tuple(self._by_run.get(run, ()))
+
+    def give(self, grant: Grant) -> None:
+        """Adds one; the same one may be given several times, and ends as often."""
+        with self._lock:
+            self._by_run[grant.run] = [*self._by_run.get(grant.run, ()), grant]
+
+    def end(self, grant: Grant) -> None:
+        """Ends one, and checks open sockets again."""
+        with self._lock:
+            left = list(self._by_run.get(grant.run, ()))
+            if grant in left:
+                left.remove(grant)
+            self._keep(grant.run, left)
+        rights_changed()
+
+    def end_class(self, class_id: int) -> None:
+        """Ends all that came through a class."""
+        with self._lock:
+            for run, given in list(self._by_run.items()):
+                self._keep(run, [grant for grant in given if grant.class_id != class_id])
+        rights_changed()
+
+    def _keep(self, run: str, left: list[Grant]) -> None:
+        if left:
+            self._by_run[run] = left
+        else:
+            self._by_run.pop(run, None)
+
+
+grants = Grants()
+
+
+class Holder(Protocol):
+    """Something that is open on the strength of a right, such as a socket."""
+
+    @property
+    def holder_id(self) -> int:
+        """The id of the user who holds it."""
+
+    def recheck(self) -> None:
+        """Asks for its rights again, and ends without them. Must return at once; any thread may call it."""
+
+
+_holders: set[Holder] = set()
+_holders_lock = threading.Lock()
+
+
+def hold(holder: Holder) -> None:
+    """From now on the holder is told when rights change."""
+    with _holders_lock:
+        _holders.add(holder)
+
+
+def let_go(holder: Holder) -> None:
+    """The holder is closed."""
+    with _holders_lock:
+        _holders.discard(holder)
+
+
+def rights_changed(user_ids: Collection[int] | None = None) -> None:
+    """Has the sockets of these users, or of everybody, checked again. Those without a right end at once, with 4403."""
+    with _holders_lock:
+        concerned = [one for one in _holders if user_ids is None or one.holder_id in user_ids]
+    for holder in concerned:
+        holder.recheck()
