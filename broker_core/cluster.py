@@ -216,6 +216,11 @@ class Cluster:
 
     # brokers
 
+    @property
+    def is_loading_logs(self) -> bool:
+        """Whether a broker that starts has loaded some of its logs and not all."""
+        return any(broker.life.is_loading for broker in self.brokers.values())
+
     def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
         if broker_id not in self.config.brokers:
             known = ", ".join(map(str, self.broker_ids))

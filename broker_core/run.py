@@ -195,6 +195,11 @@ class Run:
         return self._fold.view
 
     @property
+    def can_be_saved(self) -> bool:
+        """Whether `checkpoint` has something to return: not during a console command or the loading of logs."""
+        return not self._shell.running_commands and not self._cluster.is_loading_logs
+
+    @property
     def running_commands(self) -> tuple[int, ...]:
         """The console commands that are not done."""
         return self._shell.running_commands
@@ -383,12 +388,12 @@ class Run:
     # again
 
     def checkpoint(self) -> bytes | None:
-        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while a console
-        command runs.
+        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while it cannot be
+        saved.
 
         Take what was made before: it is not part of it.
         """
-        if self._shell.running_commands:
+        if not self.can_be_saved:
             return None
         self._catch_up()
         buffer = io.BytesIO()

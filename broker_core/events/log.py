@@ -150,7 +150,9 @@ class FilesMarkedDeleted(Event):
 
 @kind("log")
 class FilesUnlinked(Event):
-    """`folder`: that of a replica, or of a deleted log, which is deleted with them. `cuts`: the whole files."""
+    """`folder`: that of a replica, or of a deleted log, which is deleted with the last of them. `count`: of files.
+    `cuts`: the whole files, in one piece or in several.
+    """
 
     broker: str
     folder: str

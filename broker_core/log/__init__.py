@@ -13,6 +13,7 @@ from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.local_log import RollFact
 from broker_core.log.lookup import Lookup, SegmentSizes, look_up_offset, look_up_timestamp
 from broker_core.log.producers.producer_state import decode_snapshot
+from broker_core.log.recovery.slices import LOG_BATCHES, Slices, Work, at_once
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import BatchFact, TimestampAndOffset
 from broker_core.log.unified_log import UnifiedLog
@@ -20,6 +21,7 @@ from broker_core.log.unified_log import UnifiedLog
 __all__ = [
     "DELETED_SUFFIX",
     "LEADER_EPOCH_CHECKPOINT",
+    "LOG_BATCHES",
     "LONG_MAX",
     "META_PROPERTIES",
     "OFFSET_ENTRY_BYTES",
@@ -35,10 +37,13 @@ __all__ = [
     "ReadInfo",
     "RollFact",
     "SegmentSizes",
+    "Slices",
     "StorageFault",
     "TimeIndex",
     "TimestampAndOffset",
     "UnifiedLog",
+    "Work",
+    "at_once",
     "decode_snapshot",
     "look_up_offset",
     "look_up_timestamp",

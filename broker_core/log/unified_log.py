@@ -14,6 +14,7 @@ from broker_core.log.leader_epoch_cache import LeaderEpochCache
 from broker_core.log.local_log import RollFact
 from broker_core.log.producers.producer_recovery import rebuild_producer_state
 from broker_core.log.recovery.log_loader import LogPlace, load_log
+from broker_core.log.recovery.slices import Slices, Work, at_once
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import SEGMENT_SUFFIXES, segment_path
 from broker_core.log.swap_files import CLEANED_SUFFIX
@@ -44,6 +45,38 @@ class UnifiedLog(AppendableLog):
         torn end is truncated. Both offsets are from the log directory's checkpoints. Raises INCONSISTENT_TOPIC_ID when
         the directory belongs to another topic of the same name, KAFKA_STORAGE_ERROR for files that cannot be read.
         """
+        return at_once(
+            UnifiedLog.load_in_slices(
+                disk,
+                directory,
+                topic,
+                partition,
+                config,
+                Work(),
+                now_ms=now_ms,
+                clean_shutdown=clean_shutdown,
+                recovery_point=recovery_point,
+                log_start_offset=log_start_offset,
+                topic_id=topic_id,
+            )
+        )
+
+    @staticmethod
+    def load_in_slices(
+        disk: Disk,
+        directory: str,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        work: Work,
+        *,
+        now_ms: int,
+        clean_shutdown: bool,
+        recovery_point: int,
+        log_start_offset: int,
+        topic_id: str | None,
+    ) -> Slices["UnifiedLog"]:
+        """As `load`. What it does counts as `work`, and it pauses when a slice is full."""
         disk.makedirs(directory)
         place = LogPlace(disk, directory, config, now_ms)
         topic_id = ensure_topic_id(disk, directory, topic_id)
@@ -52,9 +85,10 @@ class UnifiedLog(AppendableLog):
             is_kept=config.magic >= MAGIC_V2,
             only_rises=config.behaviour.ignores_lower_epochs,
         )
-        loaded = load_log(
+        loaded = yield from load_log(
             place,
             epochs,
+            work,
             clean_shutdown=clean_shutdown,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
@@ -228,5 +262,4 @@ class UnifiedLog(AppendableLog):
             self.log_start_offset,
             end_offset,
             self._now_ms,
-            clean_shutdown=False,
         )

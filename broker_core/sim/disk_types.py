@@ -98,8 +98,11 @@ class Disk(Protocol):
     def rename(self, old: str, new: str) -> None:
         """Renames a file, replacing one of the new name, or a directory with all that is in it."""
 
-    def delete(self, path: str) -> CutFact | None:
-        """Deletes a file if it exists, and archives its contents."""
+    def archive_piece(self, path: str, position: int, length: int) -> CutFact:
+        """Archives a piece of a file that will be deleted. Raises FileNotFoundError."""
+
+    def delete(self, path: str, archived: int = 0) -> CutFact | None:
+        """Deletes a file if it exists, and archives its contents; the first `archived` bytes are archived already."""
 
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
         """Deletes a directory and everything below it if it exists."""
@@ -140,6 +143,13 @@ class ArchivingDisk:
         if self.archive is None or position >= file.size:
             return None
         return self.archive.put(file.read(position, max(file.written_size - position, 0)))
+
+    def keep_piece(self, file: File, position: int, length: int) -> CutFact:
+        """Archives a piece of a file, without the zeros at its end that were never written."""
+        digest = None
+        if self.archive is not None:
+            digest = self.archive.put(file.read(position, max(min(length, file.written_size - position), 0)))
+        return CutFact(file.path, position, length, digest)
 
     def keep_bytes(self, data: bytes) -> str | None:
         """Archives bytes; returns their digest."""

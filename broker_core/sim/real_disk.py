@@ -262,12 +262,15 @@ class RealDisk(ArchivingDisk):
                 self.rewritten.add(file.path)
                 self._files[file.path] = file
 
-    def delete(self, path: str) -> CutFact | None:
+    def archive_piece(self, path: str, position: int, length: int) -> CutFact:
+        return self.keep_piece(self.open(path, create=False), position, length)
+
+    def delete(self, path: str, archived: int = 0) -> CutFact | None:
         try:
             file = self.open(path, create=False)
         except FileNotFoundError:
             return None
-        cut = CutFact(path, 0, file.size, self.keep(file, 0))
+        cut = CutFact(path, archived, file.size - archived, self.keep(file, archived))
         self.note_rewritten(path)
         self._forget(path)
         with storage_errors(path):

@@ -151,10 +151,15 @@ class SimulatedDisk(ArchivingDisk):
         self._directories[directory][name] = file
         file.path = new
 
-    def delete(self, path: str) -> CutFact | None:
+    def archive_piece(self, path: str, position: int, length: int) -> CutFact:
+        return self.keep_piece(self.open(path, create=False), position, length)
+
+    def delete(self, path: str, archived: int = 0) -> CutFact | None:
         directory, _, name = path.rpartition("/")
         file = self._directories.get(directory, {}).pop(name, None)
-        return None if file is None else CutFact(path, 0, file.size, self.keep(file, 0))
+        if file is None:
+            return None
+        return CutFact(path, archived, file.size - archived, self.keep(file, archived))
 
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
         below = sorted(d for d in self._directories if d == path or d.startswith(path + "/"))

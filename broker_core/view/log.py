@@ -251,8 +251,13 @@ def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, at_us: int,
 
 @folds
 def _files_unlinked(view: View, event: log.FilesUnlinked, at_us: int, seq: int) -> Patch:
-    if event.folder in view["deleted_logs"]:
-        return DELETED_LOGS.remove(view, event.folder)
+    deleted = view["deleted_logs"].get(event.folder)
+    if deleted is not None:
+        names = {path.rpartition("/")[2] for path, _, _, _ in event.cuts}
+        files = {name: size for name, size in deleted["files"].items() if name not in names}
+        if not files:
+            return DELETED_LOGS.remove(view, event.folder)
+        return DELETED_LOGS.set(view, event.folder, {"files": files})
     replica = replica_name(event.folder.partition("/")[2], event.broker)
     if replica not in view["replicas"]:
         return []

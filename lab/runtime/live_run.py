@@ -172,8 +172,8 @@ class LiveRun:
         return seq - self._checkpointed_seq >= events_between(seq) and now_s >= self._may_checkpoint_s
 
     def checkpoint_aside(self) -> None:
-        """Has a copy of the process save the engine, if it can be saved now: not in the middle of a command."""
-        if not self.run.running_commands:
+        """Has a copy of the process save the engine, if it can be saved now."""
+        if self.run.can_be_saved:
             self._recording.flush()
             self._checkpoint_began_s = self.pacer.now_s()
             run = self.run

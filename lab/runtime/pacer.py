@@ -26,6 +26,10 @@ CATCH_UP_S = 0.1
 REACHED_OVER_S = 2.0
 """The reached rate is an average over at least this much wall time."""
 CHUNK_EVENTS = 256
+CHUNK_US = 10_000
+"""Between two looks at the clock within a slice, however few events there are: work that a broker does in slices of its
+own, such as the recovery of a log, has pauses of as long.
+"""
 MIN_FLIGHT_S = 0.7
 MAX_EMPTY_S = 0.4
 EXTRAPOLATION_S = 1.0
@@ -175,9 +179,10 @@ class Pacer:
             self._measured_from = now_s, core.now_us
 
     def _play(self, core: Core, target_us: int, deadline_s: float) -> None:
-        while core.now_us < target_us:
-            made = core.advance(target_us, max_events=CHUNK_EVENTS)
-            if self._clock() >= deadline_s or not made:
+        chunk_us = int(CHUNK_US * max(1.0, self.rate))
+        while (from_us := core.now_us) < target_us:
+            made = core.advance(min(target_us, from_us + chunk_us), max_events=CHUNK_EVENTS)
+            if self._clock() >= deadline_s or (not made and core.now_us == from_us):
                 return
 
     def _pace_events(self, core: Core, wall_s: float, deadline_s: float) -> None:

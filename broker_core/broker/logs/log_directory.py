@@ -4,7 +4,7 @@ import re
 
 from broker_core.eras import Era
 from broker_core.events.log import CheckpointReset, CheckpointWritten
-from broker_core.log import LogConfig, UnifiedLog
+from broker_core.log import LogConfig, Slices, UnifiedLog, Work
 from broker_core.log.files.checkpoints import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -110,15 +110,16 @@ class LogDirectory:
         """The folders of deleted replicas, sorted."""
         return [name for name in self.disk.list(self.path) if name.endswith(DELETED_FOLDER_SUFFIX)]
 
-    def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int) -> UnifiedLog:
+    def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int, work: Work) -> Slices[UnifiedLog]:
         """Opens or creates the log of a partition, with what the checkpoints say of it."""
         topic, partition = TopicPartition.parse(name)
-        return UnifiedLog.load(
+        return UnifiedLog.load_in_slices(
             self.disk,
             f"{self.path}/{name}",
             topic,
             partition,
             config,
+            work,
             now_ms=now_ms,
             clean_shutdown=self.clean,
             recovery_point=self.recovery_points.get(name, 0),

@@ -13,16 +13,16 @@ from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
 from broker_core.log.config import LONG_MAX
 from broker_core.log.files.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from broker_core.log.files.directory_files import deleted_folder_name
+from broker_core.log.files.removal import FileRemoval
 from broker_core.replication.local_replica import LocalReplica
 from broker_core.replication.partition import UNLINK_TIMER, Partition, cut_rows
-from broker_core.sim.disk import CutFact
 from broker_core.sim.handlers import TimerHandler, Unpacked
 
 TIMER_PREFIX = "log_manager."
 AGAIN_US = 30_000_000
 NEXT_SLICE_US = 10_000
 """A task with more to do continues after this time: requests are handled between its slices."""
-FOLDERS_PER_SLICE = 1
+REMOVAL_TIMER = "log_manager.removal"
 
 
 class LogManager:
@@ -47,7 +47,7 @@ class LogManager:
     def timers(self) -> dict[str, TimerHandler]:
         """What it does when each of its timers is due."""
         tasks: dict[str, TimerHandler] = {TIMER_PREFIX + name: partial(self._on_due, name) for name in self.tasks}
-        return {**tasks, UNLINK_TIMER: Unpacked(self._unlink)}
+        return {**tasks, UNLINK_TIMER: Unpacked(self._unlink), REMOVAL_TIMER: Unpacked(self._remove)}
 
     def start(self) -> None:
         """Sets the timers (`startupWithConfigOverrides`)."""
@@ -73,9 +73,12 @@ class LogManager:
 
     def _unlink(self, folder: str, paths: tuple[str, ...]) -> None:
         """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
-        disk = self.host.directory.disk
-        cuts = [disk.delete(path) for path in paths]
-        emit_files_unlinked(self.host, folder, tuple(cut for cut in cuts if cut is not None))
+        self._remove(folder, FileRemoval(self.host.directory.disk, paths), False)
+
+    def _remove(self, folder: str, removal: FileRemoval, with_folder: bool) -> None:
+        """Removes some files, and the others after a pause; at last the folder, if that is to go."""
+        if not remove_some(self.host, folder, removal, with_folder):
+            self.host.timer(NEXT_SLICE_US, REMOVAL_TIMER, (folder, removal, with_folder))
 
     def delete(self, partition: Partition) -> None:
         """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`), or at once."""
@@ -88,7 +91,7 @@ class LogManager:
         due_us = host.kernel.now_us if at_once else self._deleted_logs.add(folder)
         host.kernel.emit(LogDeleted(replica=partition.key, folder=folder, files=files, due_us=due_us), host.name)
         if at_once:
-            emit_files_unlinked(host, folder, host.directory.disk.delete_tree(folder))
+            self._remove(folder, removal_of(host, folder), True)
         self.cleaner.log_deleted(partition.name)
 
     def log_truncated(self, replica: LocalReplica) -> None:
@@ -210,6 +213,8 @@ class DeletedLogs:
         self._host = host
         self._due_us: dict[str, int] = {}
         """Folder -> when it may go, in the order in which they were marked."""
+        self._begun: dict[str, FileRemoval] = {}
+        """The folder that is being removed, and how far its files are."""
 
     def find(self) -> None:
         """Takes over what an earlier life of the broker has left."""
@@ -227,27 +232,46 @@ class DeletedLogs:
 
     def run(self) -> int:
         now_us = self._host.kernel.now_us
-        for number, (folder, due_us) in enumerate(list(self._due_us.items())[: FOLDERS_PER_SLICE + 1]):
+        is_folder_done = False
+        for folder, due_us in list(self._due_us.items())[:2]:
             if due_us > now_us:
                 return due_us - now_us
-            if number == FOLDERS_PER_SLICE:
+            if is_folder_done or not self._remove_some(folder):
                 return NEXT_SLICE_US
-            self._remove(folder)
+            is_folder_done = True
         return self._delay_us()
 
-    def _remove(self, folder: str) -> None:
+    def _remove_some(self, folder: str) -> bool:
+        """Removes some files of a folder; returns whether it is gone."""
+        removal = self._begun.get(folder) or removal_of(self._host, folder)
+        if not remove_some(self._host, folder, removal, True):
+            self._begun[folder] = removal
+            return False
+        self._begun.pop(folder, None)
         del self._due_us[folder]
-        emit_files_unlinked(self._host, folder, self._host.directory.disk.delete_tree(folder))
+        return True
 
     def _delay_us(self) -> int:
         return self._host.config.log_segment_delete_delay_ms * 1_000
 
 
-def emit_files_unlinked(host: LogHost, folder: str, cuts: tuple[CutFact, ...]) -> None:
-    """Emits which files have left the disk, if there are any."""
-    if cuts:
-        event = FilesUnlinked(broker=host.name, folder=folder, count=len(cuts), cuts=cut_rows(cuts))
+def removal_of(host: LogHost, folder: str) -> FileRemoval:
+    """The removal of all files of a deleted replica's folder."""
+    disk = host.directory.disk
+    return FileRemoval(disk, [f"{folder}/{name}" for name in disk.list(folder)])
+
+
+def remove_some(host: LogHost, folder: str, removal: FileRemoval, with_folder: bool) -> bool:
+    """Runs a slice of a removal and emits which files have left the disk, if any; `with_folder`: their folder goes with
+    the last one. Returns whether it was the last slice.
+    """
+    removed = removal.run_slice()
+    if removal.is_done and with_folder:
+        host.directory.disk.delete_tree(folder)
+    if removed.files:
+        event = FilesUnlinked(broker=host.name, folder=folder, count=removed.files, cuts=cut_rows(removed.cuts))
         host.kernel.emit(event, host.name)
+    return removal.is_done
 
 
 def write_recovery_points(host: LogHost) -> None:

@@ -21,6 +21,7 @@ from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.log import LogDirectoryFailed
 from broker_core.events.world import BrokerExiting, BrokerStarted, BrokerStarting, BrokerStopped
+from broker_core.log import Slices, Work
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.partitions import broker_node
 from broker_core.sim.handlers import ResponseHandler, TimerHandler
@@ -31,6 +32,9 @@ from broker_core.wire.messages import ControlledShutdownRequest, ControlledShutd
 from broker_core.zk.store import NodeExists
 
 START_RETRY_TIMER, SHUTDOWN_RETRY_TIMER = "start_retry", "controlled_shutdown_retry"
+LOADING_TIMER = "loading"
+LOADING_PAUSE_US = 10_000
+"""Between two slices of the loading of logs."""
 CONTROLLED_SHUTDOWN = "controlled_shutdown"
 """The context of the request to the controller."""
 START_RETRY_US = 100_000
@@ -69,11 +73,22 @@ class Life:
     def __init__(self, broker: LivingBroker) -> None:
         self._broker = broker
         self._shutdown_attempts = 0
+        self._loading: Slices[None] | None = None
+        """The loading of the logs, which does not pickle."""
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether logs are being loaded, with more to do: the broker cannot be part of a checkpoint."""
+        return self._loading is not None
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
         """What it does when each of its timers is due."""
-        return {START_RETRY_TIMER: self._try_to_start, SHUTDOWN_RETRY_TIMER: self._request_shutdown}
+        return {
+            START_RETRY_TIMER: self._try_to_start,
+            LOADING_TIMER: self._load_logs,
+            SHUTDOWN_RETRY_TIMER: self._request_shutdown,
+        }
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
@@ -110,14 +125,44 @@ class Life:
         except StorageFault as fault:
             self._fail(fault)
             return
-        try:
-            broker.directory.load(has_cleaner=broker.config.log_cleaner_enable)
-            for name in broker.directory.partition_names():
-                broker.partitions[name] = broker.replicas.factory.open(name, None)
-        except StorageFault as fault:
-            self._close_what_was_opened(is_orderly=not fault.is_io_error)
-            self._fail(fault)
+        self._loading = self._open_logs()
+        self._load_logs()
+
+    def _open_logs(self) -> Slices[None]:
+        broker = self._broker
+        work = Work()
+        broker.directory.load(has_cleaner=broker.config.log_cleaner_enable)
+        for name in broker.directory.partition_names():
+            broker.partitions[name] = yield from broker.replicas.factory.open_in_slices(name, None, work)
+
+    def _load_logs(self, _: None = None) -> None:
+        """Loads logs, as many as are a slice of work. After the last slice the broker registers."""
+        broker = self._broker
+        if self._loading is not None:
+            try:
+                next(self._loading)
+            except StopIteration:
+                self._loading = None
+            except StorageFault as fault:
+                self._loading = None
+                self._close_what_was_opened(is_orderly=not fault.is_io_error)
+                self._fail(fault)
+                return
+            else:
+                broker.timer(LOADING_PAUSE_US, LOADING_TIMER)
+                return
+        if not broker.kernel.connected(broker.name, ZK_NODE):
+            broker.timer(START_RETRY_US, LOADING_TIMER)
             return
+        if not broker.zookeeper.has_session(broker.name):
+            # it has expired while the logs were loaded
+            self._connect()
+            broker.config_changes.load()
+        self._finish_start()
+
+    def _finish_start(self) -> None:
+        """Registers: the broker is up."""
+        broker = self._broker
         try:
             self._register()
             if broker.era.transactions.producer_ids_at_start:
@@ -213,6 +258,7 @@ class Life:
 
     def _end(self, how: str) -> None:
         broker = self._broker
+        self._loading = None
         broker.kernel.remove(broker.name)
         broker.emit(BrokerStopped(broker=broker.name, how=how))
 

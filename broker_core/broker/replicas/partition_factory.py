@@ -12,7 +12,7 @@ from broker_core.broker.logs.log_manager import LogManager
 from broker_core.config_defs import ConfigException, Value, topic_values
 from broker_core.controller.controller import Controller
 from broker_core.eras import Era
-from broker_core.log import LogConfig
+from broker_core.log import LogConfig, Slices, Work, at_once
 from broker_core.partitions import topic_of
 from broker_core.replication.isr import Lag
 from broker_core.replication.local_replica import LocalReplica
@@ -55,11 +55,15 @@ class PartitionFactory:
 
     def open(self, name: str, topic_id: str | None) -> Partition:
         """Opens or creates a log; `topic_id` None: as its own file says."""
+        return at_once(self.open_in_slices(name, topic_id, Work()))
+
+    def open_in_slices(self, name: str, topic_id: str | None, work: Work) -> Slices[Partition]:
+        """The same, with a pause whenever a slice of `work` is full."""
         host = self._host
         topic = topic_of(name)
         configs = self.topic_values(topic)
         self._quotas.throttle(topic, configs, self.broker_id)
-        log = host.directory.open(name, self.log_config(configs), topic_id or None, host.wall_ms)
+        log = yield from host.directory.open(name, self.log_config(configs), topic_id or None, host.wall_ms, work)
         config = host.config
         partition = Partition(
             self,

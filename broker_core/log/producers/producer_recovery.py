@@ -9,6 +9,7 @@ from broker_core.log.index.transaction_index import AbortedTransaction, Transact
 from broker_core.log.producers.producer_state import ProducerStateManager
 from broker_core.log.producers.transactions import CompletedTransaction
 from broker_core.log.recovery.segment_recovery import check_end
+from broker_core.log.recovery.slices import Slices, Work, at_once
 from broker_core.log.segment import LogSegment
 from broker_core.records.control_record import read_marker
 from broker_core.records.record_batch import BatchHeader
@@ -99,9 +100,23 @@ def rebuild_producer_state(
     log_start_offset: int,
     end_offset: int,
     now_ms: int,
+) -> tuple[CutFact, ...]:
+    """As `rebuild_in_slices`, at once and not after a clean shutdown."""
+    return at_once(
+        rebuild_in_slices(producers, segments, log_start_offset, end_offset, now_ms, Work(), clean_shutdown=False)
+    )
+
+
+def rebuild_in_slices(
+    producers: ProducerStateManager,
+    segments: Sequence[LogSegment],
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    work: Work,
     *,
     clean_shutdown: bool,
-) -> tuple[CutFact, ...]:
+) -> Slices[tuple[CutFact, ...]]:
     """Rebuilds `producers` from the log up to `end_offset`; returns the deleted snapshots (`rebuildProducerState`).
 
     Snapshots are taken at the last two segments and at the end, so that the next truncation need not read all again.
@@ -126,13 +141,15 @@ def rebuild_producer_state(
                 producers.take_snapshot()
             holds_end = following is None or end_offset < following.base_offset
             end_position = segment.find(end_offset) if holds_end else None
-            _replay(producers, segment, producers.map_end_offset, end_position)
+            yield from _replay(producers, segment, producers.map_end_offset, end_position, work)
     producers.map_end_offset = end_offset
     producers.take_snapshot()
     return cuts
 
 
-def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: int, end_position: int | None) -> None:
+def _replay(
+    producers: ProducerStateManager, segment: LogSegment, from_offset: int, end_position: int | None, work: Work
+) -> Slices[None]:
     """Adds the batches of a segment, all without an `end_position`; completes transactions after all are added
     (`loadProducersFromRecords`).
     """
@@ -150,6 +167,8 @@ def _replay(producers: ProducerStateManager, segment: LogSegment, from_offset: i
         ended.append(record_stored_batch(producers, segment, header, start))
         if header.has_producer_id:
             seen.add(header.producer_id)
+        if work.add(header.size):
+            yield
     producers.added_together(count_before, seen)
     if end_position is None:
         check_end(segment, after)

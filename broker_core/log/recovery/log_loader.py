@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from broker_core.log.config import LogConfig
 from broker_core.log.files.deleted_files import DELETED_SUFFIX, DeletedFile, mark_deleted
+from broker_core.log.files.removal import FileRemoval
 from broker_core.log.files.storage_fault import StorageFault, offset_of
 from broker_core.log.index.transaction_index import CorruptTransactionIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
@@ -18,7 +19,7 @@ from broker_core.log.local_log import LocalLog
 from broker_core.log.producers.producer_recovery import (
     complete,
     marker_faults,
-    rebuild_producer_state,
+    rebuild_in_slices,
     record_stored_batch,
 )
 from broker_core.log.producers.producer_state import ProducerStateManager
@@ -31,6 +32,7 @@ from broker_core.log.recovery.segment_recovery import (
     recover,
     split_ranges,
 )
+from broker_core.log.recovery.slices import LOG_BATCHES, Slices, Work
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import (
     INDEX_SUFFIX,
@@ -87,14 +89,15 @@ class LoadedLog(NamedTuple):
 def load_log(
     place: LogPlace,
     epochs: LeaderEpochCache,
+    work: Work,
     *,
     clean_shutdown: bool,
     recovery_point: int,
     log_start_offset: int,
-) -> LoadedLog:
+) -> Slices[LoadedLog]:
     """Loads the log; creates an empty segment at `log_start_offset` if there is none."""
-    loader = _Loader(place, epochs, log_start_offset)
-    loader.load(clean_shutdown, recovery_point)
+    loader = _Loader(place, epochs, log_start_offset, work)
+    yield from loader.load(clean_shutdown, recovery_point)
     loader.drop_all_below_log_start()
     segments = loader.segments or [place.segment(log_start_offset)]
     check_readable(segments[-1], segments[-1].offset_index.last_offset, to_end=True)
@@ -111,8 +114,8 @@ def load_log(
     producers = place.producer_state()
     strays = producers.remove_stray_snapshots([segment.base_offset for segment in segments])
     loader.repairs += deletions(strays, text("fault.stray_snapshot"))
-    cuts = rebuild_producer_state(
-        producers, segments, log_start_offset, log_end_offset, place.now_ms, clean_shutdown=clean_shutdown
+    cuts = yield from rebuild_in_slices(
+        producers, segments, log_start_offset, log_end_offset, place.now_ms, work, clean_shutdown=clean_shutdown
     )
     loader.record_snapshots(producers, cuts)
     first_unstable = producers.transactions.first_unstable_offset
@@ -126,8 +129,9 @@ def load_log(
 class _Loader:
     """The passes over a log's folder, and their results."""
 
-    def __init__(self, place: LogPlace, epochs: LeaderEpochCache, log_start_offset: int) -> None:
+    def __init__(self, place: LogPlace, epochs: LeaderEpochCache, log_start_offset: int, work: Work) -> None:
         self.place = place
+        self.work = work
         self.epochs = epochs
         self.log_start_offset = log_start_offset
         self.segments: list[LogSegment] = []
@@ -138,21 +142,21 @@ class _Loader:
         # Snapshots taken by recovery itself are not deleted with their segments.
         self._snapshots_found = place.producer_state().snapshot_offsets
 
-    def load(self, clean_shutdown: bool, recovery_point: int) -> None:
+    def load(self, clean_shutdown: bool, recovery_point: int) -> Slices[None]:
         """Loads and, if needed, recovers all segments; starts over if one had to be split."""
-        self._delete_leftovers()
+        yield from self._delete_leftovers()
         while True:
             try:
                 self.segments.clear()
                 self.checked.clear()
-                self.load_segments(clean_shutdown, recovery_point)
+                yield from self.load_segments(clean_shutdown, recovery_point)
                 if not clean_shutdown:
-                    self.recover_unflushed(recovery_point)
+                    yield from self.recover_unflushed(recovery_point)
                 return
             except OffsetOverflow as overflow:
                 self._split(overflow)
 
-    def load_segments(self, clean_shutdown: bool, recovery_point: int) -> None:
+    def load_segments(self, clean_shutdown: bool, recovery_point: int) -> Slices[None]:
         """Opens the segments in rising order, because a transaction may have begun in an earlier one."""
         place = self.place
         base_offsets = self._base_offsets()
@@ -176,7 +180,7 @@ class _Loader:
             if fault is not None:
                 self.repairs.append(fault)
                 try:
-                    self._recover(segment)
+                    yield from self._recover(segment)
                 except InvalidOffset as invalid:
                     # A bad segment ends the log only if it was not flushed.
                     path, position = segment.log.path, invalid.position
@@ -186,14 +190,16 @@ class _Loader:
             if has_index and not has_time_index and number < trusted:
                 self.repairs.append(RepairFact(time_index_path, Repair.REBUILT, 0, 0, text("fault.file_missing_empty")))
             self.segments.append(segment)
+            if self.work.add(0, LOG_BATCHES):
+                yield
 
-    def recover_unflushed(self, recovery_point: int) -> None:
+    def recover_unflushed(self, recovery_point: int) -> Slices[None]:
         """Checks every segment from the recovery point on; the log ends with the first that is damaged."""
         first = _first_unflushed([segment.base_offset for segment in self.segments], recovery_point)
         for number, segment in enumerate(self.segments[first:], first):
             self.checked.append(segment.base_offset)
             try:
-                was_cut = self._recover(segment)
+                was_cut = yield from self._recover(segment)
             except InvalidOffset as invalid:
                 cuts = segment.truncate_to(segment.base_offset, self.place.now_ms)
                 self._record_cuts(cuts, invalid.rule)
@@ -231,12 +237,18 @@ class _Loader:
             rule = producers.unreadable_snapshots.get(cut.file, text("fault.snapshot_past_end"))
             self.repairs += deletions([cut], rule)
 
-    def _recover(self, segment: LogSegment) -> bool:
+    def _recover(self, segment: LogSegment) -> Slices[bool]:
         """Recovers one segment; returns whether its `.log` was truncated."""
         place, epochs = self.place, self.epochs
         producers = place.producer_state()
-        rebuild_producer_state(
-            producers, self.segments, self.log_start_offset, segment.base_offset, place.now_ms, clean_shutdown=False
+        yield from rebuild_in_slices(
+            producers,
+            self.segments,
+            self.log_start_offset,
+            segment.base_offset,
+            place.now_ms,
+            self.work,
+            clean_shutdown=False,
         )
 
         def note(header: BatchHeader, position: int) -> None:
@@ -248,7 +260,7 @@ class _Loader:
                     complete(producers, completed, segment.transaction_index)
             producers.map_end_offset = header.next_offset
 
-        cuts, rule = recover(segment, note)
+        cuts, rule = yield from recover(segment, note, self.work)
         producers.take_snapshot()
         self._record_cuts(cuts, rule)
         return bool(cuts)
@@ -299,13 +311,15 @@ class _Loader:
                 self.repairs += deletions([disk.delete(path)], text("fault.no_log"))
         return sorted(logs)
 
-    def _delete_leftovers(self) -> None:
+    def _delete_leftovers(self) -> Slices[None]:
         """Deletes `.deleted` files, and completes or undoes interrupted replacements by the cleaner."""
         place = self.place
-        for name in place.disk.list(place.directory):
-            if name.endswith(DELETED_SUFFIX):
-                cut = place.disk.delete(f"{place.directory}/{name}")
-                self.repairs += deletions([cut], text("fault.deleted_left"))
+        names = [name for name in place.disk.list(place.directory) if name.endswith(DELETED_SUFFIX)]
+        removal = FileRemoval(place.disk, [f"{place.directory}/{name}" for name in names])
+        while not removal.is_done:
+            self.repairs += deletions(removal.run_slice().cuts, text("fault.deleted_left"))
+            if not removal.is_done:
+                yield
         cuts = finish_swaps(place.disk, place.directory, place.config, place.now_ms)
         self.repairs += deletions(cuts, text("fault.swap_interrupted"))
 

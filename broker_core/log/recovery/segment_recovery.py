@@ -10,6 +10,7 @@ from broker_core.log.config import INT_MAX
 from broker_core.log.files.storage_fault import StorageFault
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import TimeIndex
+from broker_core.log.recovery.slices import Slices, Work
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import BatchFact
 from broker_core.records.compression import UnreadableRecords
@@ -103,7 +104,7 @@ def facts_of(data: bytes) -> list[BatchFact]:
     ]
 
 
-def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -> RecoveredSegment:
+def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None], work: Work) -> Slices[RecoveredSegment]:
     """Passes each valid batch with its position to `on_batch`, and truncates the `.log` at the first invalid one.
 
     A batch is indexed if it begins more than index.interval.bytes after the last indexed one, so that an index may
@@ -137,6 +138,8 @@ def recover(segment: LogSegment, on_batch: Callable[[BatchHeader, int], None]) -
                 last_index_entry = position
             valid_bytes = position + header.size
             on_batch(header, position)
+            if work.add(header.size):
+                yield
     except CorruptRecord as fault:
         rule = fault.rule
     cuts = segment.cut_log(valid_bytes) if valid_bytes < segment.size else ()

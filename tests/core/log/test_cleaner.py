@@ -358,9 +358,9 @@ class FragileDisk(SimulatedDisk):
         self._step()
         super().rename(old, new)
 
-    def delete(self, path: str):
+    def delete(self, path: str, archived: int = 0):
         self._step()
-        return super().delete(path)
+        return super().delete(path, archived)
 
 
 def test_crash_at_any_step_of_a_pass_loses_no_value() -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -216,3 +216,33 @@ def test_cluster_that_was_booted_is_put_on_the_time_of_the_wall(wall: Wall, at_u
     pacer.follow_from(at_us)
     follow(pacer, core, wall, 1.0)
     assert core.now_us == pytest.approx(at_us + 1_000_000, abs=50_000)
+
+
+class Recovering:
+    """An engine that works for 20 ms each 10 ms of its time, and emits no event of it."""
+
+    next_due_us = None
+    view: ClassVar[Mapping[str, Any]] = {"rpcs": {}}
+
+    def __init__(self, wall: Wall) -> None:
+        self.now_us = 0
+        self._wall = wall
+
+    def advance(self, until_us: int, *, max_events: int | None = None) -> int:
+        while self.now_us // 10_000 < until_us // 10_000:
+            self.now_us = (self.now_us // 10_000 + 1) * 10_000
+            self._wall.now_s += 0.02
+        self.now_us = until_us
+        return 0
+
+
+def test_slice_ends_when_its_budget_is_spent_by_work_without_events(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Recovering(wall)
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    wall.now_s += 10
+    for _ in range(20):
+        began_s = wall.now_s
+        pacer.run_slice(core)
+        assert wall.now_s - began_s < 0.05
+    assert pacer.behind_s > 9

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from broker_core/events. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const SCHEMA = "9ead907d76a0";
+export const SCHEMA = "02061a6b370f";
 
 /** @import { EventKind, KindInfo } from "./events.d.ts" */
 
