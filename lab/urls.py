@@ -45,7 +45,6 @@ urlpatterns = [
     path("runs/<slug:run>/delete", pages.delete, name="delete-run"),
     path(f"r/{_BRANCH}", pages.lab, name="lab"),
     path("api/find.json", find.everything, name="find"),
-    path("api/lessons/<slug:slug>.json", find.lesson),
     path(f"api/runs/{_BRANCH}/index.json", history.index),
     path(f"api/runs/{_BRANCH}/segments/<int:n>.json", history.segment),
     path(f"api/runs/{_BRANCH}/seek", history.seek),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from devtools.gallery.run import gallery_branch
 from devtools.gallery.scenes import SCENES
 from lab.api.state_charts import state_charts
-from lab.exercises.frames import page_content
+from lab.exercises.frames import listed
 from lab.exercises.loader import exercises
 from lab.runtime.host import host
 
@@ -32,7 +32,7 @@ async def gallery(request: HttpRequest) -> HttpResponse:
         "seq": seqs[scene.name],
         "run": {"id": branch.run.slug, "name": branch.run.name, "era": branch.run.era},
         "branch": branch.name,
-        "exercises": [page_content(exercise) for exercise in exercises().values()],
+        "exercises": [listed(exercise) for exercise in exercises().values()],
         "state_charts": state_charts(),
     }
     return await sync_to_async(render)(request, "dev/gallery.html", context)

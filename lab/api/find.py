@@ -1,4 +1,4 @@
-"""What the search field of the pages finds, and the texts of a lesson."""
+"""What the search field of the pages finds."""
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -7,7 +7,6 @@ from django.views.decorators.http import require_GET
 
 from lab.api.history import json_answer
 from lab.course.find import found_by_search
-from lab.course.lesson_page import lesson_texts
 from lab.course.loader import course
 from lab.texts.refusal import Refusal
 
@@ -19,11 +18,3 @@ async def everything(request: HttpRequest) -> HttpResponse:
     if not isinstance(user, User):
         raise Refusal("refusal.not_signed_in", 401)
     return json_answer(await sync_to_async(found_by_search)(user, course()))
-
-
-@require_GET
-async def lesson(request: HttpRequest, slug: str) -> HttpResponse:
-    """The texts of a lesson, for a page of a lab in which it is started. Raises Refusal (404) for an unknown one."""
-    if not (await request.auser()).is_authenticated:
-        raise Refusal("refusal.not_signed_in", 401)
-    return json_answer(lesson_texts(course().lesson(slug), is_whole=True))

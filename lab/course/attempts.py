@@ -14,7 +14,9 @@ Dot = Literal["open", "right", "wrong"]
 
 
 class Attempt(NamedTuple):
-    """One attempt. `done`: number of completed steps; `dots`: one for each prediction, in order."""
+    """One attempt. `done`: number of completed steps; `dots`: one for each prediction, in order; `opened`: the ids of
+    the steps that the learner has seen.
+    """
 
     slug: str
     run: str
@@ -24,6 +26,7 @@ class Attempt(NamedTuple):
     done: int
     steps: int
     dots: list[Dot]
+    opened: frozenset[str]
 
     @property
     def is_finished(self) -> bool:
@@ -70,6 +73,7 @@ def _attempt(row: ExerciseProgress, exercise: Exercise) -> Attempt:
         done=sum(each.get("phase") == "done" for each in progress),
         steps=len(exercise.steps),
         dots=[_dot(each) for each, step in zip(progress, exercise.steps, strict=True) if step.kind != "goals"],
+        opened=frozenset(id for id, each in steps.items() if each.get("phase", "open") != "open"),
     )
 
 

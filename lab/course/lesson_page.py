@@ -1,13 +1,13 @@
 """What the page of a lesson shows, as its template wants it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from broker_core.eras import DEFAULT_ERA
 from lab.course.attempts import Attempt
 from lab.course.loader import Course, Lesson
 from lab.course.standing import standing_of
-from lab.exercises.frames import page_content
+from lab.exercises.frames import listed
 from lab.exercises.glossary import Term
 from lab.exercises.lesson import Step
 from lab.learning.summary import Summary
@@ -34,7 +34,7 @@ def lesson_page(
         "era_text": f"era.{exercise.era}",
         "minutes": [part.minutes for part in exercise.parts] or [exercise.minutes],
         "questions": sum(step.kind != "goals" for step in exercise.steps),
-        "steps": _outline(exercise.steps, is_done),
+        "steps": _outline(exercise.steps, set().union(*(attempt.opened for attempt in own))),
         "required": [
             {"lesson": needed, "standing": standing_of(needed, attempts, summary)}
             for needed in (course.lessons.get(slug) for slug in exercise.requires)
@@ -49,19 +49,11 @@ def lesson_page(
     }
 
 
-def _outline(steps: list[Step], is_done: bool) -> list[dict[str, Any]]:
-    """The steps by their kinds. From the first question on, texts could answer it: they are there once all is done."""
-    first = next((place for place, step in enumerate(steps) if step.kind != "goals"), len(steps))
-    return [
-        {"kind": step.kind, "text": step.text if is_done or place < first else None} for place, step in enumerate(steps)
-    ]
+def _outline(steps: list[Step], opened: Set[str]) -> list[dict[str, Any]]:
+    """The steps by their kinds. The texts are those of the steps that have opened in an attempt."""
+    return [{"kind": step.kind, "text": step.text if step.id in opened else None} for step in steps]
 
 
-IN_LISTS = ("slug", "minutes", "era", "is_once", "has_own_cluster", "partition", "title")
-
-
-def lesson_texts(lesson: Lesson, *, is_whole: bool) -> dict[str, Any]:
-    """A lesson for the page of a lab: all that `page_content` gives, or what a list of lessons shows."""
-    content = page_content(lesson.exercise)
-    shown = content if is_whole else {name: content[name] for name in IN_LISTS}
-    return {**shown, "number": lesson.number}
+def in_lists(lesson: Lesson) -> dict[str, Any]:
+    """A lesson in the list of a lab's page."""
+    return {**listed(lesson.exercise), "number": lesson.number}

@@ -121,7 +121,7 @@ def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iter
         id, _, wrong = section.step.partition("/")
         again.play(until=id)
         again.do(section)
-        shown = next(one for one in again.session.frame("en")["steps"] if one["id"] == id)
+        shown = next(one for one in again.session.frame("en")["steps"] if one.get("id") == id)
         wanted = next(one.text.en for one in exercise.step(id).wrong if one.id == wrong)
         if shown["state"] != "active" or shown["wrong"] != wanted:
             yield (
@@ -131,7 +131,7 @@ def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iter
 
 
 def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: dict[str, set[str]]) -> Iterator[str]:
-    given = shown["prediction"] or shown["answer"]
+    given = shown["given"]
     if not isinstance(given, dict):
         return
     outcome = str(given["outcome"] or given["choice"])
@@ -147,7 +147,7 @@ def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: 
 def _chain(exercise: Exercise, rehearsal: Rehearsal) -> Iterator[str]:
     if exercise.chain is None:
         return
-    seq = rehearsal.session.frame("en")["chain"]
+    seq = rehearsal.session.frame("en")["debrief"]["chain"]
     if not seq:
         yield f"{exercise.slug}: what the debrief's chain explains has not happened in the solution."
         return

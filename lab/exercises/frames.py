@@ -1,4 +1,4 @@
-"""What the page gets of a lesson: its texts without the answers, and the frame of its progress."""
+"""What the page gets of a lesson: how a list shows it, and the frame of its progress with the texts that are due."""
 
 from typing import Any
 
@@ -12,11 +12,8 @@ from lab.exercises.progress import Progress, State
 from lab.exercises.questions import choices_of, order_of, said
 
 
-def page_content(exercise: Exercise) -> dict[str, Any]:
-    """What the page gets of a lesson: texts and choices, and nothing that says which of them is right. `is_once`: its
-    era deletes no topics, so that each attempt needs a run of its own.
-    """
-    transfer = exercise.transfer
+def listed(exercise: Exercise) -> dict[str, Any]:
+    """A lesson in a list. `is_once`: its era deletes no topics, so that each attempt needs a run of its own."""
     content: dict[str, Any] = msgspec.to_builtins(
         {
             "slug": exercise.slug,
@@ -27,33 +24,9 @@ def page_content(exercise: Exercise) -> dict[str, Any]:
             "has_own_cluster": exercise.run != RunSettings(),
             "partition": exercise.partition,
             "title": exercise.title,
-            "brief": exercise.brief,
-            "concept": exercise.teaches,
-            "against": exercise.against,
-            "debrief": exercise.debrief,
-            "hints": exercise.hints,
-            "parts": exercise.parts,
-            "chain": exercise.chain and exercise.chain.text,
-            "transfer": transfer and {"text": transfer.text, "choices": [one.text for one in transfer.choices]},
-            "steps": [_step_content(step) for step in exercise.steps],
         }
     )
     return content
-
-
-def _step_content(step: Step) -> dict[str, Any]:
-    question = None
-    if step.kind != "goals":
-        question = {"choices": [{"value": one.value, "note": one.note} for one in choices_of(step)]}
-    return {
-        "id": step.id,
-        "text": step.text,
-        "kind": step.kind,
-        "prediction": question
-        and step.prediction
-        and {**question, "steps": isinstance(step.prediction.after, RpcArrives)},
-        "answer": question and step.answer and question,
-    }
 
 
 def lesson_frame(
@@ -66,38 +39,69 @@ def lesson_frame(
     is_masked: bool,
     is_restarted: bool,
 ) -> dict[str, Any]:
-    """The `exercise` frame. The causes of wrong choices and of the transfer are in it once they were answered."""
+    """The `exercise` frame, in one language.
+
+    It holds what is due and no other text: a step once it has opened, a hint once it was asked for, the reasons of
+    choices once they are known, and the debrief with its question after the last step.
+    """
     is_finished = all(progress.phase == "done" for progress in state.steps.values())
     return {
         "k": "exercise",
         "slug": exercise.slug,
-        "steps": [_step_frame(step, state, why_not, wrong, language) for step in exercise.steps],
-        "hints_shown": state.hints_shown,
+        "brief": exercise.brief.said(language),
+        "steps": [_step_frame(exercise, step, state, why_not, wrong, language) for step in exercise.steps],
+        "hints": [hint.said(language) for hint in exercise.hints[: state.hints_shown]],
+        "hints_in_all": len(exercise.hints),
         "masked": is_masked,
         "finished": is_finished,
         "restarted": is_restarted,
-        "chain": _chain_of(exercise, state) if is_finished else 0,
-        "transfer": _transfer_frame(exercise, state, language),
+        "debrief": _debrief(exercise, state, language) if is_finished else None,
     }
 
 
-def _step_frame(step: Step, state: State, why_not: Text, wrong: Wrong | None, language: str) -> dict[str, Any]:
+def _step_frame(
+    exercise: Exercise, step: Step, state: State, why_not: Text, wrong: Wrong | None, language: str
+) -> dict[str, Any]:
     progress = state.steps[step.id]
+    if progress.phase == "open":
+        return {"state": progress.phase}
     checked, is_active = progress.checked, progress.phase == "active"
     given = progress.given
     return {
         "id": step.id,
         "state": progress.phase,
+        "kind": step.kind,
+        "part": _part_frame(exercise, step, language),
+        "text": step.text.said(language),
+        "choices": _choices(step, state.seed, language),
+        "makes_step": step.prediction is not None and isinstance(step.prediction.after, RpcArrives),
         "checked": checked and {"at_us": checked.at_us, "seq": checked.seq, "detail": render(checked.detail, language)},
         "why_not": render(why_not, language) if is_active else "",
         "wrong": wrong.text.said(language) if is_active and wrong is not None else "",
-        "prediction": given and step.prediction and msgspec.to_builtins(given),
-        "answer": given and step.answer and msgspec.to_builtins(given),
-        "order": order_of(step, state.seed),
+        "given": given and msgspec.to_builtins(given),
         "said": said(step, progress, language),
         "reasons": _reasons(step, progress, language),
         "freeze": _freeze_frame(step, progress, language),
     }
+
+
+def _part_frame(exercise: Exercise, step: Step, language: str) -> dict[str, Any] | None:
+    """The part that begins with a step."""
+    if len(exercise.parts) < 2:
+        return None
+    for number, part in enumerate(exercise.parts, 1):
+        if part.step == step.id:
+            return {"number": number, "minutes": part.minutes, "title": part.title.said(language)}
+    return None
+
+
+def _choices(step: Step, seed: int, language: str) -> list[dict[str, Any]]:
+    """The choices of a question in the order in which they are shown."""
+    named = {choice.value: choice for choice in choices_of(step)}
+    return [
+        {"value": name, "note": "" if (note := named[name].note) is None else note.said(language)}
+        for name in order_of(step, seed)
+    ]
 
 
 def _reasons(step: Step, progress: Progress, language: str) -> dict[str, str]:
@@ -123,16 +127,30 @@ def _freeze_frame(step: Step, progress: Progress, language: str) -> dict[str, An
     return {"at_us": at_us, "seq": seq, "screen": step.freeze.screen, "text": step.freeze.text.said(language)}
 
 
-def _chain_of(exercise: Exercise, state: State) -> int:
-    if exercise.chain is None:
-        return 0
-    return state.chain[0] if exercise.chain.first else state.chain[1]
+def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
+    """What follows the last step. `chain`: the event that it explains, 0 for none."""
+    against, chain = exercise.against, exercise.chain
+    return {
+        "text": exercise.debrief.said(language),
+        "concept": exercise.teaches.said(language),
+        "against": against and {"quote": against.quote, "text": against.text.said(language)},
+        "chain": 0 if chain is None else state.chain[0] if chain.first else state.chain[1],
+        "chain_title": "" if chain is None else chain.text.said(language),
+        "transfer": _transfer_frame(exercise, state, language),
+    }
 
 
 def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str, Any] | None:
+    """The question in another setting; which choice is right, and why, once it was answered."""
     transfer, chosen = exercise.transfer, state.transfer
-    if transfer is None or chosen is None:
+    if transfer is None:
         return None
     right = next(place for place, one in enumerate(transfer.choices) if one.right)
-    reasons = [transfer.choices[place].reason.said(language) for place in sorted({chosen, right})]
-    return {"choice": chosen, "right": right, "reasons": reasons}
+    known = () if chosen is None else sorted({chosen, right})
+    return {
+        "text": transfer.text.said(language),
+        "choices": [choice.text.said(language) for choice in transfer.choices],
+        "choice": chosen,
+        "right": None if chosen is None else right,
+        "reasons": [transfer.choices[place].reason.said(language) for place in known],
+    }

@@ -27,17 +27,7 @@ from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
-NOTHING: dict[str, Any] = {
-    "k": "exercise",
-    "slug": "",
-    "steps": [],
-    "hints_shown": 0,
-    "masked": False,
-    "finished": False,
-    "restarted": False,
-    "chain": 0,
-    "transfer": None,
-}
+NOTHING: dict[str, Any] = {"k": "exercise", "slug": ""}
 """The frame of a learner without an exercise."""
 
 

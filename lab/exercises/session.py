@@ -20,7 +20,7 @@ from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
 from lab.exercises.predicate import GoalState, ask_all
-from lab.exercises.progress import Checked, Frozen, Given, Progress, State
+from lab.exercises.progress import Checked, Frozen, Given, Progress, State, StepPhase
 from lab.exercises.quantities import quantity_text, shown, value_of
 from lab.exercises.questions import asked_by, choices_of, meanings_of, outcome_of
 from lab.exercises.records import Records
@@ -68,6 +68,11 @@ class ExerciseSession:
     def tally(self) -> Tally:
         """What it has counted."""
         return self._state.tally
+
+    @property
+    def phases(self) -> dict[str, StepPhase]:
+        """Of each step, by its id."""
+        return {id: progress.phase for id, progress in self._state.steps.items()}
 
     @property
     def is_finished(self) -> bool:

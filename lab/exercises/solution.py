@@ -250,6 +250,4 @@ class Rehearsal:
         return Moment(self._engine.view, self._engine.now_us, self._paused)
 
     def _phase(self, step: str) -> str:
-        steps = self.session.frame("en")["steps"]
-        phase: str = next(one["state"] for one in steps if one["id"] == step)
-        return phase
+        return self.session.phases[step]

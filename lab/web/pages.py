@@ -24,7 +24,7 @@ from lab.actions.rerun import rerun
 from lab.actions.start_run import proposed_seed, start_run
 from lab.api.state_charts import state_charts
 from lab.course.attempts import started_on
-from lab.course.lesson_page import lesson_texts
+from lab.course.lesson_page import in_lists
 from lab.course.loader import course
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
@@ -155,7 +155,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
-        "exercises": [lesson_texts(one, is_whole=one is started) for one in whole.lessons.values()],
+        "exercises": [in_lists(one) for one in whole.lessons.values()],
         "lesson": started,
         "state_charts": state_charts(),
     }

@@ -121,14 +121,15 @@ def test_exercise_from_start_to_debrief(lab: Page) -> None:
     page.get_by_role("radio").nth(1).click()
     # what the steps behind the question say, and what it is all about, would be the answer
     expect(page.locator(".step")).to_have_count(4)
-    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps follow after your prediction.")
+    expect(page.locator(".step").nth(3)).to_contain_text("2 more steps follow")
     expect(page.locator(".concept")).to_have_count(0)
     page.get_by_role("radio", name="70 %").click()
     page.get_by_role("button", name="Lock in").click()
     expect(page.locator(".step").nth(3)).to_contain_text("passes the record")
-    expect(page.locator(".concept")).to_have_count(1)
+    expect(page.locator(".concept")).to_have_count(0)
     expect(page.locator(".verdict")).to_contain_text("the outcome was")
     step_until(page, lambda: page.locator(".debrief").count() == 1)
+    expect(page.locator(".concept")).to_have_count(1)
     expect(page.locator(".cap", has_text="Lesson 4.")).to_contain_text("finished")
 
 

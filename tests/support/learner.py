@@ -55,10 +55,10 @@ class Learner:
 
     @property
     def states(self) -> dict[str, str]:
-        return {step["id"]: step["state"] for step in self.session.frame("en")["steps"]}
+        return dict(self.session.phases)
 
     def of(self, step: str, language: str = "en") -> dict[str, Any]:
-        return next(one for one in self.session.frame(language)["steps"] if one["id"] == step)
+        return next(one for one in self.session.frame(language)["steps"] if one.get("id") == step)
 
     def why_not(self, language: str = "en") -> str:
         return next(one["why_not"] for one in self.session.frame(language)["steps"] if one["state"] == "active")

@@ -1,6 +1,5 @@
 """What the content of an exercise must be, and what is found in one that is not so."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -8,12 +7,12 @@ import pytest
 from django.core.management import call_command
 
 from lab.exercises import compiler, loader
-from lab.exercises.frames import page_content
+from lab.exercises.frames import listed
 from lab.exercises.glossary import glossary, parse
 from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.solution import Rehearsal
 from lab.runtime.rehearsal import rehearsal_run
-from tests.support.learner import SLUG, Learner
+from tests.support.learner import SLUG
 
 
 def test_exercises_are_sound(monkeypatch) -> None:
@@ -22,18 +21,8 @@ def test_exercises_are_sound(monkeypatch) -> None:
     call_command("check_exercises")
 
 
-def test_page_gets_texts_and_no_answers() -> None:
-    content = page_content(exercises()[SLUG])
-    assert content["number"] == "1"
-    assert {step["id"] for step in content["steps"]} == set(Learner().states)
-    predictions = [step["prediction"] for step in content["steps"] if step["prediction"]]
-    assert [set(choice) for choice in predictions[0]["choices"]] == [{"value", "note"}] * 3
-    assert [predictions[0]["steps"], content["partition"], exercises()[SLUG].rate] == [True, "orders-0", 0.0025]
-    json.dumps(content)
-
-
 def test_eras_without_topic_deletion_check_each_solution_in_a_new_run() -> None:
-    once = {slug: page_content(one)["is_once"] for slug, one in exercises().items()}
+    once = {slug: listed(one)["is_once"] for slug, one in exercises().items()}
     assert [slug for slug, is_once in once.items() if is_once] == [
         "006-the-lost-record",
         "023-in-sync-by-time-or-by-count",

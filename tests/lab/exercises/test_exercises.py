@@ -51,14 +51,14 @@ def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
     assert requested.of("predict")["said"] == {"HW": "0", "HW + 1": "1", "HW + 2": "2"}
     requested.predict("HW + 1")
     assert not requested.session.is_masked
-    assert requested.of("predict")["prediction"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
+    assert requested.of("predict")["given"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
     assert requested.why_not() == "What you predicted has not happened yet. Step on."
 
 
 def test_outcome_of_a_prediction_is_what_happened(requested) -> None:
     requested.predict("HW + 1")
     requested.step()
-    assert requested.of("predict")["prediction"]["outcome"] == "HW"
+    assert requested.of("predict")["given"]["outcome"] == "HW"
     assert requested.of("predict")["checked"]["at_us"] == requested.run.now_us
     assert requested.states["leader-moves"] == "active"
 
@@ -68,7 +68,7 @@ def test_outcome_is_that_of_the_first_fetch_even_when_much_more_has_happened_sin
     arrives_us = min(rpc["due_us"] for rpc in requested.run.view["rpcs"].values() if rpc["api"] == "Fetch")
     requested.run.advance(requested.run.now_us + 1_000_000)
     requested.look()
-    assert requested.of("predict")["prediction"]["outcome"] == "HW"
+    assert requested.of("predict")["given"]["outcome"] == "HW"
     assert requested.of("predict")["checked"]["at_us"] == arrives_us
 
 
@@ -111,7 +111,7 @@ def test_session_resumes_from_its_stored_state(requested) -> None:
     stored = json.loads(json.dumps(requested.session.state))
     requested.session = ExerciseSession(requested.exercise, requested.moment, stored)
     requested.step()
-    assert requested.of("predict")["prediction"]["outcome"] == "HW"
+    assert requested.of("predict")["given"]["outcome"] == "HW"
 
 
 def test_state_stored_by_another_version_restarts_the_exercise(requested) -> None:
@@ -119,7 +119,7 @@ def test_state_stored_by_another_version_restarts_the_exercise(requested) -> Non
         requested.exercise, requested.moment, {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
     )
     assert requested.states["produce"] != "open"
-    assert requested.session.frame("en")["hints_shown"] == 0
+    assert requested.session.frame("en")["hints"] == []
 
 
 def test_frame_is_sent_only_when_it_changes() -> None:
@@ -133,7 +133,7 @@ def test_frame_is_sent_only_when_it_changes() -> None:
 def test_hints_are_revealed_one_by_one(requested) -> None:
     for shown in range(1, len(requested.exercise.hints) + 1):
         requested.handle("hint")
-        assert requested.session.frame("en")["hints_shown"] == shown
+        assert requested.session.frame("en")["hints"] == [hint.en for hint in requested.exercise.hints[:shown]]
     with pytest.raises(Refusal) as caught:
         requested.handle("hint")
     assert caught.value.id == "refusal.no_more_hints"
@@ -147,8 +147,8 @@ def test_reset_clears_all_progress(requested) -> None:
     requested.look()
     requested.handle("reset")
     assert requested.states["produce"] == "active"
-    assert requested.of("predict")["prediction"] is None
-    assert requested.session.frame("en")["hints_shown"] == 0
+    assert requested.states["predict"] == "open"
+    assert requested.session.frame("en")["hints"] == []
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_invalid_prediction_is_refused(requested, more, what) -> None:
     with pytest.raises(Refusal) as refused:
         requested.handle("predict", **more)
     assert refused.value.id == f"refusal.{what}"
-    assert requested.of("predict")["prediction"] is None
+    assert requested.of("predict")["given"] is None
 
 
 def test_prediction_cannot_be_changed(requested) -> None:
@@ -205,9 +205,9 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
     session.handle(ExerciseFrame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
     assert predicted()["why_not"] == "What you predicted has not happened yet. Bring it about."
     do("broker powerloss 3")
-    assert predicted()["prediction"]["outcome"] is None
+    assert predicted()["given"]["outcome"] is None
     do("broker powerloss 1")
-    assert predicted()["prediction"]["outcome"] == "nothing"
+    assert predicted()["given"]["outcome"] == "nothing"
     assert predicted()["checked"]["detail"] == "end of the files of payments-0 on broker 1: 0"
 
 
@@ -217,7 +217,7 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
 def test_unreadable_stored_state_restarts_the_exercise(state: dict[str, object]) -> None:
     learner = Learner()
     session = ExerciseSession(learner.exercise, learner.moment, state)
-    assert [step["state"] for step in session.frame("en")["steps"]] == ["active", "open", "open", "open", "open"]
+    assert list(session.phases.values()) == ["active", "open", "open", "open", "open"]
 
 
 def test_what_pages_get_does_not_change_while_the_session_goes_on(requested: Learner) -> None:

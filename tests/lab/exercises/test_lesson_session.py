@@ -48,7 +48,7 @@ class Learner:
         self.session.handle(frame, self.moment())
 
     def step(self, id: str) -> dict:
-        return next(one for one in self.session.frame("en")["steps"] if one["id"] == id)
+        return next(one for one in self.session.frame("en")["steps"] if one.get("id") == id)
 
     def do(self, *lines: str) -> None:
         for line in lines:
@@ -63,7 +63,7 @@ def test_answer_may_be_given_again_until_it_is_right() -> None:
     assert wrong["reasons"] == {}
     learner.handle("answer", "index-size", " 10485760 ")
     right = learner.step("index-size")
-    assert (right["state"], right["answer"]["outcome"]) == ("done", "10485760")
+    assert (right["state"], right["given"]["outcome"]) == ("done", "10485760")
     assert "segment.index.bytes" in right["reasons"][""]
     given = [event for event in learner.session.take_learning_events() if isinstance(event, AnswerGiven)]
     assert [(event.answer, event.right, event.attempt) for event in given] == [("7", False, 1), ("10485760", True, 2)]
@@ -74,7 +74,7 @@ def test_what_is_not_a_whole_number_is_refused(typed) -> None:
     learner = Learner("index-size")
     with pytest.raises(Refusal, match="not a number"):
         learner.handle("answer", "index-size", typed)
-    assert learner.step("index-size")["answer"] is None
+    assert learner.step("index-size")["given"] is None
 
 
 def test_answer_to_another_step_is_refused() -> None:
@@ -143,7 +143,7 @@ def finished() -> Learner:
 
 
 def test_chain_of_a_debrief_leads_from_the_event_to_the_command(finished) -> None:
-    seq = finished.session.frame("en")["chain"]
+    seq = finished.session.frame("en")["debrief"]["chain"]
     by_seq = {envelope[0]: envelope for envelope in finished.rehearsal.envelopes}
     chain = chain_of(by_seq.get, seq)
     assert type(chain[0][4]).__name__ == "SegmentRolled"
@@ -157,9 +157,9 @@ def test_transfer_is_answered_once_and_after_the_last_step(finished) -> None:
         Learner("rolled").handle("transfer", choice="0")
     with pytest.raises(Refusal, match="choice"):
         finished.handle("transfer", choice="9")
-    assert finished.session.frame("en")["transfer"] is None
+    assert finished.session.frame("en")["debrief"]["transfer"]["right"] is None
     finished.handle("transfer", choice="1", confidence=0.7)
-    assert finished.session.frame("en")["transfer"]["right"] == 0
+    assert finished.session.frame("en")["debrief"]["transfer"]["right"] == 0
     with pytest.raises(Refusal, match="not asked now"):
         finished.handle("transfer", choice="0")
     events = finished.session.take_learning_events()
@@ -185,8 +185,8 @@ def test_session_that_was_stored_anywhere_catches_up_from_the_recording(seed) ->
     rehearsal.do(section)
     session = ExerciseSession(exercise, Moment(run.view, run.now_us, True), stored)
     session.on_events(Moment(run.view, run.now_us, True), rehearsal.envelopes)
-    states = [step["state"] for step in session.frame("en")["steps"]]
-    assert states == [step["state"] for step in rehearsal.session.frame("en")["steps"]]
+    states = list(session.phases.values())
+    assert states == list(rehearsal.session.phases.values())
     assert session.tally.counts == rehearsal.session.tally.counts
 
 
@@ -195,7 +195,7 @@ def test_state_of_another_version_starts_over_and_says_so() -> None:
     old = {"steps": {"gone": {"phase": "active"}}, "hints_shown": 1}
     session = ExerciseSession(learner.exercise, learner.moment(), old)
     assert session.frame("en")["restarted"]
-    assert session.frame("en")["hints_shown"] == 0
+    assert session.frame("en")["hints"] == []
     assert not learner.session.frame("en")["restarted"]
 
 
@@ -217,11 +217,11 @@ def test_prediction_whose_event_came_before_the_answer_is_settled_at_once() -> N
     learner.do("kafka-topics.sh --create --topic test --partitions 3 --replication-factor 1", "play 2s")
     assert learner.step("predict")["state"] == "active"
     learner.handle("predict", "predict", "2", 0.7)
-    assert learner.step("predict")["prediction"]["outcome"] == "1"
+    assert learner.step("predict")["given"]["outcome"] == "1"
 
 
 def test_transfer_with_a_confidence_that_is_no_stop_is_refused_and_can_be_answered(finished) -> None:
     with pytest.raises(Refusal, match="confidence"):
         finished.handle("transfer", choice="0", confidence=0.42)
     finished.handle("transfer", choice="0", confidence=0.99)
-    assert finished.session.frame("en")["transfer"]["choice"] == 0
+    assert finished.session.frame("en")["debrief"]["transfer"]["choice"] == 0

@@ -233,6 +233,7 @@ def exercise_frame(client: LabSocketClient) -> dict[str, Any]:
 def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None:
     run = visitor.new_run()
     slug = "001-high-watermark-two-fetches"
+    hint = [exercises()[slug].hints[0].en]
     with visitor.socket(run) as client:
         greeted(client)
         refused = client.ask({"k": "exercise", "op": "hint", "exercise": slug})
@@ -241,25 +242,25 @@ def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None
         answer = client.ask({"k": "exercise", "op": "start", "exercise": slug})
         assert answer["k"] == "done", answer
         begun = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
-        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active" and begun["hints_shown"] == 0
+        assert begun["slug"] == slug and begun["steps"][0]["state"] == "active" and begun["hints"] == []
         stands = {"k": "clock", "mode": "pause", "rate": 0.0025}
         if not any(stands.items() <= frame.items() for frame in client.frames):
             client.until(lambda frame: stands.items() <= frame.items())
         client.ask({"k": "exercise", "op": "hint", "exercise": slug})
         hinted = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
-        assert hinted["hints_shown"] == 1
+        assert hinted["hints"] == hint
         early = client.ask({"k": "exercise", "op": "predict", "exercise": slug, "step": "x", "choice": "43"})
         assert early["k"] == "no" and early["todo"]
     with visitor.socket(run) as client:
-        assert exercise_frame(client)["hints_shown"] == 1
+        assert exercise_frame(client)["hints"] == hint
     visitor.server.forget_labs()
     with visitor.socket(run) as client:
         assert client.of_kind("welcome")["core"] == "recorded"
         again = exercise_frame(client)
-        assert (again["slug"], again["hints_shown"]) == (slug, 1)
+        assert (again["slug"], again["hints"]) == (slug, hint)
         client.ask({"k": "exercise", "op": "reset", "exercise": slug})
         reset = [frame for frame in client.frames if frame["k"] == "exercise"][-1]
-        assert reset["hints_shown"] == 0
+        assert reset["hints"] == []
         client.ask({"k": "exercise", "op": "leave", "exercise": slug})
         assert [frame for frame in client.frames if frame["k"] == "exercise"][-1]["slug"] == ""
     with visitor.socket(run) as client:

@@ -8,14 +8,14 @@ import { instant, spaced } from "../kit/format.js";
 import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, moment, partition, player, signal } from "../store/state.js";
-import { content, contentOf, firstQuestion, nextHint, send } from "../store/lesson.js";
+import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
 import { debriefOf } from "./debrief.js";
 import { answerOf, predictionOf } from "./questions.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Exercise, StepTexts, Texts } from "../store/exercises.js" */
+/** @import { Exercise, Texts } from "../store/exercises.js" */
 /** @import { ExerciseFrame, StepFrame } from "../store/state.js" */
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -88,7 +88,7 @@ class HwExercise extends HwElement {
   #active = "";
 
   updated() {
-    const active = exercise.value?.steps.find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
+    const active = openedSteps().find(({ state }) => state === "active")?.id ?? (exercise.value?.finished ? "end" : "");
     if (active === this.#active) return;
     this.#active = active;
     this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
@@ -104,8 +104,8 @@ class HwExercise extends HwElement {
   /** Sends when it is pressed a second time. @param {"reset" | "leave"} op */
   #twice(op) {
     if (this.#sure.value === op) {
-      const texts = content();
-      if (op === "reset" && texts?.is_once) leaveFor(texts.slug);
+      const lesson = inProgress();
+      if (op === "reset" && lesson?.is_once) leaveFor(lesson.slug);
       else send(op);
     }
     this.#sure.value = this.#sure.value === op ? "" : op;
@@ -144,44 +144,37 @@ class HwExercise extends HwElement {
       @click=${() => this.#toggle(step.id)}>✓</button>`;
   }
 
-  /** @param {StepFrame} step @param {StepTexts | undefined} texts @param {number} place */
-  step(step, texts, place) {
-    if (!texts) return "";
-    const { text, prediction, answer } = texts;
-    const { checked, state, why_not, wrong, freeze } = step;
+  /** @param {StepFrame} step @param {number} place */
+  step(step, place) {
+    const { text, kind, checked, state, why_not, wrong, freeze } = step;
     const names = [STATE_CLASS[state].step, this.#opened.value.has(step.id) ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
-      <div class="prose">${markdown(text[short])}
+      <div class="prose">${markdown(text)}
         ${checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(checked.at_us)}>
           ${instant(checked.at_us)} · ${checked.detail}</button>` : ""}
-        ${freeze && state !== "open" ? html`<div class="freeze">${icon("pause")}<div>${markdown(freeze.text)}
+        ${freeze ? html`<div class="freeze">${icon("pause")}<div>${markdown(freeze.text)}
           <button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(freeze.at_us)}>${instant(freeze.at_us)}</button>
         </div></div>` : ""}
-        ${prediction && state !== "open" ? predictionOf(step, prediction) : ""}
-        ${answer && state !== "open" ? answerOf(step, answer) : ""}
+        ${kind === "prediction" ? predictionOf(step) : kind === "answer" ? answerOf(step) : ""}
         ${wrong ? html`<div class="wrong" role="status">${markdown(wrong)}</div>` : ""}
-        ${state === "active" && why_not && !prediction && !answer ? html`<p class="why-not">${why_not}</p>` : ""}
+        ${state === "active" && why_not && kind === "goals" ? html`<p class="why-not">${why_not}</p>` : ""}
       </div></li>`;
   }
 
-  /** The part that begins with a step, as a heading. @param {StepFrame} step @param {number} place */
-  partHead(step, place) {
-    const parts = content()?.parts ?? [];
-    const at = parts.findIndex(({ step: id }) => id === step.id);
-    if (at < 0 || (parts.length < 2 && place === 0)) return "";
-    return html`<li class="part">${t("exercise.part", { n: at + 1 })} · ${parts[at].title[short]}
-      <span class="right">${minutes(parts[at].minutes)}</span></li>`;
+  /** The part that begins with a step, as a heading. @param {StepFrame} step */
+  partHead({ part }) {
+    return part ? html`<li class="part">${t("exercise.part", { n: part.number })} · ${part.title}
+      <span class="right">${minutes(part.minutes)}</span></li>` : "";
   }
 
-  /** The steps; of those after an open question only their number, because their texts would answer it. @param {ExerciseFrame} frame */
+  /** The steps that have opened; of the others the page knows only how many they are. @param {ExerciseFrame} frame */
   steps({ steps }) {
-    const question = firstQuestion();
-    const shown = question < 0 ? steps : steps.slice(0, question + 1);
-    const behind = steps.length - shown.length;
-    return html`<ol class="steps">${shown.map((step, place) => [this.partHead(step, place), this.step(step, contentOf(step), place)])}
-      ${behind ? html`<li class="step behind"><span class="n" aria-hidden="true">…</span>
-        <div class="prose dim">${t("exercise.behind_question", { n: behind })}</div></li>` : ""}</ol>`;
+    const shown = openedSteps();
+    const more = steps.length - shown.length;
+    return html`<ol class="steps">${shown.map((step, place) => [this.partHead(step), this.step(step, place)])}
+      ${more ? html`<li class="step behind"><span class="n" aria-hidden="true">…</span>
+        <div class="prose dim">${t("exercise.more_steps", { n: more })}</div></li>` : ""}</ol>`;
   }
 
   /** @param {Exercise} texts @param {ExerciseFrame} frame */
@@ -199,29 +192,29 @@ class HwExercise extends HwElement {
     </div>`;
   }
 
-  /** @param {Exercise} texts @param {ExerciseFrame} frame */
-  hints({ hints }, { hints_shown, finished }) {
-    const shown = hints.slice(0, hints_shown).map((hint, place) => html`<div class="hint shown">${icon("bulb")}
-      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint[short])}</div></div>`);
-    if (finished || hints_shown >= hints.length) return shown;
+  /** @param {ExerciseFrame} frame */
+  hints({ hints, hints_in_all: n, finished }) {
+    const shown = hints.map((hint, place) => html`<div class="hint shown">${icon("bulb")}
+      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint)}</div></div>`);
+    if (finished || hints.length >= n) return shown;
     return html`${shown}<button class="hint" @click=${nextHint}>${icon("bulb")}
-      <span>${t("exercise.hint_of", { at: hints_shown + 1, n: hints.length })}</span><kbd>H</kbd></button>`;
+      <span>${t("exercise.hint_of", { at: hints.length + 1, n })}</span><kbd>H</kbd></button>`;
   }
 
   render() {
     const frame = exercise.value;
-    const texts = content();
-    if (!texts || !frame) return this.list();
+    const lesson = inProgress();
+    if (!lesson || !frame) return this.list();
     const begun = frame.steps.some(({ state }) => state === "done");
-    return html`${this.head(texts, frame)}
+    return html`${this.head(lesson, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
         ${frame.restarted ? html`<p class="wrong restarted" role="status">${t("exercise.restarted")}</p>` : ""}
-        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(texts.brief[short])}</details>
+        <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(frame.brief)}</details>
         ${this.steps(frame)}
-        ${texts.concept && firstQuestion() < 0 ? html`<div class="concept prose">
-          <div class="cap">${t("exercise.concept")}</div>${markdown(texts.concept[short])}</div>` : ""}
-        ${this.hints(texts, frame)}
-        ${frame.finished ? debriefOf(texts, frame) : ""}
+        ${frame.debrief ? html`<div class="concept prose">
+          <div class="cap">${t("exercise.concept")}</div>${markdown(frame.debrief.concept)}</div>` : ""}
+        ${this.hints(frame)}
+        ${frame.debrief ? debriefOf(frame.slug, frame.debrief) : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
         ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>

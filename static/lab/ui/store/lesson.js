@@ -1,10 +1,12 @@
-// The lesson in progress: its texts, what is asked now, and what can be done with it.
+// The lesson in progress: what is asked now, and what can be done with it.
 import { refuse } from "./api.js";
-import { loadTexts, withTexts } from "./exercises.js";
+import { exercises } from "./exercises.js";
 import { effect, exercise, player, SCREENS, shown, signal } from "./state.js";
 import { stepRpc } from "./time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
+
+/** @import { StepFrame } from "./state.js" */
 
 /** @typedef {{ step: string, value: string, confidence: number }} Chosen `confidence` 0: not said yet */
 
@@ -16,17 +18,12 @@ export const chosen = signal(UNDECIDED);
 /** How sure one can be with that many choices, from a guess on. @param {number} choices */
 export const stopsOf = (choices) => [1 / choices, ...STOPS.filter((stop) => stop > 1 / choices + 1e-6)];
 
-/** The texts of the lesson in progress. */
-export const content = () => withTexts(exercise.value?.slug ?? "");
-effect(() => void (exercise.value?.slug && loadTexts(exercise.value.slug)));
-/** The texts of a step of it. @param {{ id: string }} step */
-export const contentOf = (step) => content()?.steps.find(({ id }) => id === step.id);
-/** The place of the first prediction that is not locked in, -1 if none is left. The steps after it would reveal the answer. */
-export const firstQuestion = () =>
-  exercise.value?.steps.findIndex((step) => contentOf(step)?.prediction && !step.prediction) ?? -1;
+/** The lesson in progress, as a list shows it. */
+export const inProgress = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
+/** The steps that have opened. @returns {StepFrame[]} */
+export const openedSteps = () => exercise.value?.steps.flatMap((step) => (step.state === "open" ? [] : step)) ?? [];
 /** The step whose prediction is asked now. */
-const askedStep = () =>
-  exercise.value?.steps.find((step) => step.state === "active" && !step.prediction && contentOf(step)?.prediction);
+const askedStep = () => openedSteps().find(({ state, kind, given }) => state === "active" && kind === "prediction" && !given);
 
 /** @param {string} op @param {object} [more] */
 export const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
@@ -40,7 +37,7 @@ export const canLockIn = () =>
 
 export async function lockIn() {
   const { step, value, confidence } = chosen.value;
-  const steps = contentOf({ id: step })?.prediction?.steps;
+  const makesStep = askedStep()?.makes_step;
   try {
     await player.exercise("predict", { exercise: exercise.value?.slug, step, choice: value, confidence });
   } catch (error) {
@@ -48,7 +45,7 @@ export async function lockIn() {
     return;
   }
   chosen.value = UNDECIDED;
-  if (steps) await stepRpc();
+  if (makesStep) await stepRpc();
 }
 
 /** Answers the question of a step. @param {string} step @param {string} value */
@@ -59,14 +56,14 @@ export async function answer(step, value) {
 
 /** The next hint, if there is one. */
 export function nextHint() {
-  const [texts, frame] = [content(), exercise.value];
-  if (texts && frame && frame.hints_shown < texts.hints.length) send("hint");
+  const frame = exercise.value;
+  if (frame && frame.hints.length < frame.hints_in_all) send("hint");
 }
 
 /** The event of the last freeze that was shown: a screen is opened once, not again after a reload. */
 let frozenSeq = -1;
 effect(() => {
-  const frozen = exercise.value?.steps.flatMap(({ freeze }) => freeze ?? []).at(-1);
+  const frozen = openedSteps().flatMap(({ freeze }) => freeze ?? []).at(-1);
   const seq = frozen?.seq ?? 0;
   if (frozen && frozenSeq >= 0 && seq > frozenSeq) shown.value = SCREENS.includes(frozen.screen) || frozen.screen === "table"
     ? frozen.screen : "picture";

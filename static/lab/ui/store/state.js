@@ -17,13 +17,20 @@ export { computed, effect, signal };
  *             connection: Connection }} Moment
  * @typedef {{ choice: string, confidence: number | null, outcome: string | null }} Given
  * @typedef {{ at_us: number, seq: number, screen: string, text: string }} Freeze
- * @typedef {{ id: string, state: "open" | "active" | "done", checked: { at_us: number, seq: number, detail: string } | null,
- *             why_not: string, wrong: string, prediction: Given | null, answer: Given | null, said: Record<string, string>,
- *             order: string[], reasons: Record<string, string>, freeze: Freeze | null }} StepFrame
- *   `said`: the values of the choices, in words; `order`: their names in the order shown; `reasons`: known ones, by name
- * @typedef {{ choice: number, right: number, reasons: string[] }} TransferFrame
- * @typedef {{ slug: string, steps: StepFrame[], hints_shown: number, masked: boolean, finished: boolean, restarted: boolean,
- *             chain: number, transfer: TransferFrame | null }} ExerciseFrame `chain`: the event that the debrief explains
+ * @typedef {{ value: string, note: string }} Choice
+ * @typedef {{ number: number, minutes: number, title: string }} Part
+ * @typedef {{ id: string, state: "active" | "done", kind: "goals" | "prediction" | "answer", part: Part | null, text: string,
+ *             choices: Choice[], makes_step: boolean, checked: { at_us: number, seq: number, detail: string } | null,
+ *             why_not: string, wrong: string, given: Given | null, said: Record<string, string>,
+ *             reasons: Record<string, string>, freeze: Freeze | null }} StepFrame a step that has opened
+ *   `choices`: of a question, in the order shown; an answer without choices is a number; `makes_step`: locking in makes a step;
+ *   `said`: the values of the choices, in words; `reasons`: known ones, by name
+ * @typedef {{ text: string, choices: string[], choice: number | null, right: number | null, reasons: string[] }} TransferFrame
+ * @typedef {{ text: string, concept: string, against: { quote: string, text: string } | null, chain: number, chain_title: string,
+ *             transfer: TransferFrame | null }} Debrief `chain`: the event that it explains, 0 for none
+ * @typedef {{ slug: string, brief: string, steps: (StepFrame | { state: "open" })[], hints: string[], hints_in_all: number,
+ *             masked: boolean, finished: boolean, restarted: boolean, debrief: Debrief | null }} ExerciseFrame
+ *   in the language of the page, without the texts that are not due
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
  *             user: string, owner: boolean, rights: string[] }} Welcome
  */
