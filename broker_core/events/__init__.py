@@ -4,12 +4,15 @@ Importing this package registers all kinds; `KINDS` maps a kind's name to its cl
 """
 
 from broker_core.events import client, console, control, group, log, replica, rpc, transaction, waiting, world
-from broker_core.events.envelope import KINDS, Envelope, Event, family_of
+from broker_core.events.envelope import CORE, KINDS, Envelope, Event, family_of
+from broker_core.events.vocabulary import Vocabulary
 
 __all__ = [
+    "CORE",
     "KINDS",
     "Envelope",
     "Event",
+    "Vocabulary",
     "client",
     "console",
     "control",

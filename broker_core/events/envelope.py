@@ -1,57 +1,29 @@
-"""What an event is, and the registry of its kinds.
+"""The envelope of the core's events, their registry and their sentences.
 
 An event is a fact with its result, in the past tense. It travels inside an envelope: a plain tuple, because a tuple
 around the struct costs half of what the same fields inside the struct would.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-import msgspec
-
+from broker_core.events.vocabulary import Event, Vocabulary
 from broker_core.texts import Text, Value, catalogue, render
 
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True, tag=True):
-    """Base of all kinds. Encodes as an array whose first element is the kind's name, the rest its fields in order.
-
-    Fields hold primitives and tuples of primitives only, so that an event can be hashed, compared and replayed.
-    """
-
+__all__ = ["CORE", "KINDS", "Envelope", "Event", "family_of", "kind", "sentence"]
 
 #: `(seq, at_us, node, cause_seq, event)`. `seq` is dense from 1 within a branch; `at_us` is simulated time since the
-#: run
-#: began; `node` is who states the fact (`b1`, `zk`, a client's name, or `lab`); `cause_seq` is the event that led to
-#: this one, 0 when it came from outside.
+#: run began; `node` is who states the fact (`b1`, `zk`, a client's name, or `lab`); `cause_seq` is the event that led
+#: to this one, 0 when it came from outside.
 Envelope: TypeAlias = tuple[int, int, str, int, Event]
 
-KINDS: dict[str, type[Event]] = {}
-_FAMILIES: dict[type[Event], str] = {}
+CORE: Vocabulary[int] = Vocabulary("Highwater events", int)
+KINDS = CORE.kinds
+#: Registers an event class under its family. Its sentence is the text `event.<class name>`, whose places are fields.
+kind = CORE.kind
+family_of = CORE.family_of
 
 #: Fields whose values are those of an enumeration, `power loss`, which are rendered as `value.power_loss`.
 _TERMS = frozenset({"change", "how", "repair", "state", "why"})
-
-E = TypeVar("E", bound=type[Event])
-
-
-def kind(family: str) -> Callable[[E], E]:
-    """Registers an event class under its family. Its sentence is the text `event.<class name>`, whose places are
-    fields.
-    """
-
-    def register(cls: E) -> E:
-        if cls.__name__ in KINDS:
-            raise ValueError(f"event kind {cls.__name__} is registered twice")
-        KINDS[cls.__name__] = cls
-        _FAMILIES[cls] = family
-        return cls
-
-    return register
-
-
-def family_of(cls: type[Event]) -> str:
-    """The family of an event class."""
-    return _FAMILIES[cls]
 
 
 def sentence(event: Event, language: str = "en") -> str:

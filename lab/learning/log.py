@@ -27,7 +27,7 @@ from lab.learning.events import (
     encode,
 )
 from lab.learning.fold import LearnerState
-from lab.learning.journal import Journal, remove_folder
+from lab.learning.journal import LearningJournal, remove_folder
 from lab.learning.scoring import is_stop
 from lab.learning.summarize import summarize
 from lab.learning.summary import Summary
@@ -45,7 +45,7 @@ class _Learner:
 
     def __init__(self, folder: Path, learner: str) -> None:
         self.lock = threading.RLock()
-        self.journal = Journal(folder, learner)
+        self.journal = LearningJournal(folder, learner)
         self.state = LearnerState()
         for seq, at_ms, record in self.journal.read(1):
             try:

@@ -5,57 +5,28 @@ Three files come from here, all below `static/lab/core/events/`: `events.schema.
 so that the page needs no build step; `manage.py gen_events --check` finds a stale one.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
-from functools import cache
-from inspect import cleandoc
-from typing import Any
 
-import msgspec
 from msgspec import inspect
 
-from broker_core.events import KINDS, Event, family_of
+from broker_core.events import CORE, Event
 from broker_core.view import empty_view
 from lab.protocol.marks import MARKED_KINDS
 
 FOLDER = "static/lab/core/events"
 EMPTY_VIEW = "static/lab/core/view/empty.gen.js"
-HASH_LENGTH = 12
 
 
-@cache
-def schema() -> dict[str, Any]:
-    """JSON schema of an event on the wire: an array of the kind's name and its fields in order, one definition a kind.
-
-    Each definition carries its family as `x-family`.
-    """
-    _, definitions = msgspec.json.schema_components(KINDS.values(), ref_template="#/$defs/{name}")
-    for name, kind in KINDS.items():
-        fields = [field.name for field in _fields(kind)]
-        if "description" in definitions[name]:
-            # Python 3.13 keeps no indentation of a docstring, those before it do.
-            definitions[name]["description"] = cleandoc(definitions[name]["description"])
-        definitions[name] |= {"x-family": family_of(kind), "x-fields": fields}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Highwater events",
-        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in sorted(KINDS)],
-        "$defs": definitions,
-    }
-
-
-@cache
 def schema_hash() -> str:
-    """The first 12 hex digits of the SHA-256 of the canonical schema: what `hello` and `welcome` compare."""
-    canonical = json.dumps(schema(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:HASH_LENGTH]
+    """The hash of the core's vocabulary, which `hello` and `welcome` compare."""
+    return CORE.hash
 
 
 def files() -> dict[str, str]:
     """The generated files: path below the repository's root, and text."""
     return {
-        f"{FOLDER}/events.schema.json": json.dumps(schema(), sort_keys=True, indent=1, ensure_ascii=False) + "\n",
+        f"{FOLDER}/events.schema.json": json.dumps(CORE.schema, sort_keys=True, indent=1, ensure_ascii=False) + "\n",
         f"{FOLDER}/events.d.ts": "\n".join(_typescript()) + "\n",
         f"{FOLDER}/events.gen.js": "\n".join(_javascript()) + "\n",
         EMPTY_VIEW: "\n".join(_empty_view()) + "\n",
@@ -66,14 +37,6 @@ def _fields(kind: type[Event]) -> tuple[inspect.Field, ...]:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     return info.fields
-
-
-def _families() -> Iterator[tuple[str, list[str]]]:
-    """Families in the order of their registration, each with its kinds in the order of theirs."""
-    families: dict[str, list[str]] = {}
-    for name, kind in KINDS.items():
-        families.setdefault(family_of(kind), []).append(name)
-    yield from families.items()
 
 
 def _javascript() -> Iterator[str]:
@@ -87,9 +50,9 @@ def _javascript() -> Iterator[str]:
     yield "/** Kind to family, fields in the order of the wire with their types. */"
     yield "/** @type {Record<EventKind, KindInfo>} */"
     yield "export const KINDS = {"
-    for family, kinds in _families():
+    for family, kinds in CORE.families().items():
         for name in kinds:
-            fields = ", ".join(f'["{field.name}", {_js_type(field.type)}]' for field in _fields(KINDS[name]))
+            fields = ", ".join(f'["{field.name}", {_js_type(field.type)}]' for field in _fields(CORE.kinds[name]))
             yield f'  {name}: {{ family: "{family}", fields: [{fields}] }},'
     yield "};"
     yield ""
@@ -109,19 +72,19 @@ def _empty_view() -> Iterator[str]:
 
 def _typescript() -> Iterator[str]:
     yield "// Written by `manage.py gen_events` from broker_core/events. Do not change it by hand."
-    for family, kinds in _families():
+    for family, kinds in CORE.families().items():
         yield ""
         yield f"// {family}"
         for name in kinds:
             yield f"export interface {name} {{"
-            yield from (f"  {field.name}: {_ts_type(field.type)};" for field in _fields(KINDS[name]))
+            yield from (f"  {field.name}: {_ts_type(field.type)};" for field in _fields(CORE.kinds[name]))
             yield "}"
     yield ""
     yield "export interface DataOf {"
-    yield from (f"  {name}: {name};" for name in KINDS)
+    yield from (f"  {name}: {name};" for name in CORE.kinds)
     yield "}"
     yield "export type EventKind = keyof DataOf;"
-    yield "export type Family = " + " | ".join(f'"{family}"' for family, _ in _families()) + ";"
+    yield "export type Family = " + " | ".join(f'"{family}"' for family in CORE.families()) + ";"
     yield "/** An event as the page handles it. `seq` is dense from 1 in a branch; `cause` is a seq or 0. */"
     yield "export type EventOf<Kind extends EventKind> = {"
     yield "  seq: number; at_us: number; node: string; cause: number; kind: Kind; family: Family; data: DataOf[Kind];"

@@ -82,8 +82,7 @@ def test_fork_of_a_fork(tmp_path: Path) -> None:
 def test_sealed_segments_are_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from lab.recordings import logs
 
-    small = msgspec.structs.replace(logs._CONFIG, segment_bytes=20_000)
-    monkeypatch.setitem(logs._CONFIGS, logs.EVENTS, small)
+    monkeypatch.setitem(logs._SEGMENT_BYTES, logs.EVENTS, 20_000)
     parent, live = busy_run(tmp_path, 4_000)
     forked, live_fork = fork(parent, 3_500, tmp_path)
     ours, theirs = (recording.folder.recording / "events-0" for recording in (parent, forked))

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from broker_core.events import codec
-from broker_core.log.unified_log import UnifiedLog
 from broker_core.view.fold import Fold, empty_view
 from lab.protocol.marks import Mark
 from lab.recordings import history, keyframes, timeline
@@ -65,8 +64,7 @@ def test_recording_is_a_kafka_log_whose_offsets_are_seqs(finished: Path) -> None
         assert event[0] == seq
         assert recording.seq_at(event[1]) >= seq
         assert recording.seq_at(event[1] - 1) < seq
-    log: UnifiedLog = recording.logs._events
-    assert log.log_end_offset == recording.last_seq + 1
+    assert recording.logs._events.end == recording.last_seq + 1
     recording.close()
 
 
