@@ -121,15 +121,15 @@ def _of_class(person: User, classroom: Class) -> frozenset[Right]:
 
 
 def _of_participant(person: User, participant: Participant) -> frozenset[Right]:
-    """Staff may do nothing to the instructor, and co-instructors nothing to each other."""
+    """Staff may do nothing to the instructor, and co-instructors nothing to each other. All know the names of staff."""
     rights: set[Right] = set()
     if participant.user_id == person.pk and participant.presence == Presence.IN:
         rights |= {"see", "act", "export"}
     member = _membership(person, participant.classroom_id)
-    if member is not None and member.is_staff:
+    if member is not None and (member.is_staff or participant.is_staff):
         rights.add("see")
-        if member.role == Role.INSTRUCTOR or not participant.is_staff:
-            rights.add("staff")
+    if member is not None and member.is_staff and (member.role == Role.INSTRUCTOR or not participant.is_staff):
+        rights.add("staff")
     return frozenset(rights)
 
 

@@ -6,14 +6,16 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, QuerySet
 
-from lab.models import Bookmark, Branch, Run
+from lab.models import Bookmark, Branch, Participant, Run, source_name
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.rights import Right, require
+from lab.rights import Right, membership_of, require
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 
 MAIN = "main"
+OWNER_SOURCE = source_name(1)
+"""The owner, in the journals of a run that belongs to no class."""
 _TOLD = {
     "BrokerStopped": ("BrokerStopped",),
     "BrokerFrozen": ("BrokerFrozen",),
@@ -47,11 +49,46 @@ def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
 def branch_of(user: User | AnonymousUser, slug: str, name: str, right: Right = "see") -> Branch:
     """A branch of a run to which this user has a right, with its run. Raises Refusal as `run_of`."""
     missing = Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
-    branch = Branch.objects.filter(run__slug=slug, name=name).select_related("run", "run__owner").first()
+    found = Branch.objects.filter(run__slug=slug, name=name)
+    branch = found.select_related("run__owner", "run__classroom", "run__participant").first()
     if branch is None:
         raise missing
     require(user, branch, right, missing)
     return branch
+
+
+def source_of(user: User, run: Run) -> str:
+    """Who a user is in the journals of a run: the number of a participant, never a name. The owner of a run outside of
+    classes is `p1`.
+    """
+    if run.owner_id == user.pk:
+        return run.participant.source if run.participant else OWNER_SOURCE
+    member = Participant.objects.filter(classroom_id=run.classroom_id or 0, user=user).first()
+    return member.source if member else ""
+
+
+def names_of_sources(user: User, run: Run) -> dict[str, str]:
+    """The names behind the sources of a run's commands that the user may know, by source. Recordings of before hold
+    names themselves.
+    """
+    names: dict[str, str] = {}
+    if run.classroom is not None:
+        member = membership_of(user, run.classroom)
+        known = run.classroom.participants.exclude(nickname="")
+        names = {
+            one.source: one.nickname
+            for one in known
+            if member is not None and (member.is_staff or one.is_staff or one.pk == member.pk)
+        }
+    if run.owner_id == user.pk:
+        names[source_of(user, run)] = shown_name(user)
+    return names
+
+
+def shown_name(user: User) -> str:
+    """What pages call a user: a guest is called by nickname, else by number."""
+    guest = Participant.objects.filter(user=user, is_guest=True).first()
+    return (guest.nickname or guest.source) if guest else user.get_username()
 
 
 def branches_and_bookmarks(branch: Branch) -> tuple[list[Branch], list[Bookmark]]:

@@ -10,6 +10,7 @@ class CommandReceived(Event):
 
     command: int
     line: str
+    # Since there are classes: a participant's number such as `p7`. Only recordings of before hold users' names.
     source: str
 
 

@@ -11,6 +11,7 @@ from lab.actions.submit_command import submit_line
 from lab.models import Branch
 from lab.recordings.history import seek
 from lab.runtime.host import Host
+from lab.selectors import source_of
 from lab.texts.refusal import Refusal
 
 MAX_BRANCHES = 50
@@ -29,7 +30,8 @@ async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str =
     try:
         forked = await host.fork(branch.run.slug, branch.name, seq, child.name)
         if line.strip():
-            await submit_line(forked, user, line)
+            source = await sync_to_async(source_of)(user, branch.run)
+            await submit_line(forked, source, line)
     except BaseException:
         await host.close_branch(branch.run.slug, child.name)
         await child.adelete()

@@ -21,6 +21,7 @@ from lab.learning import log as learning
 from lab.learning.events import ChallengeJudged
 from lab.models import MAX_NAME_LENGTH, Branch, ChallengeEntry
 from lab.runtime.host import Host, RunConfig
+from lab.selectors import OWNER_SOURCE
 from lab.texts.refusal import Refusal
 
 AFTER_LAST_US = 1_000_000
@@ -103,7 +104,7 @@ async def play_outcome(host: Host, user: User, shown: Outcome, name: str) -> Bra
     try:
         lab = await host.lab(branch.run.slug, branch.name)
         typed = [(one.at_us, one.line) for one in shown.typed]
-        await repeat_commands(lab, typed, typed[-1][0] + AFTER_LAST_US, user.get_username())
+        await repeat_commands(lab, typed, typed[-1][0] + AFTER_LAST_US, OWNER_SOURCE)
     except BaseException:
         await delete_run(host, branch.run, confirmed=True)
         raise

@@ -13,6 +13,7 @@ from lab.runtime.engine import Input
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
+from lab.selectors import OWNER_SOURCE
 from lab.texts.refusal import Refusal
 
 MAX_EVENTS = 300_000
@@ -45,7 +46,7 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
     try:
         again = await host.lab(made.run.slug, made.name)
         given = [(at_us, line) for _, at_us, line in commands_of(recording.inputs())]
-        await repeat_commands(again, given, recording.last_at_us, user.get_username())
+        await repeat_commands(again, given, recording.last_at_us, OWNER_SOURCE)
     except BaseException:
         await delete_run(host, made.run, confirmed=True)
         raise

@@ -1,7 +1,5 @@
 """A line of the shell grammar, typed or made of a click, becomes an input of the run."""
 
-from django.contrib.auth.models import User
-
 from broker_core.refusals import ShellError
 from lab.protocol.frames import Do, Done
 from lab.runtime.lab import Lab
@@ -11,13 +9,15 @@ from lab.texts.refusal import Refusal
 MAX_LINE_LENGTH = 8_000
 
 
-async def submit_command(lab: Lab, user: User, frame: Do) -> Done:
-    """Accepts the line; what it prints arrives as events. Raises Refusal for one that cannot be run."""
-    seq, command = await submit_line(lab, user, frame.line)
+async def submit_command(lab: Lab, source: str, frame: Do) -> Done:
+    """Accepts the line of `source` (selectors.source_of); what it prints arrives as events. Raises Refusal for one that
+    cannot be run.
+    """
+    seq, command = await submit_line(lab, source, frame.line)
     return Done(frame.id, seq, command)
 
 
-async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
+async def submit_line(lab: Lab, source: str, line: str) -> tuple[int, int]:
     """(last event, number of the command). Raises Refusal for a line that cannot be run."""
     line = line.strip()
     if not line:
@@ -26,7 +26,7 @@ async def submit_line(lab: Lab, user: User, line: str) -> tuple[int, int]:
         raise Refusal("refusal.line_too_long", length=len(line), max=MAX_LINE_LENGTH)
 
     def job(live: LiveRun) -> tuple[int, int]:
-        command = live.run.submit(line, user.get_username())
+        command = live.run.submit(line, source)
         return live.run.seq, command
 
     try:

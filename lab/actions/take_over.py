@@ -12,6 +12,7 @@ from lab.exercises.lesson import MESSAGES_RATE
 from lab.models import Branch
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
+from lab.selectors import OWNER_SOURCE
 
 
 async def take_over(host: Host, user: User, hero: HeroRun, name: str, at_us: int) -> Branch:
@@ -23,7 +24,7 @@ async def take_over(host: Host, user: User, hero: HeroRun, name: str, at_us: int
     try:
         lab = await host.lab(branch.run.slug, branch.name)
         given = [(at_us, line) for at_us, line in hero.commands if at_us <= until_us]
-        await repeat_commands(lab, given, until_us, user.get_username())
+        await repeat_commands(lab, given, until_us, OWNER_SOURCE)
         await lab.act(lambda live: live.pacer.set_rate(MESSAGES_RATE))
     except BaseException:
         await delete_run(host, branch.run, confirmed=True)

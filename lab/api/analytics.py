@@ -4,6 +4,7 @@ import asyncio
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -26,8 +27,10 @@ from lab.texts.refusal import Refusal, rendered
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     """The page, which starts the job itself."""
     user = await request.auser()
+    assert isinstance(user, User)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
-    context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": user.get_username()}
+    name = await sync_to_async(selectors.shown_name)(user)
+    context = {"run": {"id": run, "name": found.run.name}, "branch": branch, "user_name": name}
     response = await sync_to_async(render)(request, "lab/analytics.html", context)
     # Plotly writes style attributes (lab.web.middleware).
     response.inline_styles = True  # type: ignore[attr-defined]

@@ -86,7 +86,8 @@ ClientFrame = Hello | Ack | Do | Time | ExerciseFrame | Complete
 class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     """`core`: "recorded" while nothing but the recording is there; acting wakes the core. `bootstrap`: where clients
     join by TCP, empty while they cannot. `rights`: what the user may do with the run (lab/rights.py); sent again when
-    that changes. `owner`: whether they may act on it.
+    that changes. `owner`: whether they may act on it. `names`: of the sources of commands, as far as the user may know
+    them; those of older recordings are names.
     """
 
     run: str
@@ -100,6 +101,7 @@ class Welcome(msgspec.Struct, tag_field="k", tag="welcome"):
     user: str
     owner: bool
     rights: list[str]
+    names: dict[str, str]
 
 
 class Snap(msgspec.Struct, tag_field="k", tag="snap"):

@@ -201,7 +201,7 @@ def live_branches() -> set[tuple[str, str]]:
 
 async def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """A page of a signed-in user."""
-    context["user_name"] = (await user_of(request)).get_username()
+    context["user_name"] = await sync_to_async(selectors.shown_name)(await user_of(request))
     return await sync_to_async(render)(request, template, context, status=status)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -46,6 +47,26 @@ MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the user of a socket, until rights change."""
+
+    rights: frozenset[Right]
+    source: str
+    shown_name: str
+    names: dict[str, str]
+
+
+def _known(user: User, branch: Branch) -> _Known:
+    run = branch.run
+    return _Known(
+        rights_of(user, branch),
+        selectors.source_of(user, run),
+        selectors.shown_name(user),
+        selectors.names_of_sources(user, run),
+    )
+
+
 class LabSocket(AsyncWebsocketConsumer):
     """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
 
@@ -66,7 +87,7 @@ class LabSocket(AsyncWebsocketConsumer):
         try:
             # Before the first look at the rights: none that ends from now on is missed.
             hold(self)
-            self._branch, self._rights = await sync_to_async(self._found)(names["run"], names["branch"])
+            self._branch, self._known = await sync_to_async(self._found)(names["run"], names["branch"])
             if self._recheck_due:
                 self._begin_recheck()
             self._lab = await host().lab(names["run"], names["branch"])
@@ -74,9 +95,9 @@ class LabSocket(AsyncWebsocketConsumer):
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
-    def _found(self, run: str, branch: str) -> tuple[Branch, frozenset[Right]]:
+    def _found(self, run: str, branch: str) -> tuple[Branch, _Known]:
         found = selectors.branch_of(self._user, run, branch)
-        return found, rights_of(self._user, found)
+        return found, _known(self._user, found)
 
     @property
     def holder_id(self) -> int:
@@ -97,20 +118,20 @@ class LabSocket(AsyncWebsocketConsumer):
             # The rights that are being read may be those of before.
             self._recheck_due = True
             return
-        rights = await sync_to_async(self._rights_now)()
-        if "see" not in rights:
+        known = await sync_to_async(self._known_now)()
+        if known is None or "see" not in known.rights:
             await self._close(CLOSE_RIGHT_ENDED, text("refusal.right_ended"))
-        elif rights != self._rights:
-            self._rights = rights
+        elif known != self._known:
+            self._known = known
             if self._watcher is not None:
-                self._watcher.rights_changed(rights)
+                self._watcher.rights_changed(known.rights, known.names)
 
-    def _rights_now(self) -> frozenset[Right]:
+    def _known_now(self) -> _Known | None:
         user = User.objects.filter(pk=self._user.pk).first()
-        return rights_of(user, self._branch) if user else frozenset()
+        return _known(user, self._branch) if user else None
 
     def _require(self, right: Right) -> None:
-        if right not in self._rights:
+        if right not in self._known.rights:
             raise Refusal("refusal.not_allowed", 403)
 
     async def disconnect(self, code: int) -> None:
@@ -142,15 +163,16 @@ class LabSocket(AsyncWebsocketConsumer):
         run = self._branch.run
         visitor = Visitor(
             user_id=user.pk,
-            user=user.get_username(),
+            user=self._known.shown_name,
             run_name=run.name,
-            rights=self._rights,
+            rights=self._known.rights,
+            names=self._known.names,
             language=self._language,
         )
         self._watcher = Watcher(self._lab, visitor, have=frame.have, boot=frame.boot)
         self._lab.watch(self._watcher)
         self._sender = asyncio.create_task(self._send_frames(self._watcher))
-        if "act" not in self._rights:
+        if "act" not in self._known.rights:
             return
         try:
             await control_exercise.resume_exercise(self._lab, user, self._branch)
@@ -167,7 +189,7 @@ class LabSocket(AsyncWebsocketConsumer):
                 watcher.acknowledged(frame.seq)
             case Do():
                 self._require("act")
-                watcher.send(await submit_command.submit_command(self._lab, self._user, frame))
+                watcher.send(await submit_command.submit_command(self._lab, self._known.source, frame))
             case Time():
                 self._require("time")
                 watcher.send(await control_time.control_time(self._lab, frame))

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -20,13 +21,16 @@ from lab.texts.refusal import Refusal
 
 @dataclass(frozen=True)
 class Visitor:
-    """The user. `rights`: to the run. `language`: that of their pages, `en` or `zh-CN`."""
+    """The user. `rights`: to the run. `names`: of the sources of commands, by source. `language`: that of their pages,
+    `en` or `zh-CN`.
+    """
 
     user_id: int
     user: str
     run_name: str
     rights: frozenset[Right]
     language: str
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 class BranchClosed(Exception):
@@ -77,9 +81,9 @@ class Watcher:
     def language(self) -> str:
         return self._visitor.language
 
-    def rights_changed(self, rights: frozenset[Right]) -> None:
-        """The user may do more or less than before."""
-        self._visitor = replace(self._visitor, rights=rights)
+    def rights_changed(self, rights: frozenset[Right], names: Mapping[str, str]) -> None:
+        """The user may do or know more or less than before."""
+        self._visitor = replace(self._visitor, rights=rights, names=names)
         self._welcome_due = True
         self._wake.set()
 
@@ -161,4 +165,5 @@ class Watcher:
             user=self._visitor.user,
             owner="act" in self._visitor.rights,
             rights=sorted(self._visitor.rights),
+            names=dict(self._visitor.names),
         )

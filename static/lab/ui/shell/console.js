@@ -7,7 +7,7 @@ import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
 import { offered } from "../store/console.js";
-import { consoleOpen, effect, moment, player, signal } from "../store/state.js";
+import { consoleOpen, effect, moment, player, signal, welcome } from "../store/state.js";
 import { ERROR_LINE, printed, typed } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -177,7 +177,7 @@ class HwConsole extends HwElement {
     return html`<li>
       <div class="line">
         <span class="prompt" aria-hidden="true">$</span><span class="typed">${typed(line)}</span>
-        <span class="by" title=${t("console.by", { who: source })}>${instant(at_us)}</span>
+        <span class="by" title=${t("console.by", { who: welcome.value?.names[source] ?? source })}>${instant(at_us)}</span>
         ${this.#state(command, entry)}
         <button class="ghost" title=${label} aria-label=${label} @click=${() => copy(text, t("console.copied"))}>${icon("copy")}</button>
       </div>

@@ -32,7 +32,7 @@ export { computed, effect, signal };
  *             masked: boolean, finished: boolean, restarted: boolean, debrief: Debrief | null }} ExerciseFrame
  *   in the language of the page, without the texts that are not due
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
- *             user: string, owner: boolean, rights: string[] }} Welcome
+ *             user: string, owner: boolean, rights: string[], names: Record<string, string> }} Welcome
  */
 
 /** The player of the page; set once, by `attach`. @type {Player} */
