@@ -1,6 +1,6 @@
 """The causal chain of a debrief: from the event that mattered back along its causes to the command behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from broker_core.events import Envelope
 from broker_core.events.console import CommandReceived
@@ -8,33 +8,68 @@ from broker_core.events.rpc import RpcDelivered, RpcHeld, RpcRescheduled, RpcSen
 
 MAX_LINES = 12
 MAX_CAUSES = 2000
+CHUNK = 1000
 _MESSAGES = (RpcDelivered, RpcHeld, RpcRescheduled)
 
+Events = Callable[[int, int], Iterable[Envelope]]
+"""Gives the events from one number to another, both included, in order; numbers that it does not know are left out."""
 
-def chain_of(event: Callable[[int], Envelope | None], seq: int) -> list[Envelope]:
-    """The event `seq` and what led to it, newest first, at most MAX_LINES.
 
-    `event` gives the event of a number, None where there is none. The chain ends with the command of a learner, or
-    where an event has no cause. The arrival of a message says no more than that it was sent, and is left out; of a
-    longer chain the middle is.
+def chain_of(events: Events, seq: int, via: int = 0) -> list[list[Envelope]]:
+    """The event `seq` and what led to it, newest first: one part, or two.
+
+    A part ends with a command of a learner, or where an event has no cause: a periodic check. Then the second part
+    follows, from the event `via` on, which is what the check has found; 0 for none. A message that was held arrives
+    because of the command that released it. The arrival of a message says no more than that it was sent, and is left
+    out. Of a chain of more than MAX_LINES the middle is left out.
     """
-    chain: list[Envelope] = []
+    first = list(_causes(events, seq))
+    parts = [first]
+    if via and not _is_command(first):
+        parts.append(list(_causes(events, via)))
+    most = MAX_LINES // len(parts)
+    return [part if len(part) <= most else _shortened(part, most) for part in parts]
+
+
+def _is_command(chain: list[Envelope]) -> bool:
+    return bool(chain) and isinstance(chain[-1][4], CommandReceived)
+
+
+def _causes(events: Events, seq: int) -> Iterator[Envelope]:
+    is_first = True
     for _ in range(MAX_CAUSES):
-        found = event(seq) if seq > 0 else None
+        found = _event(events, seq)
         if found is None:
-            break
-        if not isinstance(found[4], _MESSAGES) or not chain:
-            chain.append(found)
+            return
+        if is_first or not isinstance(found[4], _MESSAGES):
+            yield found
+            is_first = False
         if isinstance(found[4], CommandReceived):
-            break
-        seq = found[3]
-    return chain if len(chain) <= MAX_LINES else _shortened(chain)
+            return
+        seq = _released_by(events, found) or found[3]
 
 
-def _shortened(chain: list[Envelope]) -> list[Envelope]:
+def _event(events: Events, seq: int) -> Envelope | None:
+    return next(iter(events(seq, seq)), None) if seq > 0 else None
+
+
+def _released_by(events: Events, arrival: Envelope) -> int:
+    """The cause of the release of a message that arrived later than it was due; 0 for anything else."""
+    sent = _event(events, arrival[3]) if isinstance(arrival[4], RpcDelivered) else None
+    if sent is None or not isinstance(sent[4], RpcSent) or arrival[1] <= sent[4].due_us:
+        return 0
+    # The release is close to the arrival, the sending may be far away.
+    for last in range(arrival[0] - 1, sent[0], -CHUNK):
+        for found in reversed(list(events(max(sent[0], last - CHUNK) + 1, last))):
+            if isinstance(found[4], RpcRescheduled) and found[4].rpc == sent[4].rpc:
+                return found[3]
+    return 0
+
+
+def _shortened(chain: list[Envelope], most: int) -> list[Envelope]:
     """Without messages that were sent between the ends, as far as that is needed; then without the middle."""
     first, *middle, last = chain
-    surplus = len(chain) - MAX_LINES
+    surplus = len(chain) - most
     kept = []
     for found in middle:
         if surplus and isinstance(found[4], RpcSent):
@@ -42,6 +77,6 @@ def _shortened(chain: list[Envelope]) -> list[Envelope]:
         else:
             kept.append(found)
     if surplus:
-        half = (MAX_LINES - 2) // 2
-        kept = [*kept[:half], *kept[len(kept) - (MAX_LINES - 2 - half) :]]
+        half = (most - 2) // 2
+        kept = [*kept[:half], *kept[len(kept) - (most - 2 - half) :]]
     return [first, *kept, last]

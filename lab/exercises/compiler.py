@@ -55,6 +55,8 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
     for term in exercise.terms:
         if term.lower() not in said:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
+    if exercise.chain is None:
+        yield f"{exercise.slug}: it has no [chain]; expected the event that the debrief explains."
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
 
@@ -115,7 +117,8 @@ def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iter
     steps = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
     for step in exercise.steps:
         yield from _outcome(exercise, step, steps[step.id], answers)
-    yield from _chain(exercise, rehearsal)
+    if exercise.chain is not None:
+        yield from _chain(exercise, rehearsal)
     for section in wrong_sections_of(exercise):
         again = Rehearsal(exercise, lesson_run(exercise, seed))
         id, _, wrong = section.step.partition("/")
@@ -145,14 +148,17 @@ def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: 
 
 
 def _chain(exercise: Exercise, rehearsal: Rehearsal) -> Iterator[str]:
-    if exercise.chain is None:
-        return
-    seq = rehearsal.session.frame("en")["debrief"]["chain"]
-    if not seq:
+    debrief = rehearsal.session.frame("en")["debrief"]
+    if not debrief["chain"]:
         yield f"{exercise.slug}: what the debrief's chain explains has not happened in the solution."
         return
-    by_seq = {envelope[0]: envelope for envelope in rehearsal.envelopes}
-    chain = chain_of(by_seq.get, seq)
-    if not isinstance(chain[-1][4], CommandReceived):
-        kinds = [type(envelope[4]).__name__ for envelope in chain]
-        yield f"{exercise.slug}: the debrief's chain does not reach a command: {' <- '.join(kinds)}."
+    by_seq = {envelope[0]: envelope for envelope in (*rehearsal.before, *rehearsal.envelopes)}
+    parts = chain_of(
+        lambda first, last: [by_seq[seq] for seq in range(first, last + 1) if seq in by_seq],
+        debrief["chain"],
+        debrief["via"],
+    )
+    end, began = parts[-1][-1], rehearsal.envelopes[0][0]
+    if not isinstance(end[4], CommandReceived) or end[0] < began:
+        kinds = [type(envelope[4]).__name__ for part in parts for envelope in part]
+        yield f"{exercise.slug}: the debrief's chain does not reach a command of the solution: {' <- '.join(kinds)}."

@@ -128,16 +128,23 @@ def _freeze_frame(step: Step, progress: Progress, language: str) -> dict[str, An
 
 
 def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
-    """What follows the last step. `chain`: the event that it explains, 0 for none."""
+    """What follows the last step. `chain`: the event that it explains, and `via` what its chain goes on at; 0
+    for none.
+    """
     against, chain = exercise.against, exercise.chain
     return {
         "text": exercise.debrief.said(language),
         "concept": exercise.teaches.said(language),
         "against": against and {"quote": against.quote, "text": against.text.said(language)},
-        "chain": 0 if chain is None else state.chain[0] if chain.first else state.chain[1],
+        "chain": _ends(exercise, state.chain),
+        "via": _ends(exercise, state.via),
         "chain_title": "" if chain is None else chain.text.said(language),
         "transfer": _transfer_frame(exercise, state, language),
     }
+
+
+def _ends(exercise: Exercise, of_first_and_last: tuple[int, int]) -> int:
+    return of_first_and_last[0 if exercise.chain is not None and exercise.chain.first else 1]
 
 
 def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str, Any] | None:

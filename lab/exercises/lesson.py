@@ -208,10 +208,14 @@ class Transfer(Strict, frozen=True, kw_only=True):
 
 
 class Chain(Strict, frozen=True, kw_only=True):
-    """The debrief explains the last (`first`: the first) event like `of`: its causes back to a command."""
+    """The debrief explains the last (`first`: the first) event like `of`: its causes back to a command.
+
+    `via`: where these end at a periodic check, they go on at the last event like it before `of`: what the check found.
+    """
 
     of: Happening
     first: bool = False
+    via: Happening | None = None
     text: Bilingual
 
 

@@ -54,7 +54,8 @@ class Progress(msgspec.Struct):
 
 class State(msgspec.Struct):
     """A lesson. `steps` by id; `transfer`: the place of the choice taken; `chain`: the first and the last event that
-    the debrief explains, 0 for none; `seed`: of the run.
+    the debrief explains, 0 for none; `via`: what its chain goes on at, for each of them; `found`: the last such event;
+    `seed`: of the run.
     """
 
     steps: dict[str, Progress]
@@ -62,6 +63,8 @@ class State(msgspec.Struct):
     transfer: int | None = None
     seed: int = 0
     chain: tuple[int, int] = (0, 0)
+    via: tuple[int, int] = (0, 0)
+    found: int = 0
     tally: Tally = msgspec.field(default_factory=Tally)
 
 

@@ -9,6 +9,9 @@ from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
 from lab.exercises.progress import Meaning, Progress
 from lab.exercises.quantities import Quantity, shown, value_of
+from lab.texts.refusal import Refusal
+
+MAX_ANSWER_LENGTH = 40
 
 
 def choices_of(step: Step) -> Sequence[Choice]:
@@ -82,3 +85,19 @@ def _range(choice: Choice) -> Text:
     if choice.below is None:
         return text("quantity.at_least", at_least=choice.at_least)
     return text("quantity.range", at_least=choice.at_least, below=choice.below)
+
+
+def choice_of(step: Step, choice: str | None) -> str:
+    """Raises Refusal unless it names a choice of the step."""
+    values = [one.value for one in choices_of(step)]
+    if choice not in values:
+        raise Refusal("refusal.invalid_choice", choice=str(choice), choices=", ".join(values))
+    return choice
+
+
+def number_of(value: str | None) -> int:
+    """The number that was typed. Raises Refusal."""
+    words = (value or "").strip()
+    if len(words) > MAX_ANSWER_LENGTH or not words.removeprefix("-").isdecimal():
+        raise Refusal("refusal.not_a_number", value=words[:MAX_ANSWER_LENGTH])
+    return int(words)

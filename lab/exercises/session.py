@@ -14,6 +14,7 @@ from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
 from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
+from broker_core.view.tree import View
 from lab.exercises.frames import lesson_frame
 from lab.exercises.happenings import Happening, Measured, Passed, RpcArrives, key_of
 from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
@@ -22,15 +23,13 @@ from lab.exercises.places import Unresolved
 from lab.exercises.predicate import GoalState, ask_all
 from lab.exercises.progress import Checked, Frozen, Given, Progress, State, StepPhase
 from lab.exercises.quantities import quantity_text, shown, value_of
-from lab.exercises.questions import asked_by, choices_of, meanings_of, outcome_of
+from lab.exercises.questions import asked_by, choice_of, choices_of, meanings_of, number_of, outcome_of
 from lab.exercises.records import Records
 from lab.exercises.tally import Tally
 from lab.learning.events import AnyEvent
 from lab.learning.scoring import is_stop
 from lab.protocol.frames import ExerciseFrame
 from lab.texts.refusal import Refusal
-
-MAX_ANSWER_LENGTH = 40
 
 
 class ExerciseSession:
@@ -255,7 +254,7 @@ class ExerciseSession:
         progress = self._state.steps[step.id]
         if progress.given is not None:
             raise Refusal("refusal.prediction_locked")
-        choice = _choice_of(step, frame.choice)
+        choice = choice_of(step, frame.choice)
         if frame.confidence is not None and not is_stop(frame.confidence, len(step.prediction.choices)):
             raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
         progress.given = Given(choice, frame.confidence)
@@ -274,7 +273,7 @@ class ExerciseSession:
         step = self._active()
         if step is None or step.answer is None or frame.step != step.id:
             raise Refusal("refusal.no_answer_asked")
-        given = _choice_of(step, frame.choice) if step.answer.choices else str(_number(frame.choice))
+        given = choice_of(step, frame.choice) if step.answer.choices else str(number_of(frame.choice))
         try:
             found = value_of(moment, step.answer.asks)
         except Unresolved as unresolved:
@@ -294,7 +293,7 @@ class ExerciseSession:
         transfer = self.exercise.transfer
         if transfer is None or not self.is_finished or self._state.transfer is not None:
             raise Refusal("refusal.no_transfer_asked", 409)
-        place = _number(frame.choice)
+        place = number_of(frame.choice)
         if not 0 <= place < len(transfer.choices):
             raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=f"0-{len(transfer.choices) - 1}")
         if frame.confidence is not None and not is_stop(frame.confidence, len(transfer.choices)):
@@ -323,12 +322,20 @@ class ExerciseSession:
                 if before + 1 >= step.prediction.times:
                     found = envelope[1], envelope[0]
         tally.take(view, envelope, self._happenings)
-        chain = self.exercise.chain
-        if chain is not None and chain.of.happens(view, envelope[4]):
-            self._state.chain = self._state.chain[0] or envelope[0], envelope[0]
+        self._follow_chain(view, envelope)
         if self._pending is not None:
             self._pending.fold(envelope)
         return found
+
+    def _follow_chain(self, view: View, envelope: Envelope) -> None:
+        """Notes the events that the debrief explains, and with each of them what its chain goes on at."""
+        chain, state = self.exercise.chain, self._state
+        if chain is not None and chain.of.happens(view, envelope[4]):
+            is_first = not state.chain[0]
+            state.chain = envelope[0] if is_first else state.chain[0], envelope[0]
+            state.via = state.found if is_first else state.via[0], state.found
+        if chain is not None and chain.via is not None and chain.via.happens(view, envelope[4]):
+            state.found = envelope[0]
 
     def _overdue_us(self, now_us: int) -> int | None:
         """The instant at which the outcome of the pending prediction is read at the latest, once it has passed."""
@@ -366,22 +373,6 @@ class ExerciseSession:
             "goal.outcome", offset=quantity_text(moment, asks), found=text("quantity.value", value=shown(asks, found))
         )
         return Checked(at_us, says.code, seq)
-
-
-def _choice_of(step: Step, choice: str | None) -> str:
-    """Raises Refusal unless it names a choice of the step."""
-    values = [one.value for one in choices_of(step)]
-    if choice not in values:
-        raise Refusal("refusal.invalid_choice", choice=str(choice), choices=", ".join(values))
-    return choice
-
-
-def _number(value: str | None) -> int:
-    """The number that was typed. Raises Refusal."""
-    words = (value or "").strip()
-    if len(words) > MAX_ANSWER_LENGTH or not words.removeprefix("-").isdecimal():
-        raise Refusal("refusal.not_a_number", value=words[:MAX_ANSWER_LENGTH])
-    return int(words)
 
 
 def _awaited(prediction: Prediction) -> Text:

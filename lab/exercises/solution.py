@@ -118,7 +118,8 @@ class Rehearsal:
         needs = ask_all(exercise.needs, self._moment())
         if not needs.met:
             raise ContentError(f"{exercise.slug}: after the set-up, what it needs is not there: {needs.says}")
-        engine.take()
+        self.before = [one[0] for one in engine.take()]
+        """What has happened in the set-up."""
         self.session = ExerciseSession(exercise, self._moment())
         for step in exercise.steps:
             if self._phase(step.id) == "done":

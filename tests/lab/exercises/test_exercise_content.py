@@ -119,6 +119,21 @@ def test_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
     assert any("as well" in fault for fault in faults(copy))
 
 
+def test_lesson_without_a_chain_is_found(copy) -> None:
+    text = (copy / "exercise.toml").read_text(encoding="utf-8")
+    start = text.index("[chain]")
+    (copy / "exercise.toml").write_text(text[:start] + text[text.index("[", start + 7) :], encoding="utf-8")
+    assert any("it has no [chain]" in fault for fault in faults(copy))
+
+
+def test_chain_that_reaches_no_command_of_the_solution_is_found(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    slug = "023-in-sync-by-time-or-by-count"
+    folder = Path(shutil.copytree(loader.CONTENT / slug, tmp_path / slug))
+    spoil(folder, "exercise.toml", 'via = { is = "event"', '# via = { is = "event"')
+    assert any("does not reach a command of the solution: IsrShrunk" in fault for fault in faults(folder))
+
+
 def test_term_without_a_row_in_the_glossary_is_found(copy) -> None:
     spoil(copy, "exercise.toml", '"purgatory"', '"waiting room"')
     assert any("'waiting room' does not stand in docs/GLOSSARY.md" in fault for fault in faults(copy))

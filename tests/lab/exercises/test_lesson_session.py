@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from broker_core.events import Envelope
 from broker_core.events.console import CommandReceived
 from broker_core.run import Run
 from lab.exercises.chain import MAX_LINES, chain_of
@@ -142,10 +143,34 @@ def finished() -> Learner:
     return learner
 
 
+def chain_in(learner: Learner) -> list[list[Envelope]]:
+    by_seq = {envelope[0]: envelope for envelope in (*learner.rehearsal.before, *learner.rehearsal.envelopes)}
+    debrief = learner.session.frame("en")["debrief"]
+    return chain_of(
+        lambda first, last: [by_seq[seq] for seq in range(first, last + 1) if seq in by_seq],
+        debrief["chain"],
+        debrief["via"],
+    )
+
+
+def test_chain_through_a_held_message_leads_to_the_command_that_released_it() -> None:
+    (chain,) = chain_in(Learner("shrunk", "022-leo-and-hw"))
+    assert type(chain[0][4]).__name__ == "HighWatermarkAdvanced"
+    assert isinstance(chain[-1][4], CommandReceived)
+    assert chain[-1][4].line == "release fetch 3 1"
+
+
+def test_chain_that_ends_at_a_periodic_check_goes_on_at_what_the_check_found() -> None:
+    parts = chain_in(Learner("", "023-in-sync-by-time-or-by-count"))
+    assert [type(part[0][4]).__name__ for part in parts] == ["IsrShrunk", "BatchAppended"]
+    (shrunk, appended) = (part[0] for part in parts)
+    assert appended[0] < shrunk[0]
+    assert isinstance(parts[1][-1][4], CommandReceived)
+    assert parts[1][-1][4].line == "producer stream p1 spikes-0 30"
+
+
 def test_chain_of_a_debrief_leads_from_the_event_to_the_command(finished) -> None:
-    seq = finished.session.frame("en")["debrief"]["chain"]
-    by_seq = {envelope[0]: envelope for envelope in finished.rehearsal.envelopes}
-    chain = chain_of(by_seq.get, seq)
+    (chain,) = chain_in(finished)
     assert type(chain[0][4]).__name__ == "SegmentRolled"
     assert isinstance(chain[-1][4], CommandReceived)
     assert chain[-1][4].line == "producer send p1 parts-0 f:6"

@@ -198,3 +198,17 @@ def test_search_finds_lessons_runs_and_terms_of_the_visitor_alone(visitor: Visit
     assert f'id="{anchor}"' in visitor.get("/glossary/").text
     assert "Find me" not in [one["title"] for one in other_visitor.get("/api/find.json").json]
     assert Visitor(visitor.server).get("/api/find.json").status == 401
+
+
+def test_chain_of_an_event_comes_in_parts(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    address = f"/api/runs/{run}/main/chain"
+    with visitor.socket(run) as client:
+        client.run("kafka-topics.sh --create --topic mine --partitions 1 --replication-factor 1")
+        created = client.event("ZnodeCreated", "/brokers/topics/mine")
+    (chain,) = visitor.get(f"{address}?seq={created[0]}").json
+    assert chain[0]["seq"] == created[0]
+    assert "kafka-topics.sh --create --topic mine" in chain[-1]["sentence"]
+    assert [one["seq"] for one in chain] == sorted((one["seq"] for one in chain), reverse=True)
+    for query in ("", "?seq=0", "?seq=999999", "?seq=x", "?seq=1&via=999999", "?seq=1&via=-1"):
+        assert 400 <= visitor.get(f"{address}{query}").status < 500, query

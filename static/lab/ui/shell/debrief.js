@@ -14,17 +14,17 @@ import { seekSeq } from "../store/time.js";
 
 /** @typedef {{ seq: number, at_us: number, sentence: string }} Cause */
 
-/** The chain of an event, newest first. @type {Signal<{ seq: number, causes: Cause[] }>} */
-const chain = signal({ seq: 0, causes: [] });
+/** The chain of an event, newest first, in one part or in two. @type {Signal<{ seq: number, parts: Cause[][] }>} */
+const chain = signal({ seq: 0, parts: [] });
 /** What is chosen in the transfer question, and not locked in yet. @type {Signal<{ choice: string, confidence: number }>} */
 const mine = signal({ choice: "", confidence: 0 });
 
 effect(() => {
-  const seq = exercise.value?.debrief?.chain ?? 0;
+  const { chain: seq = 0, via = 0 } = exercise.value?.debrief ?? {};
   if (!seq || chain.peek().seq === seq) return;
-  chain.value = { seq, causes: [] };
-  request(`${here.api}/chain?seq=${seq}`).then((response) => response.json()).then((causes) => {
-    if (chain.peek().seq === seq) chain.value = { seq, causes };
+  chain.value = { seq, parts: [] };
+  request(`${here.api}/chain?seq=${seq}&via=${via}`).then((response) => response.json()).then((parts) => {
+    if (chain.peek().seq === seq) chain.value = { seq, parts };
   }).catch(() => {}); // The explanation stands without it.
 });
 
@@ -34,11 +34,12 @@ effect(() => {
 
 /** Why the deciding event happened in this run. @param {string} title */
 function causes(title) {
-  const { causes: found } = chain.value;
-  if (!found.length) return "";
+  const { parts } = chain.value;
+  if (!parts.length) return "";
   return html`<section class="chain"><h3>${title || t("exercise.chain")}</h3>
-    <ol>${found.map(({ seq, at_us, sentence }) => html`<li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
-      <span class="mono">${instant(at_us)}</span> <span>${sentence}</span></button></li>`)}</ol></section>`;
+    <ol>${parts.map((part, place) => html`${place ? html`<li class="dim">${t("exercise.chain_check")}</li>` : ""}
+      ${part.map(({ seq, at_us, sentence }) => html`<li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
+      <span class="mono">${instant(at_us)}</span> <span>${sentence}</span></button></li>`)}`)}</ol></section>`;
 }
 
 /** @param {number} choices how many */
