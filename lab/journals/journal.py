@@ -197,7 +197,9 @@ class Journal:
 
 
 class JournalFolder:
-    """A folder with journals, `<topic>-0` each, which are opened, synced and closed together."""
+    """A folder with journals, `<topic>-0` each, which are opened, synced and closed together. Different threads may
+    use different journals.
+    """
 
     def __init__(self, path: Path, configs: Mapping[str, LogConfig], *, compressed_bytes: int | None = None) -> None:
         """Opens the journals, or creates empty ones; cuts off a torn end unless they were closed.
@@ -205,12 +207,14 @@ class JournalFolder:
         `configs`: that of each topic. `compressed_bytes`: batches of this size and more are compressed; None: never.
         """
         self._disk = RealDisk(path)
+        # A disk closes files when too many are open, so each journal has one of its own.
+        self._disks = {topic: RealDisk(path) for topic in configs}
         self._recovery_points = OffsetCheckpoint(self._disk, RECOVERY_POINT_CHECKPOINT)
         was_clean = self._disk.exists(CLEAN_SHUTDOWN)
         points = self._recovery_points.read()
         self._logs = {
             topic: UnifiedLog.load(
-                self._disk,
+                self._disks[topic],
                 f"{topic}-0",
                 topic,
                 0,
@@ -222,7 +226,9 @@ class JournalFolder:
             for topic, config in configs.items()
         }
         self._disk.delete(CLEAN_SHUTDOWN)
-        self._journals = {topic: Journal(log, self._disk, compressed_bytes) for topic, log in self._logs.items()}
+        self._journals = {
+            topic: Journal(log, self._disks[topic], compressed_bytes) for topic, log in self._logs.items()
+        }
 
     def __getitem__(self, topic: str) -> Journal:
         return self._journals[topic]
@@ -237,4 +243,5 @@ class JournalFolder:
         for journal in self._journals.values():
             journal.close()
         self._disk.replace_file(CLEAN_SHUTDOWN, b"")
-        self._disk.close()
+        for disk in (self._disk, *self._disks.values()):
+            disk.close()

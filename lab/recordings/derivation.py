@@ -1,12 +1,11 @@
 """Keeps the time line of a recording up with its events: while they happen, and again when it was left behind."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from broker_core.view.patch import Patch
-from broker_core.view.tree import View
 from lab.recordings.logs import RecordedLogs
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts, Tally, Timeline
 
@@ -25,12 +24,17 @@ class Derivation:
         self._tally = Tally(self.timeline.last_seq + 1)
         self._derive()
 
-    def take(self, made: Sequence[Made], view: Callable[[], View] | None) -> None:
-        """The next events. `view` returns the view after the last of them; without it no keyframe is added."""
+    def take(self, made: Sequence[Made]) -> None:
+        """The next events."""
         self._count([envelope for envelope, _, _ in made], [record for _, _, record in made])
-        seq = self._tally.last_seq
-        if view is not None and self.timeline.keyframes.is_due(seq):
-            self.timeline.keyframes.append(seq, view())
+
+    def is_keyframe_due(self, seq: int) -> bool:
+        """Whether the view after event `seq` should be added."""
+        return self.timeline.keyframes.is_due(seq)
+
+    def add_keyframe(self, seq: int, view: bytes) -> None:
+        """Adds the view after event `seq`, as JSON."""
+        self.timeline.keyframes.append_encoded(seq, view)
 
     def segments(self) -> list[SegmentFacts]:
         """All segments; the open one, if it holds anything, comes last."""

@@ -61,7 +61,10 @@ class Keyframes:
 
     def append(self, seq: int, view: View) -> None:
         """Adds the view after event `seq`, which must be later than the others."""
-        encoded = msgspec.json.encode(view)
+        self.append_encoded(seq, msgspec.json.encode(view))
+
+    def append_encoded(self, seq: int, encoded: bytes) -> None:
+        """The same, of a view as JSON."""
         self._distance = max(MIN_DISTANCE, len(encoded) // VIEW_BYTES_PER_EVENT)
         data = bytes(cramjam.zstd.compress(encoded, level=_LEVEL))
         with self._path.open("ab") as stream:

@@ -57,7 +57,9 @@ class StoredEvent(NamedTuple):
 
 
 class RecordedLogs:
-    """Both logs, open. One object a branch and process, one thread at a time."""
+    """Both logs, open. One object a branch and process. Each log may be used by one thread at a time; what is of both,
+    such as `sync`, by none beside.
+    """
 
     def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
         """Opens the recording; with a `header`, begins one. `is_bounded`: its oldest segments will be deleted. Raises

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,13 +20,18 @@ from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
 FLUSH_EVENTS = 512
 FLUSH_BYTES = 1024 * 1024
 """A batch of events ends at whichever comes first, or when who drives time says so."""
+MAX_PENDING_EVENTS = 16 * FLUSH_EVENTS
+"""Of more than these whoever makes them waits until they are written."""
+_writer = ThreadPoolExecutor(1, thread_name_prefix="recordings")
+"""Frames, compresses and writes events: half of that needs no interpreter, and the engine continues meanwhile."""
 
 
 class Recording:
     """One object a branch and process; any thread may use it.
 
-    An input must be appended before anything that depends on it is published. Events are written in batches: those lost
-    in a crash are reproduced from the inputs.
+    An input must be appended before anything that depends on it is published. Events are written in batches, in the
+    background: those lost in a crash are reproduced from the inputs. If they cannot be written, the next
+    `append_events` or `flush` raises the error, and the events wait for another attempt.
     """
 
     is_kept = True
@@ -36,11 +42,17 @@ class Recording:
         that cannot be read.
         """
         self.folder = folder
+        #: of the events and what is derived from them; taken before the others
         self._lock = threading.RLock()
+        self._inputs_lock = threading.RLock()
+        self._pending_lock = threading.Lock()
         self.logs = RecordedLogs(folder, header, is_bounded=is_bounded)
         self._derivation = Derivation(self.logs)
         self._pending: list[Made] = []
         self._pending_bytes = 0
+        self._pending_keyframe: tuple[int, bytes] | None = None
+        self._is_flush_asked = False
+        self._failure: Exception | None = None
         self.last_seq = self.logs.last_seq
         self.last_at_us = self.logs.last_at_us
 
@@ -79,7 +91,7 @@ class Recording:
     def append_inputs(self, inputs: Sequence[Stamped]) -> None:
         """Writes inputs, each (at_us, bytes): they are with the operating system when this returns."""
         if inputs:
-            with self._lock:
+            with self._inputs_lock:
                 self.logs.append_inputs(inputs)
 
     def append_events(self, made: Sequence[Made], view: Callable[[], View] | None = None) -> None:
@@ -88,26 +100,54 @@ class Recording:
         """
         if not made:
             return
-        with self._lock:
-            self.last_seq, self.last_at_us = made[-1][0][:2]
+        self.last_seq, self.last_at_us = made[-1][0][:2]
+        with self._pending_lock:
             self._pending += made
             self._pending_bytes += sum([len(record) for _, _, record in made])
-            if len(self._pending) >= FLUSH_EVENTS or self._pending_bytes >= FLUSH_BYTES:
-                self._flush(view)
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        count = len(self._pending)
+        if count < FLUSH_EVENTS and self._pending_bytes < FLUSH_BYTES:
+            return
+        if view is not None and self._pending_keyframe is None and self._derivation.is_keyframe_due(self.last_seq):
+            self._pending_keyframe = self.last_seq, msgspec.json.encode(view())
+        if count < MAX_PENDING_EVENTS:
+            self.flush_aside()
+        else:
+            self.flush()
+
+    def flush_aside(self) -> None:
+        """Has the events that wait written in the background."""
+        if not self._is_flush_asked:
+            self._is_flush_asked = True
+            _writer.submit(self._flush_aside)
 
     def flush(self) -> None:
         """Writes the events that wait. They survive the death of the process then."""
         with self._lock:
-            self._flush(None)
+            self._failure = None
+            self._flush()
 
-    def _flush(self, view: Callable[[], View] | None) -> None:
-        pending = self._pending
-        while pending:
-            written = pending[:FLUSH_EVENTS]
+    def _flush_aside(self) -> None:
+        self._is_flush_asked = False
+        try:
+            with self._lock:
+                self._flush()
+        except Exception as failure:
+            self._failure = failure
+
+    def _flush(self) -> None:
+        while written := self._pending[:FLUSH_EVENTS]:
             self.logs.append_events([(envelope[1], record) for envelope, _, record in written])
-            del pending[:FLUSH_EVENTS]
-            self._derivation.take(written, None if pending else view)
-        self._pending_bytes = 0
+            with self._pending_lock:
+                del self._pending[: len(written)]
+                self._pending_bytes -= sum([len(record) for _, _, record in written])
+            self._derivation.take(written)
+            keyframe = self._pending_keyframe
+            if keyframe is not None and keyframe[0] <= written[-1][0][0]:
+                self._derivation.add_keyframe(*keyframe)
+                self._pending_keyframe = None
 
     def forget(self, at_us: int, last_seq: int, input_count: int) -> None:
         """Deletes what was before `at_us`: of the events up to `last_seq`, and of the first `input_count` inputs, which
@@ -118,19 +158,19 @@ class Recording:
             return
         view = self.view_at(seq)
         (last,) = self.stored(seq, seq)
-        with self._lock:
+        with self._lock, self._inputs_lock:
             base = Base(seq, last.at_us, msgspec.to_builtins(self.logs.header), msgspec.to_builtins(view))
             self._derivation.timeline.begin_at(base)
             self.logs.forget(seq, input_count)
 
     def sync(self) -> None:
         """Makes everything survive a power loss."""
-        with self._lock:
+        with self._lock, self._inputs_lock:
             self.flush()
             self.logs.sync()
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, self._inputs_lock:
             self.flush()
             self.logs.close()
 
@@ -139,13 +179,13 @@ class Recording:
     @contextmanager
     def still(self) -> Iterator[None]:
         """While this is held, everything is written and nothing is added: for copying files."""
-        with self._lock:
+        with self._lock, self._inputs_lock:
             self.flush()
             yield
 
     def inputs(self, first: int = 0) -> list[bytes]:
         """All inputs but the `first` ones, in order."""
-        with self._lock:
+        with self._inputs_lock:
             return self.logs.inputs(first)
 
     def stored(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
@@ -165,7 +205,7 @@ class Recording:
     def segments(self) -> list[SegmentFacts]:
         """What the time line knows of each 1,000 events; the last segment may hold fewer."""
         with self._lock:
-            self._flush(None)
+            self.flush()
             return self._derivation.segments()
 
     def seq_at(self, at_us: int) -> int:
@@ -177,7 +217,7 @@ class Recording:
     def view_at(self, seq: int) -> View:
         """The view after event `seq`; 0 is before the first."""
         with self._lock:
-            self._flush(None)
+            self.flush()
             start, view = self._derivation.timeline.keyframes.before(seq)
         fold = Fold(view)
         for first in range(start + 1, seq + 1, SEGMENT_EVENTS):

@@ -54,6 +54,9 @@ class Unrecorded(Recording):
         if made:
             self.last_seq, self.last_at_us = made[-1][0][:2]
 
+    def flush_aside(self) -> None:
+        """Nothing waits."""
+
     def flush(self) -> None:
         """Nothing waits."""
 

@@ -236,6 +236,8 @@ class LiveRun:
         now_s = self.pacer.now_s()
         if not self._recording.has_pending:
             self._oldest_pending_s = now_s
-        elif not self.pacer.running or now_s - self._oldest_pending_s >= FLUSH_S:
+        elif not self.pacer.running:
             self._recording.flush()
+        elif now_s - self._oldest_pending_s >= FLUSH_S:
+            self._recording.flush_aside()
             self._oldest_pending_s = now_s

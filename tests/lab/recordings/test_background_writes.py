@@ -1,0 +1,91 @@
+"""Events are written in the background: nothing that reads a recording can tell, and no failure is lost."""
+
+import errno
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lab.recordings.logs import RecordedLogs, Stamped
+from lab.recordings.recording import FLUSH_EVENTS, MAX_PENDING_EVENTS, Recording
+from tests.support.recorded_runs import begin, busy_run, folder_of, run_until_events
+
+DEADLINE_S = 60
+
+
+class HeldWriter:
+    """Lets no events be written before `release`, or fails the write."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, failure: OSError | None = None) -> None:
+        self.is_entered = threading.Event()
+        self.release = threading.Event()
+        write = RecordedLogs.append_events
+
+        def held(logs: RecordedLogs, events: Sequence[Stamped]) -> None:
+            self.is_entered.set()
+            assert self.release.wait(DEADLINE_S)
+            if failure is not None:
+                raise failure
+            write(logs, events)
+
+        monkeypatch.setattr(RecordedLogs, "append_events", held)
+
+
+def test_inputs_do_not_wait_for_events_being_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording, live = busy_run(tmp_path, 100)
+    live.pacer.set_mode("play")
+    with monkeypatch.context() as patched:
+        writer = HeldWriter(patched)
+        recording.flush_aside()
+        run_until_events(live, recording.last_seq + FLUSH_EVENTS)
+        assert writer.is_entered.wait(DEADLINE_S)
+        before = recording.input_count
+        recording.append_inputs([(live.run.now_us, b"[]")])
+        assert recording.input_count == before + 1
+        writer.release.set()
+    last_seq = recording.last_seq
+    assert [event.seq for event in recording.stored(1, last_seq)] == list(range(1, last_seq + 1))
+    live.abandon()
+    recording.close()
+
+
+def test_keyframe_is_the_view_of_its_own_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine has gone on when the keyframe is written."""
+    recording, live = busy_run(tmp_path, 3_000)
+    live.pacer.set_mode("play")
+    with monkeypatch.context() as patched:
+        writer = HeldWriter(patched)
+        run_until_events(live, recording.last_seq + 3_000)
+        assert writer.is_entered.wait(DEADLINE_S)
+        assert recording.last_seq >= 6_000
+        writer.release.set()
+        recording.flush()
+    start, view = recording._derivation.timeline.keyframes.before(recording.last_seq)
+    assert 4_000 <= start <= recording.last_seq
+    live.abandon()
+    recording.close()
+    (tmp_path / "r1" / "main" / "recording" / "keyframes.bin").unlink()
+    again = Recording(folder_of(tmp_path))
+    assert msgspec.json.encode(again.view_at(start)) == msgspec.json.encode(view)
+    again.close()
+
+
+def test_failed_write_is_raised_by_the_next_append_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording, live = begin(tmp_path)
+    live.pacer.set_mode("play")
+    before = recording.last_seq
+    with monkeypatch.context() as patched:
+        writer = HeldWriter(patched, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        writer.release.set()
+        with pytest.raises(OSError, match="No space"):
+            run_until_events(live, before + 2 * MAX_PENDING_EVENTS)
+    events = recording.events(before + 1, recording.last_seq)
+    assert [event[0] for event in events] == list(range(before + 1, recording.last_seq + 1))
+    assert recording.last_seq > before
+    live.abandon()
+    recording.close()
