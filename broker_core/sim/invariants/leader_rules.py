@@ -171,6 +171,10 @@ def _check_joining(checker: Checker, partition: ShadowPartition, shadow: ShadowR
     end = member.log.end
     if not checker.era.replication.fetch_carries_epoch:
         _record_late_fetch(checker, partition, shadow, member)
+    elif member.leader_epoch > shadow.leader_epoch:
+        # It was as far as this leader knows when it sent the fetch, and has truncated for a newer leader since. The
+        # proposal of this one, which was deposed and does not know it yet, will be refused.
+        return
     if end < shadow.high_watermark:
         _joins_behind(checker, shadow, member)
     if end < shadow.epoch_start:
