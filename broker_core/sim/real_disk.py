@@ -1,15 +1,15 @@
 """Real files below a folder, with simulated power loss: they are truncated to the fsynced bytes."""
 
-import errno
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-from broker_core.errors import Errors, KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
-from broker_core.texts import text
+from broker_core.sim.new_folder import NewFolder
+from broker_core.sim.storage_errors import storage_error, storage_errors
 
 MAX_OPEN_FILES = 512
 """The limit for all disks of the process: half of the usual limit of systems (1,024). See `set_max_open_files`."""
@@ -164,7 +164,7 @@ class RealFile:
         except OSError as error:
             # A partial batch at the end would later look like a torn write, so the file is truncated to its size.
             os.ftruncate(descriptor, self.size)
-            raise _storage_error(self.path, error) from error
+            raise storage_error(self.path, error) from error
         return size
 
 
@@ -190,6 +190,7 @@ class RealDisk(ArchivingDisk):
         self._root = str(self.root)
         self.physical_fsync = physical_fsync
         self.archive = archive
+        self._new_folder = NewFolder()
         self.root.mkdir(parents=True, exist_ok=True)
         self._living.add(self)
 
@@ -197,7 +198,7 @@ class RealDisk(ArchivingDisk):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_opened": {}}
+        return self.__dict__ | {"_opened": {}, "_new_folder": NewFolder()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -216,26 +217,32 @@ class RealDisk(ArchivingDisk):
         file = self._files.get(path)
         if file is not None:
             return file
-        try:
-            stat = os.stat(self._real(path))
-        except FileNotFoundError:
-            if not create:
-                raise FileNotFoundError(path) from None
+        stat = None
+        if not self._new_folder.lacks(path):
+            with suppress(FileNotFoundError):
+                stat = os.stat(self._real(path))
+        if stat is not None:
+            file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
+        elif create:
             file = RealFile(self, path, 0)
             with storage_errors(path):
                 file.create()
         else:
-            file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
+            raise FileNotFoundError(path)
+        self._new_folder.added(path)
         self._files[path] = file
         return file
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(self._real(path))
+        return not self._new_folder.lacks(path) and os.path.exists(self._real(path))
 
     def size_of(self, path: str) -> int:
         return os.stat(self._real(path)).st_size
 
     def list(self, directory: str) -> list[str]:
+        names = self._new_folder.names(directory)
+        if names is not None:
+            return names
         try:
             return sorted(os.listdir(self._real(directory) if directory else self._root))
         except (FileNotFoundError, NotADirectoryError):
@@ -243,10 +250,18 @@ class RealDisk(ArchivingDisk):
 
     def makedirs(self, path: str) -> None:
         self.change_count += 1
+        self._new_folder.forget()
+        real = self._real(path)
         with storage_errors(path):
-            os.makedirs(self._real(path), exist_ok=True)
+            try:
+                os.mkdir(real)
+            except (FileExistsError, FileNotFoundError):
+                os.makedirs(real, exist_ok=True)
+            else:
+                self._new_folder.made(path)
 
     def rename(self, old: str, new: str) -> None:
+        self._new_folder.forget()
         target = self._real(new)
         self.note_rewritten(old)
         self.note_rewritten(new)
@@ -273,6 +288,7 @@ class RealDisk(ArchivingDisk):
         cut = CutFact(path, archived, file.size - archived, self.keep(file, archived))
         self.note_rewritten(path)
         self._forget(path)
+        self._new_folder.forget()
         with storage_errors(path):
             os.unlink(self._real(path))
         return cut
@@ -280,6 +296,7 @@ class RealDisk(ArchivingDisk):
     def delete_tree(self, path: str) -> tuple[CutFact, ...]:
         real = self._real(path)
         self.change_count += 1
+        self._new_folder.forget()
         below = len(self._root) + 1
         found = sorted(f"{folder}/{name}"[below:] for folder, _, names in os.walk(real) for name in names)
         cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
@@ -292,7 +309,7 @@ class RealDisk(ArchivingDisk):
 
     def replace_file(self, path: str, data: bytes) -> None:
         real = self._real(path)
-        temporary = f"{real}.tmp"
+        temporary = real if self._new_folder.is_written_at_once(path, data) else f"{real}.tmp"
         self.note_rewritten(path)
         self._forget(path)
         with storage_errors(path):
@@ -301,7 +318,9 @@ class RealDisk(ArchivingDisk):
             except FileNotFoundError:
                 os.makedirs(os.path.dirname(real), exist_ok=True)
                 self._write_file(temporary, data)
-            os.replace(temporary, real)
+            if temporary != real:
+                os.replace(temporary, real)
+            self._new_folder.replaced(path, data)
             if self.physical_fsync:
                 self._fsync_directory(os.path.dirname(real))
 
@@ -368,25 +387,3 @@ def _names_below(directory: str) -> list[str]:
     """The files below a directory, each as the rest of its path."""
     rest = len(directory)
     return [f"{folder[rest:]}/{name}" for folder, _, names in os.walk(directory) for name in sorted(names)]
-
-
-class storage_errors:
-    """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise _storage_error(self._path, error) from error
-
-
-def _storage_error(path: str, error: OSError) -> KafkaException:
-    problem = error.strerror or str(error)
-    if error.errno == errno.ENOSPC:
-        return KafkaException(Errors.KAFKA_STORAGE_ERROR, text("refused.disk_full", file=path, problem=problem))
-    return KafkaException(Errors.KAFKA_STORAGE_ERROR, text("refused.disk", file=path, problem=problem))

@@ -56,16 +56,20 @@ class LeaderEpochCheckpoint:
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk = disk
         self.path = f"{directory}/{LEADER_EPOCH_CHECKPOINT}"
-        if not disk.exists(self.path):
+        self._is_new = not disk.exists(self.path)
+        if self._is_new:
             disk.replace_file(self.path, b"")
 
     def read(self) -> list[tuple[int, int]]:
         """(epoch, start offset) in the order of the lines. Raises StorageFault."""
+        if self._is_new:
+            return []
         lines = _read_lines(self._disk, self.path, 2)
         return [(_number(self.path, epoch), _number(self.path, start_offset)) for epoch, start_offset in lines]
 
     def write(self, entries: Sequence[tuple[int, int]]) -> None:
         """Replaces the file."""
+        self._is_new = False
         _write_lines(self._disk, self.path, entries)
 
     def delete(self) -> None:

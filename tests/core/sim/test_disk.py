@@ -140,6 +140,33 @@ def test_replacing_a_file_is_all_or_nothing(disk: Disk) -> None:
     assert disk.read_file("a/checkpoint") == b"two"
 
 
+def test_new_folder_is_like_any_other(disk: Disk) -> None:
+    """A disk of real files answers for the folder that it has made last without asking the operating system."""
+    disk.makedirs("a")
+    assert not disk.exists("a/x")
+    with pytest.raises(FileNotFoundError):
+        disk.open("a/x", create=False)
+    disk.open("a/x").append(b"x")
+    disk.replace_file("a/empty", b"")
+    disk.replace_file("a/checkpoint", b"")
+    disk.replace_file("a/checkpoint", b"one")
+    disk.replace_file("a/checkpoint", b"two")
+    assert disk.list("a") == ["checkpoint", "empty", "x"]
+    assert [disk.read_file(f"a/{name}") for name in disk.list("a")] == [b"two", b"", b"x"]
+    disk.open("a/b/y")
+    assert disk.list("a") == ["b", "checkpoint", "empty", "x"]
+    disk.makedirs("c")
+    disk.open("c/empty").append(b"x")
+    disk.rename("c/empty", "c/full")
+    assert (disk.list("c"), disk.exists("c/empty"), disk.read_file("c/full")) == (["full"], False, b"x")
+    disk.makedirs("a")
+    disk.delete("a/x")
+    assert (disk.list("a"), disk.exists("a/x")) == (["b", "checkpoint", "empty"], False)
+    disk.makedirs("d")
+    disk.delete_tree("d")
+    assert not disk.exists("d") and disk.list("d") == []
+
+
 def test_disks_pickle_without_open_files(disk: Disk) -> None:
     file = disk.open("a/x")
     file.append(b"before")
