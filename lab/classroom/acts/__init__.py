@@ -1,0 +1,7 @@
+"""What can be done in a class: acts of pages, and facts from the server that become events in the same way."""
+
+from lab.classroom.acts.facts import AnyFact, Fact
+from lab.classroom.acts.given import Given
+from lab.classroom.acts.ops import AnyAct, At, Op
+
+__all__ = ["AnyAct", "AnyFact", "At", "Fact", "Given", "Op"]

@@ -1,0 +1,180 @@
+"""Facts that the server states: sockets that come and go, what labs report. Pages cannot send them."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from lab.classroom.state import Consent, Role
+
+
+class Fact(msgspec.Struct):
+    """Base of all facts."""
+
+
+class OpenClass(Fact):
+    chapter: str = ""
+    steps: int = 0
+    minutes: int = 0
+    hints: tuple[int, ...] = ()
+
+
+class Join(Fact):
+    """The door let them in, or lets them wait."""
+
+    p: str
+    role: Role
+    waits: bool = False
+    consent: Consent = "number"
+
+
+class GiveLab(Fact):
+    p: str
+    lab: str
+
+
+class ComeBack(Fact):
+    p: str
+
+
+class GoAway(Fact):
+    """The last socket of a participant ended at `since_us`."""
+
+    p: str
+    since_us: int
+
+
+class Resume(Fact):
+    gap_ms: int
+    wall_ms: int
+
+
+class Tick(Fact):
+    """Time has passed: deadlines."""
+
+
+class BeginHelpAt(Fact):
+    """Staff wants to help in the lab of `p`, whose last published event is `seq`."""
+
+    p: str
+    lab: str
+    seq: int
+
+
+class ReachStep(Fact):
+    p: str
+    step: int
+    lab: str
+    seq: int
+    at_us: int
+
+
+class LoseStep(Fact):
+    p: str
+    step: int
+    lab: str
+    seq: int
+    at_us: int
+
+
+class ResetWork(Fact):
+    p: str
+
+
+class TakeHint(Fact):
+    p: str
+    step: int
+    hint: int
+
+
+class Predict(Fact):
+    p: str
+    step: int
+    choice: str
+    sure: int
+
+
+class Settle(Fact):
+    p: str
+    step: int
+    right: bool
+
+
+class RefuseCommand(Fact):
+    p: str
+
+
+class NoteStuck(Fact):
+    """`state` is empty when it is over."""
+
+    p: str
+    state: str
+    why: str = ""
+    count: int = 0
+    working_s: int = 0
+
+
+class MoveLab(Fact):
+    lab: str
+    seq: int
+    at_us: int
+    mode: str
+    rate_us: int
+
+
+class SeeLabs(Fact):
+    moved: tuple[tuple[str, int, int], ...]
+
+
+class ChangeView(Fact):
+    """Of who leads in `term`."""
+
+    term: int
+    view: str
+
+
+class Point(Fact):
+    term: int
+    anchor: str
+    u: int
+    v: int
+
+
+class GiveState(Fact):
+    """Staff has forked an instant of a lab as handout number `handout`."""
+
+    handout: int
+    lab: str
+    seq: int
+    at_us: int
+
+
+class TakeState(Fact):
+    p: str
+    handout: int
+    lab: str
+
+
+AnyFact: TypeAlias = (
+    OpenClass
+    | Join
+    | GiveLab
+    | ComeBack
+    | GoAway
+    | Resume
+    | Tick
+    | BeginHelpAt
+    | ReachStep
+    | LoseStep
+    | ResetWork
+    | TakeHint
+    | Predict
+    | Settle
+    | RefuseCommand
+    | NoteStuck
+    | MoveLab
+    | SeeLabs
+    | ChangeView
+    | Point
+    | GiveState
+    | TakeState
+)

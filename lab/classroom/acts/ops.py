@@ -1,0 +1,369 @@
+"""Acts of pages, by their `op`. Fields are checked here as far as that needs no state."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+Person: TypeAlias = Annotated[str, Meta(pattern=r"^p[0-9]{1,7}\Z")]
+Number: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
+Lab: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}/[a-z0-9-]{1,32}\Z")]
+Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=120)]
+Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=4 * 3600)]
+Language: TypeAlias = Literal["en", "zh-CN"]
+Percent: TypeAlias = Annotated[int, Meta(ge=0, le=100)]
+Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
+Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+Short: TypeAlias = Annotated[str, Meta(max_length=120)]
+Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
+NoteText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2000)]
+Title: TypeAlias = Annotated[str, Meta(min_length=1, max_length=80)]
+Choice: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+
+MAX_HOLD_S = 300
+MAX_STROKE_POINTS = 200
+
+
+class Op(msgspec.Struct, tag_field="op", forbid_unknown_fields=True):
+    """Base of all acts."""
+
+
+class At(msgspec.Struct, forbid_unknown_fields=True):
+    """An instant of a lab, and what is selected on which screen."""
+
+    lab: Lab
+    seq: Position = 0
+    at_us: Position = 0
+    selection: Short = ""
+    screen: Short = ""
+
+
+class Admit(Op, tag="admit"):
+    """Empty `p`: all who wait."""
+
+    p: Person | Literal[""] = ""
+
+
+class Rename(Op, tag="rename"):
+    p: Person
+    name: Annotated[str, Meta(min_length=1, max_length=80)]
+
+
+class Kick(Op, tag="kick"):
+    p: Person
+    may_return: bool = False
+
+
+class GiveRole(Op, tag="give_role"):
+    p: Person
+    role: Literal["instructor", "co-instructor", "learner", "observer"]
+
+
+class OpenDoor(Op, tag="open_door"):
+    """0 minutes: until it is closed."""
+
+    minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 15
+    admits: bool = False
+
+
+class CloseDoor(Op, tag="close_door"):
+    pass
+
+
+class Leave(Op, tag="leave"):
+    pass
+
+
+class EndClass(Op, tag="end_class"):
+    pass
+
+
+class TakeLead(Op, tag="take_lead"):
+    lab: Lab
+
+
+class EndLead(Op, tag="end_lead"):
+    pass
+
+
+class Hold(Op, tag="hold"):
+    seconds: Annotated[int, Meta(ge=1, le=MAX_HOLD_S)] = MAX_HOLD_S
+
+
+class Release(Op, tag="release"):
+    pass
+
+
+class LeaveHold(Op, tag="leave_hold"):
+    pass
+
+
+class Detach(Op, tag="detach"):
+    pass
+
+
+class Rejoin(Op, tag="rejoin"):
+    pass
+
+
+class AskStage(Op, tag="ask_stage"):
+    p: Person
+
+
+class AnswerStage(Op, tag="answer_stage"):
+    accepted: bool
+    named: bool = False
+    recorded: bool = False
+
+
+class ClearStage(Op, tag="clear_stage"):
+    pass
+
+
+class Draw(Op, tag="draw"):
+    anchor: Anchor
+    points: Annotated[tuple[tuple[Thousandth, Thousandth], ...], Meta(min_length=1, max_length=MAX_STROKE_POINTS)]
+
+
+class ClearInk(Op, tag="clear_ink"):
+    """Without strokes: all."""
+
+    inks: Annotated[tuple[Number, ...], Meta(max_length=1000)] = ()
+
+
+class SeeStuck(Op, tag="see_stuck"):
+    p: Person
+
+
+class RaiseHand(Op, tag="raise_hand"):
+    at: At
+
+
+class LowerHand(Op, tag="lower_hand"):
+    """One's own without `p`."""
+
+    p: Person | Literal[""] = ""
+
+
+class Ask(Op, tag="ask"):
+    text: Question
+    lang: Language
+    at: At
+    named: bool = False
+
+
+class BackQuestion(Op, tag="back"):
+    question: Number
+
+
+class Answer(Op, tag="answer"):
+    question: Number
+    how: Literal["aloud", "note", "stage"]
+
+
+class HideQuestion(Op, tag="hide_question"):
+    question: Number
+    hidden: bool = True
+
+
+class Look(Op, tag="look"):
+    p: Person
+
+
+class EndLook(Op, tag="end_look"):
+    p: Person
+
+
+class BeginHelp(Op, tag="begin_help"):
+    """The server adds where the lab is: `facts.BeginHelpAt`."""
+
+    p: Person
+
+
+class EndHelp(Op, tag="end_help"):
+    p: Person
+
+
+class ChooseHelp(Op, tag="choose_help"):
+    kept: bool
+
+
+class TakeWheel(Op, tag="take_wheel"):
+    p: Person
+
+
+class SendNote(Op, tag="send_note"):
+    p: Person
+    text: NoteText
+    lang: Language
+
+
+class SetPace(Op, tag="set_pace"):
+    step: Annotated[int, Meta(ge=0, le=1000)]
+
+
+class PauseAll(Op, tag="pause_all"):
+    pass
+
+
+class ResumeAll(Op, tag="resume_all"):
+    pass
+
+
+class SetTimer(Op, tag="set_timer"):
+    seconds: Seconds
+
+
+class ExtendTimer(Op, tag="extend_timer"):
+    seconds: Seconds = 60
+
+
+class EndTimer(Op, tag="end_timer"):
+    pass
+
+
+class ExtendTime(Op, tag="extend_time"):
+    p: Person
+    percent: Literal[100, 150, 200]
+
+
+class MakePoll(Op, tag="make_poll"):
+    form: Literal["choice", "number", "point", "prediction"]
+    text: Question
+    lang: Language
+    choices: Annotated[tuple[Choice, ...], Meta(max_length=6)] = ()
+    anonymous: bool = True
+    asks_sure: bool = True
+    right: Short = ""
+    step: Annotated[int, Meta(ge=0, le=1000)] = 0
+
+
+class OpenPoll(Op, tag="open_poll"):
+    poll: Number
+    seconds: Annotated[int, Meta(ge=0, le=3600)] = 0
+
+
+class CastVote(Op, tag="vote"):
+    poll: Number
+    answer: Annotated[str, Meta(min_length=1, max_length=120)]
+    sure: Percent | Literal[-1] = -1
+
+
+class ClosePoll(Op, tag="close_poll"):
+    poll: Number
+
+
+class Discuss(Op, tag="discuss"):
+    poll: Number
+    seconds: Annotated[int, Meta(ge=0, le=3600)] = 0
+
+
+class OpenSplit(Op, tag="open_split"):
+    poll: Number
+
+
+class ShowSplit(Op, tag="show_split"):
+    poll: Number
+
+
+class Reveal(Op, tag="reveal"):
+    poll: Number
+    outcome: Annotated[str, Meta(min_length=1, max_length=120)]
+    lab: Lab | Literal[""] = ""
+    seq: Position = 0
+
+
+class EndPoll(Op, tag="end_poll"):
+    poll: Number
+
+
+class SetRecording(Op, tag="set_recording"):
+    on: bool
+
+
+class AddChapter(Op, tag="add_chapter"):
+    """Now, or at an instant of class time that was."""
+
+    text: Title
+    lang: Language
+    begins_us: Position | None = None
+
+
+class MoveChapter(Op, tag="move_chapter"):
+    chapter: Number
+    begins_us: Position
+
+
+class MarkNow(Op, tag="mark"):
+    text: Annotated[str, Meta(max_length=80)] = ""
+    lang: Language = "en"
+
+
+AnyAct: TypeAlias = (
+    Admit
+    | Rename
+    | Kick
+    | GiveRole
+    | OpenDoor
+    | CloseDoor
+    | Leave
+    | EndClass
+    | TakeLead
+    | EndLead
+    | Hold
+    | Release
+    | LeaveHold
+    | Detach
+    | Rejoin
+    | AskStage
+    | AnswerStage
+    | ClearStage
+    | Draw
+    | ClearInk
+    | SeeStuck
+    | RaiseHand
+    | LowerHand
+    | Ask
+    | BackQuestion
+    | Answer
+    | HideQuestion
+    | Look
+    | EndLook
+    | BeginHelp
+    | EndHelp
+    | ChooseHelp
+    | TakeWheel
+    | SendNote
+    | SetPace
+    | PauseAll
+    | ResumeAll
+    | SetTimer
+    | ExtendTimer
+    | EndTimer
+    | ExtendTime
+    | MakePoll
+    | OpenPoll
+    | CastVote
+    | ClosePoll
+    | Discuss
+    | OpenSplit
+    | ShowSplit
+    | Reveal
+    | EndPoll
+    | SetRecording
+    | AddChapter
+    | MoveChapter
+    | MarkNow
+)
+
+
+def texts_of(act: AnyAct) -> tuple[str, ...]:
+    """The free texts of an act, which are stored in the database before it is decided."""
+    match act:
+        case Ask() | SendNote() | AddChapter():
+            return (act.text,)
+        case MarkNow(text=text) if text:
+            return (text,)
+        case MakePoll():
+            return (act.text, *act.choices)
+    return ()

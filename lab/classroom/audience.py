@@ -1,0 +1,57 @@
+"""What a person may see of a class: the one place that decides it for events and for sections of the views.
+
+Staff and everybody else share one version each, which is encoded once; what is about one person comes on top.
+"""
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from lab.classroom.events import SEES, ClassEnvelope, Sees
+from lab.classroom.state import STAFF
+
+Audience: TypeAlias = Literal["staff", "public"]
+
+STAFF_SECTIONS = frozenset({"people", "notes", "chapters"})
+"""Sections that only staff see. `mine/p7` is for p7 alone; the others are for everybody, in the version of each."""
+
+
+class Viewer(NamedTuple):
+    """Who looks: a participant, with the role that the log gives them."""
+
+    p: str
+    role: str
+
+    @property
+    def audience(self) -> Audience:
+        return "staff" if self.role in STAFF else "public"
+
+
+def sees_event(viewer: Viewer, envelope: ClassEnvelope) -> bool:
+    """Whether a person may see an event while the class lives."""
+    _, _, who, _, event = envelope
+    return sees(viewer, SEES[type(event)], who, getattr(event, "p", ""))
+
+
+def sees(viewer: Viewer, kind_sees: Sees, who: str, p: str) -> bool:
+    """The same, for an event by `who` about `p`."""
+    match kind_sees:
+        case "all":
+            return True
+        case "tape":
+            return False
+        case "staff":
+            return viewer.role in STAFF
+        case "self":
+            return viewer.role in STAFF or is_about(viewer, who, p)
+
+
+def is_about(viewer: Viewer, who: str, p: str) -> bool:
+    """Whether an event by `who` about `p` is this person's. The projector is no person."""
+    return viewer.role != "projector" and bool(viewer.p) and viewer.p in (who, p)
+
+
+def sees_section(viewer: Viewer, path: str) -> bool:
+    """Whether a section of the views is one of theirs."""
+    name, _, rest = path.partition("/")
+    if name == "mine":
+        return rest == viewer.p and viewer.role != "projector"
+    return name not in STAFF_SECTIONS or viewer.role in STAFF

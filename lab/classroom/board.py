@@ -1,0 +1,199 @@
+"""What was published of a class: the newest events and the sections of its views, encoded, and the frames of both.
+
+The writer's thread makes `Published`; the event loop takes it into its `Board`, and asks that for frames. A page that
+is behind gets what happened since, and of each section that changed the newest value, however often it did.
+"""
+
+from collections import deque
+from itertools import islice
+from typing import NamedTuple
+
+from lab.classroom.audience import Audience, Viewer, is_about, sees, sees_section
+from lab.classroom.events import ROOM, SEES, ClassEnvelope, Sees
+from lab.classroom.frames import encode_events, encode_snap, event_bytes, patch_bytes
+from lab.classroom.grants import LabGrant, grants_of, paused_labs
+from lab.classroom.state import State
+from lab.classroom.views import PARTS, Words, section
+
+KEPT_EVENTS = 5_000
+
+
+class Entry(NamedTuple):
+    """An event by `who`, about `p`: its bytes, those without who did it, and the paths of sections that changed."""
+
+    seq: int
+    sees: Sees
+    who: str
+    p: str
+    whole: bytes
+    nameless: bytes
+    paths: tuple[str, ...]
+
+
+class Now(NamedTuple):
+    """What the server itself has to know of the class after a batch.
+
+    Attributes:
+        roles: of all who are in.
+        grants: rights to labs that come through the class.
+        paused: labs that are paused for the class.
+        pace: nobody past this step; 0 for none.
+        lead: who leads, and the term.
+        stage: who is on stage, and whether they are named.
+        looks: who looks at whose lab, by learner.
+    """
+
+    roles: dict[str, str]
+    grants: frozenset[LabGrant]
+    paused: frozenset[str]
+    pace: int
+    lead: tuple[str, int] | None
+    stage: tuple[str, bool] | None
+    looks: dict[str, tuple[str, ...]]
+    ended: str
+
+
+class Published(NamedTuple):
+    """Events that were written, and the newest values of what changed: by path for staff and for everybody, by person
+    for what is theirs alone. A value is a whole patch, `["/lead", ...]`.
+    """
+
+    entries: list[Entry]
+    staff: dict[str, bytes]
+    public: dict[str, bytes]
+    mine: dict[str, bytes]
+    now: Now
+
+
+def now_of(state: State) -> Now:
+    """What the server has to know of a state."""
+    stage = state.stage
+    return Now(
+        roles={p: person.role for p, person in state.people.items() if person.is_in},
+        grants=grants_of(state),
+        paused=paused_labs(state),
+        pace=state.pace,
+        lead=(state.lead.p, state.lead.term) if state.lead else None,
+        stage=(stage.p, stage.is_named) if stage is not None and stage.is_shown else None,
+        looks={p: tuple(person.looked_by) for p, person in state.people.items() if person.looked_by},
+        ended=state.ended,
+    )
+
+
+def entry_of(state: State, envelope: ClassEnvelope, record: bytes, changed: tuple[str, ...]) -> Entry:
+    """An event for the board. Everybody is told who did something only of staff."""
+    seq, at_us, who, _, event = envelope
+    person = state.people.get(who)
+    is_named = who == ROOM or (person is not None and person.is_staff)
+    whole = event_bytes(seq, record)
+    nameless = whole if is_named else event_bytes(seq, _without_who(record, at_us))
+    return Entry(seq, SEES[type(event)], who, getattr(event, "p", ""), whole, nameless, changed)
+
+
+def _without_who(record: bytes, at_us: int) -> bytes:
+    """`[at_us,"p7","act",[...` as `[at_us,"","",[...`."""
+    return b'[%d,"","",%b' % (at_us, record[record.index(b",[") + 1 :])
+
+
+def sections_of(
+    state: State, words: Words, changed: set[str]
+) -> tuple[dict[str, bytes], dict[str, bytes], dict[str, bytes]]:
+    """The values of sections for staff, for everybody, and for single persons."""
+    staff, public, mine = {}, {}, {}
+    for path in changed:
+        name, _, rest = path.partition("/")
+        if name == "mine":
+            mine[rest] = patch_bytes("mine", section(state, words, "public", path))
+            continue
+        staff[path] = patch_bytes(path, section(state, words, "staff", path))
+        if sees_section(_ANYBODY, path):
+            public[path] = patch_bytes(path, section(state, words, "public", path))
+    return staff, public, mine
+
+
+_ANYBODY = Viewer("", "observer")
+_EMPTY: dict[Audience, list[bytes]] = {
+    "staff": [patch_bytes(name, {}) for name in PARTS],
+    "public": [patch_bytes(name, {}) for name in PARTS if sees_section(_ANYBODY, name)],
+}
+
+
+class Board:
+    """In the event loop's thread."""
+
+    def __init__(self, state: State) -> None:
+        """The sections are those that are published first, before any event."""
+        self.last_seq = state.last_seq
+        self.now = now_of(state)
+        self._entries: deque[Entry] = deque(maxlen=KEPT_EVENTS)
+        self._sections: dict[Audience, dict[str, bytes]] = {"staff": {}, "public": {}}
+        self._mine: dict[str, bytes] = {}
+        self._frames: dict[tuple[Audience, int], bytes] = {}
+        self._snaps: dict[Audience, list[bytes]] = {}
+
+    def take(self, published: Published) -> None:
+        """What was written last."""
+        self._entries += published.entries
+        if published.entries:
+            self.last_seq = published.entries[-1].seq
+        self._sections["staff"] |= published.staff
+        self._sections["public"] |= published.public
+        self._mine |= published.mine
+        self.now = published.now
+        self._frames.clear()
+        self._snaps.clear()
+
+    def has_since(self, seq: int) -> bool:
+        """Whether all events after `seq` are kept."""
+        first = self._entries[0].seq if self._entries else self.last_seq + 1
+        return first - 1 <= seq <= self.last_seq
+
+    def viewer(self, p: str) -> Viewer | None:
+        """A participant with their role; None for one that the log does not know."""
+        role = self.now.roles.get(p)
+        return Viewer(p, role) if role else None
+
+    def frame(self, viewer: Viewer, after: int) -> bytes:
+        """The `e` frame with everything after `after` that this person may see."""
+        entries = self._after(after)
+        if any(self._concerns(viewer, entry) for entry in entries):
+            return self._encode(viewer, after, entries)
+        key = (viewer.audience, after)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = self._encode(Viewer("", viewer.role), after, entries)
+        return frame
+
+    def snap(self, viewer: Viewer) -> bytes:
+        """The `snap` frame: everything that this person may see."""
+        audience = viewer.audience
+        shared = self._snaps.get(audience)
+        if shared is None:
+            # A removed section is not there: `["/polls/3"]` alone.
+            found = (value for value in self._sections[audience].values() if b"," in value)
+            shared = self._snaps[audience] = [*_EMPTY[audience], *found]
+        return encode_snap(self.last_seq, [*shared, *self._own(viewer)])
+
+    def _after(self, after: int) -> list[Entry]:
+        count = self.last_seq - after
+        return list(islice(self._entries, max(0, len(self._entries) - count), None))
+
+    def _concerns(self, viewer: Viewer, entry: Entry) -> bool:
+        return f"mine/{viewer.p}" in entry.paths or is_about(viewer, entry.who, entry.p)
+
+    def _encode(self, viewer: Viewer, after: int, entries: list[Entry]) -> bytes:
+        sections = self._sections[viewer.audience]
+        changed = dict.fromkeys(path for entry in entries for path in entry.paths)
+        patch = [sections[path] for path in changed if path in sections]
+        if f"mine/{viewer.p}" in changed:
+            patch += self._own(viewer)
+        events = [
+            entry.whole if viewer.audience == "staff" or is_about(viewer, entry.who, entry.p) else entry.nameless
+            for entry in entries
+            if sees(viewer, entry.sees, entry.who, entry.p)
+        ]
+        return encode_events(after, self.last_seq, events, patch)
+
+    def _own(self, viewer: Viewer) -> list[bytes]:
+        own = self._mine.get(viewer.p)
+        return [own] if own is not None and sees_section(viewer, f"mine/{viewer.p}") else []

@@ -1,0 +1,65 @@
+"""What ends with something else: with a person who goes, with a role, with the class."""
+
+from collections.abc import Iterator
+
+from broker_core.events import Event
+from lab.classroom.events import help, lead, pace, poll
+from lab.classroom.state import Person, State
+
+
+def end_all_of(state: State, person: Person, why: str) -> Iterator[Event]:
+    """Everything in which a person takes part: `why` is kicked, left or role."""
+    p = person.p
+    if person.hand is not None:
+        yield help.HandLowered(p=p, why=why)
+    if state.stage is not None and state.stage.p == p:
+        yield lead.StageCleared(why=why)
+    yield from end_lead(state, p, why)
+    yield from end_looks(state, p)
+    for by in person.looked_by:
+        yield help.LookEnded(p=p, by=by)
+    for learner, given in state.helps.items():
+        if p in (learner, given.by):
+            yield help.HelpEnded(p=learner, kept=True)
+
+
+def end_lead(state: State, p: str, why: str) -> Iterator[Event]:
+    """The lead of `p`, and the hold with it."""
+    if state.lead is not None and state.lead.p == p:
+        if state.is_held:
+            yield lead.Released(why="lead")
+        yield lead.LeadEnded(term=state.lead.term, p=p, why=why)
+
+
+def end_looks(state: State, by: str) -> Iterator[Event]:
+    """All looks of `by`."""
+    for person in state.people.values():
+        if by in person.looked_by:
+            yield help.LookEnded(p=person.p, by=by)
+
+
+def end_poll(state: State) -> Iterator[Event]:
+    """The poll that is not over."""
+    if state.poll:
+        found = state.polls[state.poll]
+        if found.phase == "open":
+            yield poll.PollClosed(poll=state.poll, round=len(found.rounds))
+        yield poll.PollEnded(poll=state.poll)
+
+
+def end_class(state: State) -> Iterator[Event]:
+    """Everything that is not over as the class ends, without `ClassEnded`."""
+    yield from end_poll(state)
+    if state.stage is not None:
+        yield lead.StageCleared(why="class")
+    if state.lead is not None:
+        yield from end_lead(state, state.lead.p, "class")
+    for person in state.people.values():
+        for by in person.looked_by:
+            yield help.LookEnded(p=person.p, by=by)
+    for learner in state.helps:
+        yield help.HelpEnded(p=learner, kept=True)
+    if state.timer is not None:
+        yield pace.TimerEnded(why="act")
+    if state.is_paused:
+        yield pace.AllResumed()

@@ -1,0 +1,114 @@
+"""Hands, questions, looking into labs, helping there, notes. Texts are in the database by id."""
+
+from broker_core.events import Event
+from lab.classroom.events.kinds import kind
+
+
+@kind("help", "self")
+class HandRaised(Event):
+    p: str
+    lab: str
+    seq: int
+    at_us: int
+    selection: str
+    screen: str
+
+
+@kind("help", "self")
+class HandLowered(Event):
+    """`why`: own, staff, moved_on, left, kicked."""
+
+    p: str
+    why: str
+
+
+@kind("help", "self")
+class Asked(Event):
+    """`text`: id of the question's text; `named`: all may see who asked."""
+
+    question: int
+    p: str
+    text: int
+    named: bool
+    lab: str
+    seq: int
+    at_us: int
+    selection: str
+    screen: str
+
+
+@kind("help", "self")
+class QuestionBacked(Event):
+    question: int
+    p: str
+
+
+@kind("help", "all")
+class Answered(Event):
+    """`how`: aloud, note, stage."""
+
+    question: int
+    how: str
+
+
+@kind("help", "staff")
+class QuestionHidden(Event):
+    question: int
+    hidden: bool
+
+
+@kind("help", "self")
+class LookBegan(Event):
+    """Staff `by` looks at the lab of `p`."""
+
+    p: str
+    by: str
+
+
+@kind("help", "self")
+class LookEnded(Event):
+    p: str
+    by: str
+
+
+@kind("help", "self")
+class HelpBegan(Event):
+    """From event `seq` of the lab on, `by` may act there."""
+
+    p: str
+    by: str
+    lab: str
+    seq: int
+
+
+@kind("help", "self")
+class HelperLeft(Event):
+    """The learner chooses until `until_us`; what was done is kept without a choice."""
+
+    p: str
+    until_us: int
+
+
+@kind("help", "self")
+class HelpEnded(Event):
+    """`kept`: false if a fork at the `seq` of `HelpBegan` continues as it was."""
+
+    p: str
+    kept: bool
+
+
+@kind("help", "self")
+class WheelTaken(Event):
+    """Who moves time in the lab of `p` from now on."""
+
+    p: str
+    by: str
+
+
+@kind("help", "self")
+class NoteSent(Event):
+    """From `who` to `p`; `text` is the id of its text."""
+
+    note: int
+    p: str
+    text: int

@@ -1,0 +1,83 @@
+"""Polls, in rounds."""
+
+from broker_core.events import Event
+from lab.classroom.events.kinds import kind
+
+
+@kind("poll", "staff")
+class PollMade(Event):
+    """`form`: choice, number, point, prediction. `text` and `choices`: ids of texts. `right`: the right answer, empty
+    if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll name nobody.
+    """
+
+    poll: int
+    form: str
+    text: int
+    choices: tuple[int, ...]
+    anonymous: bool
+    asks_sure: bool
+    right: str
+    step: int
+
+
+@kind("poll", "all")
+class PollOpened(Event):
+    """Round `round`, from 1. Closes at `until_us`; 0: when staff closes it."""
+
+    poll: int
+    round: int
+    until_us: int
+
+
+@kind("poll", "tape")
+class Voted(Event):
+    """`voter`: a participant, or in an anonymous poll a code that the same person has in each round of it. `sure`:
+    percent, -1 if it was not asked.
+    """
+
+    poll: int
+    round: int
+    voter: str
+    answer: str
+    sure: int
+
+
+@kind("poll", "all")
+class PollClosed(Event):
+    poll: int
+    round: int
+
+
+@kind("poll", "all")
+class DiscussionBegan(Event):
+    """Participants discuss their answers with each other until `until_us`; 0: until the next round."""
+
+    poll: int
+    until_us: int
+
+
+@kind("poll", "staff")
+class SplitOpened(Event):
+    """Staff see the split from now on, even while the round is open."""
+
+    poll: int
+
+
+@kind("poll", "all")
+class SplitShown(Event):
+    poll: int
+
+
+@kind("poll", "all")
+class Revealed(Event):
+    """What came true, in a lab at an event; `lab` is empty where staff said it."""
+
+    poll: int
+    outcome: str
+    lab: str
+    seq: int
+
+
+@kind("poll", "all")
+class PollEnded(Event):
+    poll: int

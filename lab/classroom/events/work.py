@@ -1,0 +1,92 @@
+"""What learners reach in their labs. `lab`, `seq`, `at_us`: the last event published there when it was written."""
+
+from broker_core.events import Event
+from lab.classroom.events.kinds import kind
+
+
+@kind("work", "self")
+class StepReached(Event):
+    """Steps count from 1."""
+
+    p: str
+    step: int
+    lab: str
+    seq: int
+    at_us: int
+
+
+@kind("work", "self")
+class StepLost(Event):
+    """A goal that held does not hold any more."""
+
+    p: str
+    step: int
+    lab: str
+    seq: int
+    at_us: int
+
+
+@kind("work", "self")
+class WorkReset(Event):
+    """The learner started the lesson over."""
+
+    p: str
+
+
+@kind("work", "self")
+class HintTaken(Event):
+    p: str
+    step: int
+    hint: int
+
+
+@kind("work", "self")
+class Predicted(Event):
+    """`sure`: percent."""
+
+    p: str
+    step: int
+    choice: str
+    sure: int
+
+
+@kind("work", "self")
+class Settled(Event):
+    p: str
+    step: int
+    right: bool
+
+
+@kind("work", "self")
+class Refused(Event):
+    """A command that was refused or failed."""
+
+    p: str
+    step: int
+
+
+@kind("work", "staff")
+class StuckBegan(Event):
+    """`state`: asks, struggles, idle, late. `why`: hand, refused, hints, resets, lost, nothing, long; `count` of it:
+    commands, hints or resets, else seconds. `working_s`: working time on the step.
+    """
+
+    p: str
+    state: str
+    step: int
+    why: str
+    count: int
+    working_s: int
+
+
+@kind("work", "staff")
+class StuckEnded(Event):
+    p: str
+
+
+@kind("work", "staff")
+class StuckSeen(Event):
+    """Staff has seen it: quiet until then."""
+
+    p: str
+    until_us: int

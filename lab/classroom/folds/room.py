@@ -1,0 +1,108 @@
+"""Folds of who is there, the door, beginning and end."""
+
+from lab.classroom.events import room
+from lab.classroom.folds.folding import Sections, folds, of_person
+from lab.classroom.state import Door, Person, State
+
+
+@folds(room.ClassOpened)
+def _(state: State, event: room.ClassOpened, at_us: int, who: str) -> Sections:
+    state.opened_us = at_us
+    state.chapter, state.steps, state.minutes = event.chapter, event.steps, event.minutes
+    state.step_hints = event.hints
+    return ("class",)
+
+
+@folds(room.Joined)
+def _(state: State, event: room.Joined, at_us: int, who: str) -> Sections:
+    known = state.people.get(event.p)
+    if known is None:
+        known = state.people[event.p] = Person(
+            event.p, "observer", "number", at_us, at_us, progress_us=at_us, follows=state.lead is not None
+        )
+    known.role, known.consent = event.role, event.consent  # type: ignore[assignment]
+    known.waits, known.is_kicked, known.may_return = event.waits, False, False
+    known.presence, known.since_us = "here", at_us
+    return (*of_person(event.p), "staff")
+
+
+@folds(room.Admitted)
+def _(state: State, event: room.Admitted, at_us: int, who: str) -> Sections:
+    state.people[event.p].waits = False
+    return of_person(event.p)
+
+
+@folds(room.LabGiven)
+def _(state: State, event: room.LabGiven, at_us: int, who: str) -> Sections:
+    state.people[event.p].lab = event.lab
+    return of_person(event.p)
+
+
+@folds(room.CameBack)
+def _(state: State, event: room.CameBack, at_us: int, who: str) -> Sections:
+    person = state.people[event.p]
+    person.presence, person.since_us = "here", at_us
+    return (*of_person(event.p), *_seen_of_staff(state, person))
+
+
+@folds(room.WentAway)
+def _(state: State, event: room.WentAway, at_us: int, who: str) -> Sections:
+    person = state.people[event.p]
+    person.presence, person.since_us = "away", event.since_us
+    return (*of_person(event.p), *_seen_of_staff(state, person))
+
+
+def _seen_of_staff(state: State, person: Person) -> Sections:
+    return ("staff", "lead") if person.is_staff else ()
+
+
+@folds(room.Left)
+def _(state: State, event: room.Left, at_us: int, who: str) -> Sections:
+    person = state.people[event.p]
+    person.presence, person.since_us = "left", at_us
+    return (*of_person(event.p), "staff")
+
+
+@folds(room.RoleGiven)
+def _(state: State, event: room.RoleGiven, at_us: int, who: str) -> Sections:
+    state.people[event.p].role = event.role  # type: ignore[assignment]
+    return (*of_person(event.p), "staff")
+
+
+@folds(room.Renamed)
+def _(state: State, event: room.Renamed, at_us: int, who: str) -> Sections:
+    shown = (f"questions/{number}" for number, one in state.questions.items() if one.p == event.p and one.is_named)
+    return (*of_person(event.p), "staff", "lead", "stage", *shown)
+
+
+@folds(room.Kicked)
+def _(state: State, event: room.Kicked, at_us: int, who: str) -> Sections:
+    person = state.people[event.p]
+    person.is_kicked, person.may_return = True, event.may_return
+    person.presence, person.since_us = "left", at_us
+    return (*of_person(event.p), "staff")
+
+
+@folds(room.DoorOpened)
+def _(state: State, event: room.DoorOpened, at_us: int, who: str) -> Sections:
+    state.door = Door(True, event.until_us, event.admits)
+    return ("door",)
+
+
+@folds(room.DoorClosed)
+def _(state: State, event: room.DoorClosed, at_us: int, who: str) -> Sections:
+    state.door = Door(admits=state.door.admits)
+    return ("door",)
+
+
+@folds(room.ClassResumed)
+def _(state: State, event: room.ClassResumed, at_us: int, who: str) -> Sections:
+    state.clock_seq = state.last_seq
+    return ()
+
+
+@folds(room.ClassEnded)
+def _(state: State, event: room.ClassEnded, at_us: int, who: str) -> Sections:
+    state.ended = event.why
+    state.door = Door()
+    return ("class", "door")

@@ -1,0 +1,259 @@
+"""The frames between server and a page of a class: JSON text, typed here and nowhere else. `k` says what a frame is.
+
+A page gets all sections that its person may see (`snap`), then what changes: events that it may see, as
+`[seq, at_us, who, act, [kind, field, ...]]`, and the new values of sections (`e`). In both a section is
+`[pointer, value]`, where a pointer without a value removes. `/mine` is what is this person's alone.
+"""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from broker_core.texts import Value
+from lab.classroom.acts.ops import Anchor, AnyAct, Lab, Person, Position, Short, Thousandth
+from lab.classroom.events import CLASS
+from lab.texts.refusal import Refusal
+
+VERSION = 1
+MAX_FRAME_BYTES = 16 * 1024
+MAX_INVALID_FRAMES = 10
+"""Invalid frames of a socket that are answered; the next one closes it."""
+
+CLOSE_FAILED = 1011
+CLOSE_INVALID_FRAME = 4400
+CLOSE_NOT_SIGNED_IN = 4401
+CLOSE_RIGHT_ENDED = 4403
+CLOSE_NOT_FOUND = 4404
+CLOSE_TOO_MANY = 4429
+
+Place = Literal["lab", "board", "stage", "projector"]
+Offsets: TypeAlias = tuple[Position, Position]
+
+
+class ClassHello(msgspec.Struct, tag_field="k", tag="hello"):
+    """The first frame. `have`: the last seq that the page holds of the server start `boot`; 0 = nothing."""
+
+    v: int
+    schema: str
+    have: int = 0
+    boot: str = ""
+    place: Place = "lab"
+
+
+class ClassAck(msgspec.Struct, tag_field="k", tag="ack"):
+    """Everything up to `upto` is in the page."""
+
+    upto: int
+
+
+class ActFrame(msgspec.Struct, tag_field="k", tag="act"):
+    """One durable thing, answered by `done` or `no`. An id that was sent in the last ten minutes is not done again."""
+
+    id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}\Z")]
+    do: AnyAct
+
+
+class DiskView(msgspec.Struct):
+    broker: Short
+    path: Annotated[str, Meta(max_length=300)]
+    mode: Short
+    at: Position
+    find: Short
+
+
+class LookedAt(msgspec.Struct):
+    """What a page shows: see static/lab/core/player/page_view.js."""
+
+    branch: Lab
+    seq: Position | None
+    at_us: Position | None
+    mode: Literal["pause", "play", "event_paced"]
+    rate: Annotated[float, Meta(ge=0.001, le=100)]
+    screen: Short
+    partition: Annotated[str, Meta(max_length=300)]
+    selection: Annotated[str, Meta(max_length=300)]
+    ranges: Annotated[dict[Annotated[str, Meta(max_length=300)], Offsets], Meta(max_length=40)]
+    window: Offsets | None = None
+    disk: DiskView | None = None
+    group: Annotated[str, Meta(max_length=300)] = ""
+    tab: Short = ""
+    console: bool = False
+    overlay: Short = ""
+
+
+class ViewFrame(msgspec.Struct, tag_field="k", tag="view"):
+    """What the page of somebody who leads (in `term`), is on stage or looked into shows; volatile."""
+
+    view: LookedAt
+    term: int = 0
+
+
+class PointFrame(msgspec.Struct, tag_field="k", tag="point"):
+    """The pointer of who leads, in thousandths of the box of a thing; volatile. `down`: false as it goes."""
+
+    anchor: Anchor
+    u: Thousandth
+    v: Thousandth
+    down: bool = True
+
+
+class Here(msgspec.Struct, tag_field="k", tag="here"):
+    """`hidden`: whether the page is. `sight`: participants whose tiles are on the screen."""
+
+    hidden: bool = False
+    sight: Annotated[tuple[Person, ...], Meta(max_length=500)] = ()
+
+
+class ClassTime(msgspec.Struct, tag_field="k", tag="time"):
+    """The page's monotonic milliseconds; answered at once."""
+
+    ms: Annotated[float, Meta(ge=0, le=1e12)]
+
+
+ClassFrame = ClassHello | ClassAck | ActFrame | ViewFrame | PointFrame | Here | ClassTime
+
+
+class You(msgspec.Struct):
+    p: str
+    role: str
+    name: str
+
+
+class ClassWelcome(msgspec.Struct, tag_field="k", tag="welcome"):
+    """Sent first, and again when the role changes. `class_us`: class time now. `limits`: acts a second and at once."""
+
+    slug: str
+    title: str
+    boot: str
+    schema: str
+    you: You
+    class_us: int
+    limits: dict[str, int]
+
+
+class ClassDone(msgspec.Struct, tag_field="k", tag="done"):
+    """An act is done: its last event is `seq`."""
+
+    id: str
+    seq: int
+
+
+class Kept(msgspec.Struct, tag_field="k", tag="kept"):
+    """A vote waits for others before it is written, so that nobody can tell whose it is. Until its `done` the page
+    keeps it, and sends it again if the socket ends.
+    """
+
+    id: str
+
+
+class ClassNo(msgspec.Struct, tag_field="k", tag="no"):
+    """An act was refused. `id` is that of the frame, null when it had none."""
+
+    id: str | None
+    status: int
+    what: str
+    expected: str
+    todo: str
+    again_ms: int = 0
+
+
+class Count(msgspec.Struct, tag_field="k", tag="count"):
+    """How many are here; volatile."""
+
+    class_us: int
+    learners: int
+    observers: int
+
+
+class ClassBye(msgspec.Struct, tag_field="k", tag="bye"):
+    """The socket closes. `why`: kicked, ended, elsewhere, closed; `again`: whether to connect again."""
+
+    why: str
+    again: bool
+
+
+class TimeAnswer(msgspec.Struct, tag_field="k", tag="time"):
+    ms: float
+    class_us: int
+
+
+_decoder = msgspec.json.Decoder(ClassFrame)
+_encoder = msgspec.json.Encoder()
+
+
+class InvalidClassFrame(Refusal):
+    """A frame that cannot be read. `frame`: its id, as far as that can be read."""
+
+    def __init__(self, id: str, /, frame: str | None = None, **values: Value) -> None:
+        super().__init__(id, HTTPStatus.BAD_REQUEST, field="", **values)
+        self.frame = frame
+
+
+def parse(text: str | None) -> ClassFrame:
+    """A frame of a page. Raises InvalidClassFrame."""
+    if text is None:
+        raise InvalidClassFrame("refusal.binary_frame")
+    if len(text) > MAX_FRAME_BYTES or len(data := text.encode(errors="replace")) > MAX_FRAME_BYTES:
+        raise InvalidClassFrame("refusal.frame_too_large", size=len(text), max=MAX_FRAME_BYTES)
+    try:
+        frame: ClassFrame = _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClassFrame.__args__)
+        raise InvalidClassFrame("refusal.invalid_frame", _id_of(data), problem=str(error), kinds=kinds) from None
+    return frame
+
+
+def _id_of(data: bytes) -> str | None:
+    try:
+        found: Any = msgspec.json.decode(data)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    id = found.get("id") if isinstance(found, dict) else None
+    return id[:40] if isinstance(id, str) else None
+
+
+def check_hello(hello: ClassHello) -> None:
+    """Raises InvalidClassFrame when page and server do not speak the same version."""
+    if hello.v != VERSION or hello.schema not in ("", CLASS.hash):
+        raise InvalidClassFrame(
+            "refusal.lab_updated",
+            version=VERSION,
+            schema=CLASS.hash,
+            given_version=hello.v,
+            given_schema=hello.schema,
+        )
+
+
+def encode(frame: msgspec.Struct | dict[str, Any]) -> bytes:
+    """A frame of the server."""
+    return _encoder.encode(frame)
+
+
+def encode_events(after: int, upto: int, events: list[bytes], patch: list[bytes]) -> bytes:
+    """The `e` frame: `after` is what the page must have; what it may not see between is left out. Events are encoded as
+    by `event_bytes`, patches as by `patch_bytes`.
+    """
+    return b'{"k":"e","after":%d,"upto":%d,"ev":[%b],"patch":[%b]}' % (
+        after,
+        upto,
+        b",".join(events),
+        b",".join(patch),
+    )
+
+
+def encode_snap(upto: int, patch: list[bytes]) -> bytes:
+    """The `snap` frame: the page begins with nothing, and applies these."""
+    return b'{"k":"snap","upto":%d,"patch":[%b]}' % (upto, b",".join(patch))
+
+
+def event_bytes(seq: int, record: bytes) -> bytes:
+    """An event as pages receive it, from its record: `[seq, at_us, who, act, [kind, ...]]`."""
+    return b"[%d,%b]" % (seq, record[1:-1])
+
+
+def patch_bytes(path: str, value: Any) -> bytes:
+    """One change of a section: `["/people/p7", value]`, or `["/people/p7"]` where it is no more."""
+    pointer = f"/{path}"
+    return _encoder.encode([pointer] if value is None else [pointer, value])

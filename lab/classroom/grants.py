@@ -1,0 +1,44 @@
+"""Rights to labs that come through a class, and end with an event of it: the lead, the stage, looks, help."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
+
+from lab.classroom.state import State
+
+LabRight: TypeAlias = Literal["see", "act", "time"]
+
+
+class LabGrant(NamedTuple):
+    """Rights to a lab, `run/branch`. `to`: `all` who are in the class, or one participant."""
+
+    lab: str
+    to: str
+    rights: tuple[LabRight, ...]
+
+
+def grants_of(state: State) -> frozenset[LabGrant]:
+    """All that are in force."""
+    return frozenset(_grants(state)) if state.is_open else frozenset()
+
+
+def _grants(state: State) -> Iterator[LabGrant]:
+    if state.lead is not None:
+        yield LabGrant(state.lead.lab, "all", ("see",))
+    if state.stage is not None and state.stage.is_shown:
+        yield LabGrant(state.stage.lab, "all", ("see",))
+    for person in state.people.values():
+        for by in person.looked_by:
+            yield LabGrant(person.lab, by, ("see",))
+    for learner, given in state.helps.items():
+        if not given.until_us:
+            yield LabGrant(given.lab, given.by, ("see", "act", "time") if given.wheel != learner else ("see", "act"))
+
+
+def paused_labs(state: State) -> frozenset[str]:
+    """Labs that are paused for the class: all, or those whose learners are held."""
+    learners = state.learners()
+    if state.is_paused:
+        return frozenset(person.lab for person in learners if person.lab)
+    if state.is_held:
+        return frozenset(person.lab for person in learners if person.lab and not person.is_out_of_hold)
+    return frozenset()

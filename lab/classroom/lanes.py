@@ -1,0 +1,111 @@
+"""What waits for one page: three lanes, none of which waits for a slow page.
+
+*Answers* are sent first; a page that lets 64 of them wait is closed. *Events* are not queued: as long as the page has
+room for them (a window of frames and bytes that it has not acknowledged), it gets what happened since the last frame,
+in one; a page that is too far behind gets a snapshot. *Volatile* topics have one slot each, where the newest wins.
+"""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from lab.classroom.audience import Viewer
+
+MAX_ANSWERS = 64
+WINDOW_FRAMES = 16
+WINDOW_BYTES = 128 * 1024
+
+
+class Frames(Protocol):
+    """The board, as far as a lane needs it."""
+
+    last_seq: int
+
+    def has_since(self, seq: int) -> bool: ...
+
+    def frame(self, viewer: Viewer, after: int) -> bytes: ...
+
+    def snap(self, viewer: Viewer) -> bytes: ...
+
+
+class TooManyAnswers(Exception):
+    """The page sends acts and does not read their answers."""
+
+
+class Outbox:
+    """The lanes of one socket. Use it from one event loop."""
+
+    def __init__(self, board: Frames, viewer: Viewer, have: int) -> None:
+        """`have`: the last seq that the page holds of this start of the server; -1 for nothing."""
+        self.viewer = viewer
+        self._board = board
+        self._sent = have
+        self._answers: deque[bytes] = deque()
+        self._volatile: dict[str, bytes] = {}
+        self._unacknowledged: deque[tuple[int, int]] = deque()
+        self._unacknowledged_bytes = 0
+        self._is_due = True
+        self._wake = asyncio.Event()
+        self._wake.set()
+
+    def answer(self, frame: bytes) -> None:
+        """A frame that is sent before all others. Raises TooManyAnswers."""
+        if len(self._answers) >= MAX_ANSWERS:
+            raise TooManyAnswers
+        self._answers.append(frame)
+        self._wake.set()
+
+    def set(self, topic: str, frame: bytes) -> None:
+        """The newest frame of a volatile topic."""
+        self._volatile[topic] = frame
+        self._wake.set()
+
+    def notify(self) -> None:
+        """There are events that the page does not have."""
+        self._is_due = True
+        self._wake.set()
+
+    def acknowledge(self, upto: int) -> None:
+        """The page has everything up to `upto`."""
+        while self._unacknowledged and self._unacknowledged[0][0] <= upto:
+            self._unacknowledged_bytes -= self._unacknowledged.popleft()[1]
+        self._wake.set()
+
+    def restart(self, viewer: Viewer) -> None:
+        """The page's person may see other things than before: it begins with a snapshot."""
+        self.viewer = viewer
+        self._sent = -1
+        self.notify()
+
+    async def next(self) -> bytes:
+        """The next frame to send."""
+        while True:
+            frame = self._next()
+            if frame is not None:
+                return frame
+            self._wake.clear()
+            await self._wake.wait()
+
+    def _next(self) -> bytes | None:
+        if self._answers:
+            return self._answers.popleft()
+        if self._is_due and self._has_window:
+            self._is_due = False
+            if self._sent < self._board.last_seq:
+                return self._events()
+        if self._volatile:
+            return self._volatile.pop(next(iter(self._volatile)))
+        return None
+
+    @property
+    def _has_window(self) -> bool:
+        return len(self._unacknowledged) < WINDOW_FRAMES and self._unacknowledged_bytes < WINDOW_BYTES
+
+    def _events(self) -> bytes:
+        board = self._board
+        is_near = self._sent >= 0 and board.has_since(self._sent)
+        frame = board.frame(self.viewer, self._sent) if is_near else board.snap(self.viewer)
+        self._sent = board.last_seq
+        self._unacknowledged.append((self._sent, len(frame)))
+        self._unacknowledged_bytes += len(frame)
+        return frame

@@ -1,0 +1,54 @@
+"""Splits of polls, and the advice after a round (Crouch and Mazur 2001)."""
+
+from collections import Counter
+from typing import Literal
+
+import msgspec
+
+from lab.classroom.state import Poll, Vote
+
+FEWEST_SPLIT = 5
+"""Fewer answers are shown as a number only."""
+EXPLAIN_BELOW = 35
+GO_ON_ABOVE = 70
+
+Advice = Literal["", "explain", "discuss", "go_on"]
+
+
+class Split(msgspec.Struct):
+    """`answers`: number of votes by answer, and how sure they were on average, in percent (-1: not asked). Both are
+    empty with fewer than five votes. `right`: how many were; -1 if that is not known.
+    """
+
+    count: int
+    answers: dict[str, int]
+    sure: dict[str, int]
+    right: int
+
+
+def split_of(votes: dict[str, Vote], right: str) -> Split:
+    """The split of one round."""
+    count = len(votes)
+    if count < FEWEST_SPLIT:
+        return Split(count, {}, {}, -1)
+    answers = Counter(vote.answer for vote in votes.values())
+    sure = {
+        answer: round(sum(vote.sure for vote in votes.values() if vote.answer == answer) / number)
+        for answer, number in answers.items()
+    }
+    return Split(count, dict(sorted(answers.items())), dict(sorted(sure.items())), answers[right] if right else -1)
+
+
+def right_answer(poll: Poll) -> str:
+    """What came true if that is known, else what staff named; empty without either."""
+    return poll.outcome or poll.right
+
+
+def advice(split: Split) -> Advice:
+    """What to do after a round, by how many were right; nothing where that is not known."""
+    if split.right < 0:
+        return ""
+    percent = 100 * split.right / split.count
+    if percent < EXPLAIN_BELOW:
+        return "explain"
+    return "go_on" if percent > GO_ON_ABOVE else "discuss"

@@ -1,0 +1,51 @@
+"""Who has a socket open, in the event loop's thread. Presence counts sockets, so a late close removes nobody."""
+
+from collections.abc import Iterator
+
+AWAY_AFTER_US = 10_000_000
+
+
+class Sockets:
+    """The open sockets of each participant, and whether each one's page is hidden."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, dict[object, bool]] = {}
+        self._gone_us: dict[str, int] = {}
+
+    def opened(self, p: str, socket: object) -> None:
+        self._pages.setdefault(p, {})[socket] = False
+        self._gone_us.pop(p, None)
+
+    def closed(self, p: str, socket: object, now_us: int) -> None:
+        pages = self._pages.get(p, {})
+        pages.pop(socket, None)
+        if not pages:
+            self._pages.pop(p, None)
+            self._gone_us[p] = now_us
+
+    def expect(self, p: str, now_us: int) -> None:
+        """A participant who was here before the server started: away if they do not come back."""
+        if p not in self._pages:
+            self._gone_us.setdefault(p, now_us)
+
+    def set_hidden(self, p: str, socket: object, hidden: bool) -> None:
+        if socket in self._pages.get(p, {}):
+            self._pages[p][socket] = hidden
+
+    def is_hidden(self, p: str) -> bool:
+        """Whether all pages of a participant are hidden."""
+        pages = self._pages.get(p)
+        return pages is not None and all(pages.values())
+
+    def is_here(self, p: str) -> bool:
+        return p in self._pages
+
+    def here(self) -> list[str]:
+        return list(self._pages)
+
+    def take_away(self, now_us: int) -> Iterator[tuple[str, int]]:
+        """Participants without a socket for ten seconds, each once, with the instant at which it went."""
+        for p, gone_us in list(self._gone_us.items()):
+            if now_us - gone_us >= AWAY_AFTER_US:
+                del self._gone_us[p]
+                yield p, gone_us

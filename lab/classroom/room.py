@@ -1,0 +1,300 @@
+"""A live class, in the event loop: who is connected, what they are sent. Its `Writer` decides and writes.
+
+Durable things go through `do`; volatile ones (views, pointer, counts, tiles) are passed on at once, the newest wins.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import ChangeView, ComeBack, GoAway, Point, Tick
+from lab.classroom.board import Board, Now, Published
+from lab.classroom.buckets import ActLimits, Bucket
+from lab.classroom.clock import Clocks, MachineClocks
+from lab.classroom.events import ROOM, ClassEnvelope
+from lab.classroom.frames import Count, LookedAt, PointFrame, encode
+from lab.classroom.journal import ClassJournal, Header
+from lab.classroom.lanes import Outbox
+from lab.classroom.presence import Sockets
+from lab.classroom.state import State
+from lab.classroom.views import Words
+from lab.classroom.writer import Job, Outcome, Writer
+from lab.texts.refusal import Refusal
+
+PUBLIC_PACE_S = 0.05
+"""Everybody but staff is told of events so often at most: one frame for what came together."""
+TICK_S = 1.0
+VIEW_KEPT_S = 0.5
+"""The view of who leads is written so often at most."""
+
+T = TypeVar("T")
+
+
+class Seat(Protocol):
+    """A socket in the room."""
+
+    outbox: Outbox
+
+    def welcome(self) -> None:
+        """The role has changed: say so."""
+
+    def end(self, why: str, *, again: bool) -> None:
+        """The person is not in the class any more."""
+
+
+class Room:
+    """Open one with `Room.open`. Use it from one event loop."""
+
+    def __init__(self, writer: Writer, journal: ClassJournal, loop: asyncio.AbstractEventLoop, board: Board) -> None:
+        self.boot = secrets.token_hex(4)
+        self.header = journal.header
+        self.board = board
+        self._journal = journal
+        self._writer = writer
+        self._loop = loop
+        self._seats: dict[str, list[Seat]] = {}
+        self._sockets = Sockets()
+        self._limits: dict[str, ActLimits] = {}
+        self._views = {"leader": Bucket(10, 10), "point": Bucket(10, 10)}
+        self._view: ChangeView | None = None
+        self._view_timer: asyncio.TimerHandle | None = None
+        self._public_timer: asyncio.TimerHandle | None = None
+        self._listeners: list[Callable[[Now], None]] = []
+        self._ticker: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    @staticmethod
+    async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
+        """Opens the class in a folder, or begins one with a `header`. Raises Refusal for a log that cannot be read."""
+        loop = asyncio.get_running_loop()
+        rooms: list[Room] = []
+
+        def publish(published: Published) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(lambda: rooms[0]._take(published))
+
+        def make() -> tuple[Writer, ClassJournal]:
+            journal = ClassJournal(folder, header)
+            return Writer(journal, words, clocks or MachineClocks(), publish), journal
+
+        writer, journal = await asyncio.to_thread(make)
+        room = Room(writer, journal, loop, Board(writer.state))
+        rooms.append(room)
+        expected = [p for p, person in writer.state.people.items() if person.presence == "here"]
+        await asyncio.to_thread(writer.start)
+        for p in expected:
+            room._sockets.expect(p, room.now_us())
+        room._ticker = asyncio.create_task(room._tick())
+        return room
+
+    def now_us(self) -> int:
+        """Class time."""
+        return self._writer.clock.now_us()
+
+    # Durable
+
+    async def do(self, given: Given, kept: Callable[[], None] | None = None) -> int:
+        """An act; returns the seq of its last event when that is written. `kept` is called when a vote waits for
+        others. Raises Refusal.
+        """
+        if self._is_closed:
+            raise Refusal("class_act.ended", 409)
+        done: asyncio.Future[int] = self._loop.create_future()
+
+        def settle(outcome: Outcome) -> None:
+            if done.done():
+                return
+            if isinstance(outcome, BaseException):
+                done.set_exception(outcome)
+            else:
+                done.set_result(outcome)
+
+        def answer(outcome: Outcome) -> None:
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(settle, outcome)
+
+        def tell_kept() -> None:
+            if kept is not None:
+                self._loop.call_soon_threadsafe(kept)
+
+        self._writer.put(Job(given, answer, tell_kept))
+        return await done
+
+    async def read(self, look: Callable[[State], T]) -> T:
+        """What `look` makes of the state, in the writer's thread."""
+        done: asyncio.Future[T] = self._loop.create_future()
+
+        def job() -> None:
+            try:
+                found = look(self._writer.state)
+            except Exception as error:
+                self._loop.call_soon_threadsafe(done.set_exception, error)
+            else:
+                self._loop.call_soon_threadsafe(done.set_result, found)
+
+        self._writer.call(job)
+        return await done
+
+    async def events(self, first_seq: int, last_seq: int) -> list[ClassEnvelope]:
+        """Written events, for the replay and the summary."""
+        return await self.read(lambda _: self._journal.events(first_seq, last_seq))
+
+    def on_change(self, listener: Callable[[Now], None]) -> None:
+        """Calls `listener` now and whenever something that the server has to know may have changed."""
+        self._listeners.append(listener)
+        listener(self.board.now)
+
+    def refresh(self, changed: set[str]) -> None:
+        """Names or texts of these sections have changed in the database."""
+        self._writer.touch_sections(changed)
+
+    def touch(self, p: str) -> None:
+        """A learner did something in their lab."""
+        self._writer.touch(p)
+
+    # Sockets
+
+    def enter(self, p: str, seat: Seat) -> None:
+        """A socket opened. The first of a participant who was away brings them back."""
+        self._seats.setdefault(p, []).append(seat)
+        was_here = self._sockets.is_here(p)
+        self._sockets.opened(p, seat)
+        if not was_here:
+            self._tell(Given(ROOM, ComeBack(p)))
+            self._writer.set_hidden(p, False)
+
+    def leave(self, p: str, seat: Seat) -> None:
+        """A socket ended."""
+        seats = self._seats.get(p, [])
+        if seat in seats:
+            seats.remove(seat)
+        if not seats:
+            self._seats.pop(p, None)
+        self._sockets.closed(p, seat, self.now_us())
+
+    def set_hidden(self, p: str, seat: Seat, hidden: bool) -> None:
+        """A page went to the background, or came back."""
+        before = self._sockets.is_hidden(p)
+        self._sockets.set_hidden(p, seat, hidden)
+        if self._sockets.is_hidden(p) != before:
+            self._writer.set_hidden(p, not before)
+
+    def limits(self, p: str) -> ActLimits:
+        """The buckets of a participant, over all their sockets."""
+        return self._limits.setdefault(p, ActLimits())
+
+    def seats(self) -> list[Seat]:
+        return [seat for seats in self._seats.values() for seat in seats]
+
+    # Volatile
+
+    def view(self, p: str, term: int, view: LookedAt) -> None:
+        """What somebody's page shows, for those who follow or look."""
+        frame = {"k": "view", "p": p, "term": term, "class_us": self.now_us(), "view": view}
+        shown = encode(frame)
+        now = self.board.now
+        if now.lead == (p, term):
+            if not self._views["leader"].take(self.now_us()):
+                return
+            self._keep_view(ChangeView(term, encode(view).decode()))
+            self._send("view", shown, but=p)
+        elif now.stage is not None and now.stage[0] == p:
+            self._send("view/stage", shown if now.stage[1] else encode(frame | {"p": ""}), but=p)
+        for looker in now.looks.get(p, ()):
+            for seat in self._seats.get(looker, ()):
+                seat.outbox.set(f"view/{p}", shown)
+
+    def point(self, p: str, frame: PointFrame) -> None:
+        """The pointer of who leads."""
+        lead = self.board.now.lead
+        if lead is None or lead[0] != p or not self._views["point"].take(self.now_us()):
+            return
+        self._tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v)))
+        shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
+        self._send("point", encode(shown | {"down": frame.down}), but=p)
+
+    def tell_staff(self, topic: str, frame: bytes) -> None:
+        """A volatile frame for all staff, such as their tiles."""
+        for seat in self.seats():
+            if seat.outbox.viewer.audience == "staff":
+                seat.outbox.set(topic, frame)
+
+    def _send(self, topic: str, frame: bytes, but: str) -> None:
+        for p, seats in self._seats.items():
+            if p != but:
+                for seat in seats:
+                    seat.outbox.set(topic, frame)
+
+    def _keep_view(self, view: ChangeView) -> None:
+        self._view = view
+        if self._view_timer is None:
+            self._view_timer = self._loop.call_later(VIEW_KEPT_S, self._write_view)
+
+    def _write_view(self) -> None:
+        self._view_timer = None
+        if self._view is not None and not self._is_closed:
+            self._tell(Given(ROOM, self._view))
+        self._view = None
+
+    # From the writer
+
+    def _take(self, published: Published) -> None:
+        before = self.board.now
+        self.board.take(published)
+        for seat in self.seats():
+            self._refresh_seat(seat)
+        if self._public_timer is None:
+            self._public_timer = self._loop.call_later(PUBLIC_PACE_S, self._notify_public)
+        if before != self.board.now:
+            for listener in self._listeners:
+                listener(self.board.now)
+
+    def _refresh_seat(self, seat: Seat) -> None:
+        known = self.board.viewer(seat.outbox.viewer.p)
+        if known is None:
+            seat.end("kicked", again=False)
+        elif known != seat.outbox.viewer:
+            seat.outbox.restart(known)
+            seat.welcome()
+        elif known.audience == "staff":
+            seat.outbox.notify()
+
+    def _notify_public(self) -> None:
+        self._public_timer = None
+        for seat in self.seats():
+            seat.outbox.notify()
+
+    async def _tick(self) -> None:
+        while not self._is_closed:
+            await asyncio.sleep(TICK_S)
+            for p, since_us in self._sockets.take_away(self.now_us()):
+                self._tell(Given(ROOM, GoAway(p, since_us)))
+            self._tell(Given(ROOM, Tick()))
+            self._tell_count()
+
+    def _tell_count(self) -> None:
+        here = [self.board.now.roles.get(p) for p in self._sockets.here()]
+        count = encode(Count(self.now_us(), here.count("learner"), here.count("observer")))
+        self._send("count", count, but="")
+
+    def _tell(self, given: Given) -> None:
+        """A fact that nobody waits for."""
+        self._writer.put(Job(given, lambda _: None))
+
+    async def close(self) -> None:
+        """Writes everything, ends all sockets. They may connect again."""
+        if self._is_closed:
+            return
+        self._write_view()
+        self._is_closed = True
+        for timer in (self._public_timer, self._view_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._ticker is not None:
+            self._ticker.cancel()
+        await asyncio.to_thread(self._writer.close)
+        for seat in self.seats():
+            seat.end("closed", again=True)

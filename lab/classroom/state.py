@@ -1,0 +1,257 @@
+"""The state of a class: the fold of its events.
+
+Plain structs, so that a keyframe is their JSON. All times are class time in microseconds.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Role = Literal["instructor", "co-instructor", "learner", "observer", "projector"]
+Presence = Literal["here", "away", "left"]
+Consent = Literal["number", "nickname", "not_recorded"]
+
+STAFF: frozenset[str] = frozenset({"instructor", "co-instructor"})
+STAGE_REFUSALS = 2
+"""So often a learner may refuse the stage; then they are not asked again."""
+
+
+class Instant(msgspec.Struct):
+    """What somebody looked at in a lab."""
+
+    lab: str = ""
+    seq: int = 0
+    at_us: int = 0
+    selection: str = ""
+    screen: str = ""
+
+
+class Hand(msgspec.Struct):
+    raised_us: int
+    at: Instant
+
+
+class Person(msgspec.Struct):
+    """A participant.
+
+    Attributes:
+        since_us: of `presence`.
+        step: the active step, from 1; one past the last when all are reached.
+        signs: of each step that is not untouched: `done`, `hinted` (done, with hints), `lost`.
+        hints: how many were opened, by step.
+        refused, resets, lost: since the last progress.
+        progress_us: when a step was last reached, or the class opened for them.
+    """
+
+    p: str
+    role: Role
+    consent: Consent
+    joined_us: int
+    since_us: int
+    presence: Presence = "here"
+    waits: bool = False
+    is_kicked: bool = False
+    may_return: bool = False
+    lab: str = ""
+    step: int = 1
+    signs: dict[int, str] = {}
+    hints: dict[int, int] = {}
+    refused: int = 0
+    resets: int = 0
+    lost: int = 0
+    progress_us: int = 0
+    predictions: int = 0
+    right: int = 0
+    settled: int = 0
+    stuck: str = ""
+    stuck_why: str = ""
+    stuck_count: int = 0
+    stuck_us: int = 0
+    stuck_seen_until_us: int = 0
+    hand: Hand | None = None
+    follows: bool = False
+    is_out_of_hold: bool = False
+    stage_refusals: int = 0
+    looked_by: list[str] = []
+    time_percent: int = 100
+    taken: dict[int, str] = {}
+    notes: list[int] = []
+
+    @property
+    def is_in(self) -> bool:
+        """Whether they take part: admitted, not barred, not gone."""
+        return not self.waits and not self.is_kicked and self.presence != "left"
+
+    @property
+    def is_staff(self) -> bool:
+        return self.role in STAFF
+
+
+class Door(msgspec.Struct):
+    is_open: bool = False
+    until_us: int = 0
+    admits: bool = False
+
+
+class Lead(msgspec.Struct):
+    term: int
+    p: str
+    lab: str
+
+
+class Stage(msgspec.Struct):
+    """Asked until `until_us`; or shown."""
+
+    p: str
+    lab: str
+    until_us: int = 0
+    is_shown: bool = False
+    is_named: bool = False
+
+
+class Help(msgspec.Struct):
+    """`by` may act in the learner's lab since event `seq`; with `until_us` they left, and the learner chooses."""
+
+    by: str
+    lab: str
+    seq: int
+    wheel: str
+    until_us: int = 0
+
+
+class Question(msgspec.Struct):
+    p: str
+    text: int
+    is_named: bool
+    asked_us: int
+    at: Instant
+    backers: list[str] = []
+    answered: str = ""
+    is_hidden: bool = False
+
+
+class Note(msgspec.Struct):
+    sender: str
+    p: str
+    text: int
+    sent_us: int
+
+
+class Timer(msgspec.Struct):
+    from_us: int
+    seconds: int
+
+    def ends_us(self, percent: int = 100) -> int:
+        """When it ends for somebody whose timers take `percent` of the time."""
+        return self.from_us + self.seconds * percent * 10_000
+
+
+class Handout(msgspec.Struct):
+    lab: str
+    seq: int
+    at_us: int
+
+
+class Vote(msgspec.Struct):
+    answer: str
+    sure: int
+
+
+PollPhase = Literal["made", "open", "closed", "discussed", "ended"]
+
+
+class Poll(msgspec.Struct):
+    """`rounds`: of each round, from the first, the votes by voter."""
+
+    form: Literal["choice", "number", "point", "prediction"]
+    text: int
+    choices: tuple[int, ...]
+    is_anonymous: bool
+    asks_sure: bool
+    right: str
+    step: int
+    phase: PollPhase = "made"
+    until_us: int = 0
+    rounds: list[dict[str, Vote]] = []
+    is_split_open: bool = False
+    is_shown: bool = False
+    is_revealed: bool = False
+    outcome: str = ""
+    lab: str = ""
+    seq: int = 0
+
+
+class Stroke(msgspec.Struct):
+    anchor: str
+    points: tuple[tuple[int, int], ...]
+
+
+class Chapter(msgspec.Struct):
+    begins_us: int
+    text: int
+
+
+class Mark(msgspec.Struct):
+    p: str
+    marked_us: int
+    text: int
+
+
+class ActDone(msgspec.Struct, array_like=True):
+    """Where the last event of an act is, and when it was done."""
+
+    seq: int
+    done_us: int
+
+
+class State(msgspec.Struct):
+    """`poll`: the number of the poll that is not ended, 0 for none. `term`: of the last lead. `acts`: those of the last
+    ten minutes, by `who/id`, the oldest first.
+    """
+
+    last_seq: int = 0
+    last_us: int = 0
+    clock_seq: int = 0
+    chapter: str = ""
+    steps: int = 0
+    minutes: int = 0
+    step_hints: tuple[int, ...] = ()
+    opened_us: int = -1
+    ended: str = ""
+    door: Door = msgspec.field(default_factory=Door)
+    people: dict[str, Person] = {}
+    term: int = 0
+    lead: Lead | None = None
+    hold_until_us: int = 0
+    stage: Stage | None = None
+    helps: dict[str, Help] = {}
+    questions: dict[int, Question] = {}
+    notes: dict[int, Note] = {}
+    pace: int = 0
+    is_paused: bool = False
+    timer: Timer | None = None
+    handouts: dict[int, Handout] = {}
+    polls: dict[int, Poll] = {}
+    poll: int = 0
+    is_recording: bool = False
+    chapters: dict[int, Chapter] = {}
+    marks: list[Mark] = []
+    view: str = ""
+    lead_lab: tuple[str, int, int, str, int] | None = None
+    ink: dict[int, Stroke] = {}
+    last_ink: int = 0
+    acts: dict[str, ActDone] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return self.opened_us >= 0 and not self.ended
+
+    def staff(self) -> list[Person]:
+        return [person for person in self.people.values() if person.is_staff and person.is_in]
+
+    def learners(self) -> list[Person]:
+        return [person for person in self.people.values() if person.role == "learner" and person.is_in]
+
+    @property
+    def is_held(self) -> bool:
+        return self.hold_until_us > 0

@@ -1,0 +1,276 @@
+"""The thread that writes a class: decide, apply, write, answer, tell.
+
+It owns state and log. It takes what waits, decides one act after the other on the state with those before, writes all
+events in one batch, and only then answers and publishes. What was answered survives `kill -9`. When a batch cannot be
+written, the state is folded from the log again, and all acts of the batch are refused.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeAlias
+
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import Predict, ReachStep, RefuseCommand, ResetWork, Resume, TakeHint, Tick
+from lab.classroom.acts.ops import Op
+from lab.classroom.ballots import BallotBox
+from lab.classroom.board import Entry, Published, entry_of, now_of, sections_of
+from lab.classroom.clock import ClassClock, Clocks
+from lab.classroom.decide import decide
+from lab.classroom.events import ROOM, ClassEnvelope
+from lab.classroom.events.poll import PollClosed, PollEnded, Voted
+from lab.classroom.folds import fold
+from lab.classroom.journal import ClassJournal
+from lab.classroom.state import State
+from lab.classroom.stuck import StuckWatch
+from lab.classroom.views import Words, paths
+from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
+
+MAX_BATCH_EVENTS = 64
+SYNC_EVERY_US = 1_000_000
+KEYS = "polls"
+DONE_BY_LEARNERS = (Predict, ReachStep, RefuseCommand, ResetWork, TakeHint)
+"""Facts by which a learner is not idle."""
+
+#: the last seq of an act that is done, or why it is not
+Outcome: TypeAlias = int | BaseException
+Answer: TypeAlias = Callable[[Outcome], None]
+
+
+class Job:
+    """An act with who waits for it. `kept`: told when a vote waits for others."""
+
+    __slots__ = ("answer", "given", "kept")
+
+    def __init__(self, given: Given, answer: Answer, kept: Callable[[], None] | None = None) -> None:
+        self.given = given
+        self.answer = answer
+        self.kept = kept
+
+
+class _Batch:
+    """What is decided and not written yet."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[ClassEnvelope] = []
+        self.changed: list[tuple[str, ...]] = []
+        self.answers: list[tuple[Answer, Outcome]] = []
+
+
+class Writer:
+    """One thread. `publish` is called in it with what was written, before the answers."""
+
+    def __init__(
+        self, journal: ClassJournal, words: Words, clocks: Clocks, publish: Callable[[Published], None]
+    ) -> None:
+        self._journal = journal
+        self._words = words
+        self._clocks = clocks
+        self._publish = publish
+        self._state = journal.state()
+        noted = journal.noted_wall(self._state) if self._state.opened_us >= 0 else None
+        self._clock = ClassClock(clocks, self._state.last_us, noted)
+        self._watch = StuckWatch()
+        self._boxes: dict[int, BallotBox[Answer]] = {}
+        self._synced_us = self._clock.now_us()
+        self._is_synced = True
+        self._jobs: SimpleQueue[Job | Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=f"class {journal.header.slug}", daemon=True)
+
+    @property
+    def state(self) -> State:
+        """Before `start`, and within `call`."""
+        return self._state
+
+    @property
+    def clock(self) -> ClassClock:
+        return self._clock
+
+    def start(self) -> None:
+        """States that the class was resumed, if it had begun; publishes all sections; begins to take jobs."""
+        if self._state.is_open:
+            self._run([Job(Given(ROOM, Resume(self._clock.gap_ms, self._clocks.wall_ms())), _ignore)])
+        self._publish(self._published([], set(paths(self._state))))
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """An act, after those before it."""
+        self._jobs.put(job)
+
+    def call(self, job: Callable[[], None]) -> None:
+        """Has the thread call `job` between two batches."""
+        self._jobs.put(job)
+
+    def set_hidden(self, p: str, hidden: bool) -> None:
+        """Whether all pages of a participant are hidden."""
+        self._jobs.put(lambda: self._watch.set_hidden(p, hidden))
+
+    def touch(self, p: str) -> None:
+        """A learner did something in their lab."""
+        self._jobs.put(lambda: self._watch.touch(p))
+
+    def touch_sections(self, changed: set[str]) -> None:
+        """Names or texts of these sections have changed in the database."""
+        self._jobs.put(lambda: self._publish(self._published([], changed)))
+
+    def close(self) -> None:
+        """Returns when everything is written and the log is closed."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            while self._work_off(self._jobs.get()):
+                self._sync_if_due()
+        finally:
+            self._journal.close()
+
+    def _work_off(self, found: Job | Callable[[], None] | None) -> bool:
+        """Does a job and those that wait behind it, acts in batches; returns whether there may be more."""
+        acts: list[Job] = []
+        while found is not None:
+            if isinstance(found, Job):
+                acts.append(found)
+            else:
+                self._run(acts)
+                acts = []
+                self._guard(found)
+            if len(acts) >= MAX_BATCH_EVENTS:
+                break
+            try:
+                found = self._jobs.get_nowait()
+            except Empty:
+                break
+        self._run(acts)
+        return found is not None
+
+    def _guard(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:
+            logger.exception("a job of class %s failed", self._journal.header.slug)
+
+    def _sync_if_due(self) -> None:
+        now_us = self._clock.now_us()
+        if self._is_synced or now_us - self._synced_us < SYNC_EVERY_US:
+            return
+        self._journal.sync()
+        self._synced_us, self._is_synced = now_us, True
+
+    def _run(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
+        batch = _Batch()
+        for job in jobs:
+            self._decide(batch, job)
+        try:
+            records = self._journal.append(batch.envelopes) if batch.envelopes else []
+        except Refusal as refusal:
+            self._state = self._journal.state()
+            self._publish(self._published([], set(paths(self._state))))
+            batch.answers = [
+                (answer, outcome if isinstance(outcome, BaseException) else refusal)
+                for answer, outcome in batch.answers
+            ]
+        else:
+            self._tell(batch, records)
+        for answer, outcome in batch.answers:
+            answer(outcome)
+
+    def _tell(self, batch: _Batch, records: list[bytes]) -> None:
+        if not records:
+            return
+        self._is_synced = False
+        entries = [
+            entry_of(self._state, envelope, record, changed)
+            for envelope, record, changed in zip(batch.envelopes, records, batch.changed, strict=True)
+        ]
+        self._publish(self._published(entries, {path for paths_of in batch.changed for path in paths_of}))
+        self._finish_polls(batch)
+        self._journal.keep_keyframe(self._state)
+
+    def _published(self, entries: list[Entry], changed: set[str]) -> Published:
+        state = self._state
+        staff, public, mine = sections_of(state, self._words, changed)
+        return Published(entries, staff, public, mine, now_of(state))
+
+    def _decide(self, batch: _Batch, job: Job) -> None:
+        given = job.given
+        known = self._state.acts.get(f"{given.who}/{given.id}") if given.id else None
+        if known is not None:
+            batch.answers.append((job.answer, known.seq))
+            return
+        now_us = self._clock.now_us()
+        try:
+            found = decide(self._state, given, now_us)
+        except Refusal as refusal:
+            batch.answers.append((job.answer, refusal))
+            return
+        except Exception as error:
+            logger.exception("an act of class %s failed: %s", self._journal.header.slug, given)
+            batch.answers.append((job.answer, error))
+            return
+        if isinstance(given.do, Op):
+            self._watch.touch(given.who)
+        elif isinstance(given.do, DONE_BY_LEARNERS):
+            self._watch.touch(given.do.p)
+        elif isinstance(given.do, Tick):
+            self._look_for_stuck(batch, now_us)
+        for event in found:
+            if isinstance(event, Voted) and self._state.polls[event.poll].is_anonymous:
+                self._keep_vote(batch, job, event, now_us)
+                return
+            if isinstance(event, PollClosed):
+                self._write_votes(batch, event.poll, now_us, closes=True)
+            self._add(batch, now_us, given.who, given.id, event)
+        batch.answers.append((job.answer, self._state.last_seq))
+
+    def _add(self, batch: _Batch, now_us: int, who: str, act: str, event: Any) -> None:
+        envelope: ClassEnvelope = (self._state.last_seq + 1, now_us, who, act, event)
+        batch.envelopes.append(envelope)
+        batch.changed.append(tuple(fold(self._state, envelope)))
+
+    def _look_for_stuck(self, batch: _Batch, now_us: int) -> None:
+        for noted in list(self._watch.look(self._state, now_us)):
+            for event in decide(self._state, Given(ROOM, noted), now_us):
+                self._add(batch, now_us, ROOM, "", event)
+
+    # Anonymous votes
+
+    def _box(self, poll: int) -> BallotBox[Answer]:
+        box = self._boxes.get(poll)
+        if box is None:
+            box = self._boxes[poll] = BallotBox(self._key_of(poll))
+        return box
+
+    def _key_of(self, poll: int) -> Path:
+        return self._journal.folder / KEYS / f"{poll}.key"
+
+    def _keep_vote(self, batch: _Batch, job: Job, vote: Voted, now_us: int) -> None:
+        self._box(vote.poll).put(vote, job.answer)
+        if job.kept is not None:
+            job.kept()
+        self._write_votes(batch, vote.poll, now_us, closes=False)
+
+    def _write_votes(self, batch: _Batch, poll: int, now_us: int, *, closes: bool) -> None:
+        if not self._state.polls[poll].is_anonymous:
+            return
+        votes, waiting = self._box(poll).take(closes=closes)
+        for vote in votes:
+            self._add(batch, now_us, "", "", vote)
+        batch.answers += [(answer, self._state.last_seq) for answer in waiting]
+
+    def _finish_polls(self, batch: _Batch) -> None:
+        """Throws away the keys of polls that are over."""
+        for _, _, _, _, event in batch.envelopes:
+            if isinstance(event, PollEnded) and self._state.polls[event.poll].is_anonymous:
+                self._box(event.poll).destroy()
+                del self._boxes[event.poll]
+
+
+def _ignore(_: Outcome) -> None:
+    pass

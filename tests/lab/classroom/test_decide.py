@@ -1,0 +1,275 @@
+"""What acts lead to: leading, stage, looking, helping, hands, questions, timers, ends."""
+
+from itertools import permutations
+
+import pytest
+
+from lab.classroom.acts import AnyAct, At, facts, ops
+from lab.classroom.events import help, lead, pace, room, work
+from lab.texts.refusal import Refusal
+from tests.support.classroom.memory_class import ADA, ASSISTANT, BOB, SCREEN, TEACHER, US, WATCHER, MemoryClass
+
+LAB = "lead/main"
+
+
+def own(p: str) -> At:
+    return At(f"run-{p}/main", 7, 70)
+
+
+# Leading
+
+
+@pytest.mark.parametrize("order", list(permutations([TEACHER, ASSISTANT, "away", "back"])))
+def test_of_two_who_claim_the_lead_one_has_it(order: tuple[str, ...]) -> None:
+    room_ = MemoryClass()
+    held = ""
+    for one in order:
+        if one == "away":
+            room_.fact(facts.GoAway(TEACHER, room_.now_us))
+        elif one == "back":
+            room_.fact(facts.ComeBack(TEACHER))
+        elif room_.refused(one, ops.TakeLead(LAB)):
+            assert held
+        else:
+            room_.do(one, ops.TakeLead(LAB))
+            held = one
+        assert (room_.state.lead.p if room_.state.lead else "") == held
+    assert room_.state.term == 1
+
+
+def test_lead_of_somebody_offline_can_be_taken_after_15_seconds() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    room_.after(100)
+    room_.fact(facts.GoAway(TEACHER, room_.now_us - 10 * US))
+    room_.after(4.9)
+    assert room_.refused(ASSISTANT, ops.TakeLead(LAB)) == 409
+    room_.after(0.1)
+    assert room_.do(ASSISTANT, ops.TakeLead(LAB)) == [
+        lead.LeadEnded(term=1, p=TEACHER, why="away"),
+        lead.LeadTaken(term=2, p=ASSISTANT, lab=LAB),
+    ]
+    room_.fact(facts.ComeBack(TEACHER))
+    assert room_.refused(TEACHER, ops.TakeLead(LAB)) == 409
+    assert room_.fact(facts.ChangeView(1, '{"old":1}')) == [], "a view of the term before is dropped"
+    assert room_.fact(facts.ChangeView(2, '{"new":1}'))
+
+
+def test_all_follow_who_leads_until_they_detach() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    assert room_.state.people[ADA].follows
+    assert room_.do(ADA, ops.Detach()) == [lead.Detached(p=ADA)]
+    assert room_.do(ADA, ops.Detach()) == []
+    assert room_.do(ADA, ops.Rejoin()) == [lead.Rejoined(p=ADA)]
+    room_.do(TEACHER, ops.EndLead())
+    assert not room_.state.people[ADA].follows
+    assert room_.refused(ADA, ops.Rejoin()) == 409
+
+
+def test_hold_ends_by_itself_and_can_be_left() -> None:
+    room_ = MemoryClass()
+    assert room_.refused(TEACHER, ops.Hold()) == 409
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    room_.do(TEACHER, ops.Hold(300))
+    assert room_.refused(ADA, ops.Detach()) == 409
+    assert room_.do(ADA, ops.LeaveHold()) == [lead.HoldLeft(p=ADA)]
+    assert room_.do(ADA, ops.Detach()) == [lead.Detached(p=ADA)]
+    room_.after(200)
+    assert room_.do(TEACHER, ops.Hold(300)) == [], "a hold cannot be made longer than five minutes"
+    room_.after(100)
+    assert room_.fact(facts.Tick()) == [lead.Released(why="time")]
+
+
+# Stage
+
+
+def test_stage_needs_consent_and_shows_the_name_only_if_wanted() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.AskStage(ADA))
+    assert room_.refused(BOB, ops.AnswerStage(True)) == 409
+    answered = room_.do(ADA, ops.AnswerStage(accepted=True, named=False, recorded=True))
+    assert answered[-1] == lead.StageShown(p="", lab=f"run-{ADA}/main")
+    assert room_.do(ADA, ops.ClearStage()) == [lead.StageCleared(why="own")]
+
+
+def test_who_refuses_the_stage_twice_is_not_asked_again() -> None:
+    room_ = MemoryClass()
+    for _ in range(2):
+        room_.do(TEACHER, ops.AskStage(ADA))
+        assert room_.do(ADA, ops.AnswerStage(accepted=False))[-1] == lead.StageCleared(why="refused")
+    assert room_.refused(TEACHER, ops.AskStage(ADA)) == 409
+    room_.do(TEACHER, ops.AskStage(BOB))
+    room_.after(30)
+    assert room_.fact(facts.Tick()) == [lead.StageCleared(why="no_answer")]
+    assert room_.state.people[BOB].stage_refusals == 0, "no answer is no refusal"
+
+
+# Hands, questions, notes
+
+
+def test_hand_lowers_itself_when_its_owner_moves_on() -> None:
+    room_ = MemoryClass()
+    room_.do(ADA, ops.RaiseHand(own(ADA)))
+    assert room_.do(ADA, ops.RaiseHand(own(ADA))) == []
+    reached = room_.fact(facts.ReachStep(ADA, 1, f"run-{ADA}/main", 9, 90))
+    assert reached[-1] == help.HandLowered(p=ADA, why="moved_on")
+    assert room_.state.people[ADA].hand is None
+    room_.do(BOB, ops.RaiseHand(own(BOB)))
+    assert room_.refused(ADA, ops.LowerHand(BOB)) == 403
+    assert room_.do(TEACHER, ops.LowerHand(BOB)) == [help.HandLowered(p=BOB, why="staff")]
+
+
+def test_hand_and_question_carry_an_instant_of_ones_own_lab() -> None:
+    room_ = MemoryClass()
+    assert room_.refused(ADA, ops.RaiseHand(own(BOB))) == 403
+    assert room_.refused(ADA, ops.Ask("why?", "en", own(BOB))) == 403
+    assert room_.refused(ADA, ops.Ask("why?", "en", own(ADA))) == 0
+    room_.do(TEACHER, ops.TakeLead(LAB))
+    assert room_.refused(ADA, ops.Ask("why?", "en", At(LAB))) == 0, "what all see can be asked about"
+
+
+def test_question_is_backed_once_by_others() -> None:
+    room_ = MemoryClass()
+    room_.do(ADA, ops.Ask("why?", "en", own(ADA)), texts=(5,))
+    assert room_.do(ADA, ops.BackQuestion(1)) == []
+    assert room_.do(BOB, ops.BackQuestion(1)) == [help.QuestionBacked(question=1, p=BOB)]
+    assert room_.do(BOB, ops.BackQuestion(1)) == []
+    assert room_.refused(BOB, ops.BackQuestion(2)) == 404
+    room_.do(TEACHER, ops.HideQuestion(1))
+    assert room_.refused(WATCHER, ops.BackQuestion(1)) == 404
+
+
+def test_learners_write_notes_to_staff_alone() -> None:
+    room_ = MemoryClass()
+    assert room_.refused(ADA, ops.SendNote(BOB, "hi", "en")) == 404
+    assert room_.refused(ADA, ops.SendNote(TEACHER, "hi", "en")) == 0
+    assert room_.refused(TEACHER, ops.SendNote(SCREEN, "hi", "en")) == 404
+    assert room_.do(TEACHER, ops.SendNote(ADA, "hi", "en"), texts=(3,)) == [help.NoteSent(note=1, p=ADA, text=3)]
+
+
+# Looking and helping
+
+
+def test_help_begins_with_its_seq_and_is_kept_without_a_choice() -> None:
+    room_ = MemoryClass()
+    began = room_.fact(facts.BeginHelpAt(ADA, f"run-{ADA}/main", 41), who=TEACHER)
+    assert began == [
+        help.LookBegan(p=ADA, by=TEACHER),
+        help.HelpBegan(p=ADA, by=TEACHER, lab=f"run-{ADA}/main", seq=41),
+    ]
+    with pytest.raises(Refusal, match="another instructor"):
+        room_.fact(facts.BeginHelpAt(ADA, f"run-{ADA}/main", 41), who=ASSISTANT)
+    assert room_.do(TEACHER, ops.TakeWheel(ADA)) == [help.WheelTaken(p=ADA, by=TEACHER)]
+    assert room_.do(ADA, ops.TakeWheel(ADA)) == [help.WheelTaken(p=ADA, by=ADA)], "the learner takes it back"
+    assert room_.refused(ASSISTANT, ops.EndHelp(ADA)) == 403
+    room_.do(TEACHER, ops.EndHelp(ADA))
+    assert room_.refused(TEACHER, ops.TakeWheel(ADA)) == 409
+    room_.after(60)
+    assert room_.fact(facts.Tick()) == [help.HelpEnded(p=ADA, kept=True)]
+
+
+def test_learner_undoes_help() -> None:
+    room_ = MemoryClass()
+    assert room_.refused(ADA, ops.ChooseHelp(False)) == 409
+    room_.fact(facts.BeginHelpAt(ADA, f"run-{ADA}/main", 41), who=TEACHER)
+    room_.do(TEACHER, ops.EndHelp(ADA))
+    assert room_.do(ADA, ops.ChooseHelp(kept=False)) == [help.HelpEnded(p=ADA, kept=False)]
+
+
+def test_looks_end_when_who_looks_is_gone() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.Look(ADA))
+    room_.after(10)
+    gone = room_.fact(facts.GoAway(TEACHER, 0))
+    assert help.LookEnded(p=ADA, by=TEACHER) in gone
+
+
+# People
+
+
+def test_kick_ends_everything_that_somebody_takes_part_in() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.AskStage(ADA))
+    room_.do(ADA, ops.AnswerStage(True))
+    room_.do(ADA, ops.RaiseHand(own(ADA)))
+    room_.fact(facts.BeginHelpAt(ADA, f"run-{ADA}/main", 3), who=ASSISTANT)
+    kinds = {type(event) for event in room_.do(TEACHER, ops.Kick(ADA))}
+    assert kinds == {help.HandLowered, lead.StageCleared, help.LookEnded, help.HelpEnded, room.Kicked}
+    assert room_.refused(ADA, ops.RaiseHand(own(ADA))) == 403
+    with pytest.raises(Refusal):
+        room_.fact(facts.Join(ADA, "learner"))
+    room_.do(TEACHER, ops.Kick(ADA, may_return=True))
+    assert room_.fact(facts.Join(ADA, "learner"))
+
+
+def test_kicked_leader_leads_no_more() -> None:
+    room_ = MemoryClass()
+    room_.do(ASSISTANT, ops.TakeLead(LAB))
+    room_.do(ASSISTANT, ops.Hold())
+    kicked = room_.do(TEACHER, ops.Kick(ASSISTANT))
+    assert kicked[:2] == [lead.Released(why="lead"), lead.LeadEnded(term=1, p=ASSISTANT, why="kicked")]
+    assert room_.refused(ASSISTANT, ops.Kick(TEACHER)) == 403
+
+
+def test_who_waits_does_nothing_until_admitted() -> None:
+    room_ = MemoryClass()
+    room_.join("p9", "learner", waits=True)
+    at = At("run-p9/main")
+    assert room_.refused("p9", ops.RaiseHand(at)) == 403
+    room_.do(ASSISTANT, ops.Admit())
+    room_.fact(facts.GiveLab("p9", "run-p9/main"))
+    assert room_.refused("p9", ops.RaiseHand(at)) == 0
+
+
+def test_class_ends_half_an_hour_after_the_last_staff_left() -> None:
+    room_ = MemoryClass()
+    room_.fact(facts.GoAway(ASSISTANT, 0))
+    room_.after(60)
+    room_.fact(facts.GoAway(TEACHER, room_.now_us))
+    room_.after(30 * 60 - 1)
+    assert room_.fact(facts.Tick()) == []
+    room_.after(1)
+    assert room_.fact(facts.Tick())[-1] == room.ClassEnded(why="no_staff")
+    assert room_.refused(TEACHER, ops.PauseAll()) == 409
+
+
+# Pace, pause, timer
+
+
+def test_steps_past_the_pace_are_not_ticked_off() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.SetPace(2))
+    reach = facts.ReachStep(ADA, 3, f"run-{ADA}/main", 9, 90)
+    assert room_.fact(reach) == []
+    room_.do(TEACHER, ops.SetPace(3))
+    assert room_.fact(reach) == [work.StepReached(p=ADA, step=3, lab=f"run-{ADA}/main", seq=9, at_us=90)]
+    assert room_.refused(TEACHER, ops.SetPace(5)) == 404
+
+
+def test_timer_runs_in_class_time_until_it_ended_for_everybody() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.ExtendTime(ADA, 150))
+    room_.do(TEACHER, ops.SetTimer(60))
+    room_.do(TEACHER, ops.ExtendTimer(60))
+    room_.after(179)
+    assert room_.fact(facts.Tick()) == []
+    room_.after(1)
+    assert room_.fact(facts.Tick()) == [pace.TimerEnded(why="time")]
+
+
+def test_poll_closes_at_its_time_and_door_does() -> None:
+    room_ = MemoryClass()
+    room_.do(TEACHER, ops.OpenDoor(1))
+    room_.after(60)
+    assert room_.fact(facts.Tick()) == [room.DoorClosed()]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [ops.PauseAll(), ops.SetPace(1), ops.TakeLead(LAB), ops.Look(BOB), ops.Kick(BOB), ops.OpenDoor(), ops.Admit()],
+)
+def test_what_is_for_staff_is_refused_to_others(act: AnyAct) -> None:
+    room_ = MemoryClass()
+    assert [room_.refused(p, act) for p in (ADA, WATCHER, SCREEN, "p99")] == [403] * 4
+    assert room_.refused(ASSISTANT, act) == 0

@@ -1,0 +1,155 @@
+"""Polls: rounds, splits, advice, and votes that name nobody."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.classroom.acts import ops
+from lab.classroom.ballots import BallotBox
+from lab.classroom.events import poll
+from lab.classroom.polls import advice, split_of
+from lab.classroom.state import Vote
+from lab.classroom.views import section
+from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
+
+LEARNERS = [ADA, BOB, "p7", "p8", "p9", "p10"]
+
+
+def with_poll(*, anonymous: bool = False, right: str = "1", form: str = "choice") -> MemoryClass:
+    room_ = MemoryClass(6)
+    choices = ("a", "b", "c") if form == "choice" else ()
+    act = ops.MakePoll(form, "which?", "en", choices, anonymous, True, right)  # type: ignore[arg-type]
+    room_.do(TEACHER, act, texts=(1, 2, 3, 4))
+    room_.do(TEACHER, ops.OpenPoll(1))
+    return room_
+
+
+def staff_view(room_: MemoryClass) -> dict[str, object]:
+    return section(room_.state, NoWords(), "staff", "polls/1")
+
+
+def test_round_after_round_with_the_split_of_each() -> None:
+    room_ = with_poll()
+    for p in LEARNERS:
+        room_.do(p, ops.CastVote(1, "0" if p != ADA else "1", 40))
+    room_.do(BOB, ops.CastVote(1, "2", 90))
+    assert staff_view(room_)["votes"] == 6, "a second vote of the same person replaces the first"
+    assert staff_view(room_)["splits"] == [], "staff see counts while it is open, unless they ask"
+    assert staff_view(room_)["voted"] == sorted(LEARNERS)
+    room_.do(TEACHER, ops.OpenSplit(1))
+    assert staff_view(room_)["splits"] == [
+        {"count": 6, "answers": {"0": 4, "1": 1, "2": 1}, "sure": {"0": 40, "1": 40, "2": 90}, "right": 1}
+    ]
+    room_.do(TEACHER, ops.ClosePoll(1))
+    assert staff_view(room_)["advice"] == "explain"
+    assert room_.refused(ADA, ops.CastVote(1, "1", 50)) == 409
+    room_.do(TEACHER, ops.Discuss(1, 120))
+    room_.do(TEACHER, ops.OpenPoll(1))
+    for p in LEARNERS:
+        room_.do(p, ops.CastVote(1, "1", 70))
+    room_.do(TEACHER, ops.ClosePoll(1))
+    assert [split["right"] for split in staff_view(room_)["splits"]] == [1, 6]  # type: ignore[attr-defined]
+    assert staff_view(room_)["advice"] == "go_on"
+    room_.do(TEACHER, ops.Reveal(1, "1", "lead/main", 88))
+    assert room_.refused(TEACHER, ops.OpenPoll(1)) == 409, "what is revealed is not asked again"
+    assert staff_view(room_)["seq"] == 88
+
+
+def test_another_poll_ends_the_one_before() -> None:
+    room_ = with_poll()
+    another = ops.MakePoll("number", "which offset?", "en")
+    assert room_.refused(TEACHER, another) == 409, "not while it is open"
+    room_.do(TEACHER, ops.ClosePoll(1))
+    ended, made = room_.do(TEACHER, another, texts=(5,))
+    assert ended == poll.PollEnded(poll=1)
+    assert isinstance(made, poll.PollMade)
+
+
+@pytest.mark.parametrize(
+    ("form", "answer", "status"),
+    [
+        ("choice", "2", 0), ("choice", "3", 400), ("choice", "-1", 400), ("choice", "x", 400), ("choice", "02", 400),
+        ("number", "1700", 0), ("number", "-1", 0), ("number", "1.5", 400), ("number", "٣", 400),
+        ("number", "9" * 30, 400), ("point", "record orders-0 4", 0),
+    ],
+)  # fmt: skip
+def test_answer_fits_the_kind_of_poll(form: str, answer: str, status: int) -> None:
+    room_ = with_poll(form=form, right="")
+    assert room_.refused(ADA, ops.CastVote(1, answer, 50)) == status
+
+
+def test_poll_needs_choices_where_one_chooses() -> None:
+    room_ = MemoryClass()
+    for form, choices, status in [("choice", ("a",), 400), ("number", ("a", "b"), 400), ("choice", ("a", "b"), 0)]:
+        act = ops.MakePoll(form, "?", "en", choices)  # type: ignore[arg-type]
+        assert room_.refused(TEACHER, act) == status
+    assert room_.refused(TEACHER, ops.MakePoll("choice", "?", "en", ("a", "b"), right="2")) == 400
+
+
+def test_how_sure_is_asked_or_not() -> None:
+    room_ = with_poll()
+    assert room_.refused(ADA, ops.CastVote(1, "0")) == 400
+    assert room_.refused(ADA, ops.CastVote(1, "0", 0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("right", "count", "said"),
+    [(0, 4, ""), (1, 3, ""), (34, 100, "explain"), (35, 100, "discuss"), (70, 100, "discuss"), (71, 100, "go_on")],
+)
+def test_advice(right: int, count: int, said: str) -> None:
+    votes = {f"p{number}": Vote("1" if number < right else "0", 50) for number in range(count)}
+    assert advice(split_of(votes, "1")) == said
+    assert advice(split_of(votes, "")) == ""
+
+
+def test_fewer_than_five_answers_are_a_number_only() -> None:
+    votes = {f"p{number}": Vote("1", 50) for number in range(4)}
+    split = split_of(votes, "1")
+    assert (split.count, split.answers, split.sure, split.right) == (4, {}, {}, -1)
+
+
+# Anonymous votes
+
+
+def vote(p: str, answer: str = "0", round: int = 1) -> poll.Voted:
+    return poll.Voted(poll=1, round=round, voter=p, answer=answer, sure=50)
+
+
+def test_votes_leave_the_box_five_at_a_time_without_their_voters(tmp_path: Path) -> None:
+    box: BallotBox[str] = BallotBox(tmp_path / "1.key")
+    for number in range(4):
+        box.put(vote(f"p{number}"), f"p{number}")
+    assert box.take(closes=False) == ([], [])
+    box.put(vote("p4"), "p4")
+    votes, waiting = box.take(closes=False)
+    assert len({one.voter for one in votes}) == 5
+    assert not any(one.voter.startswith("p") for one in votes)
+    assert sorted(waiting) == ["p0", "p1", "p2", "p3", "p4"]
+    assert box.take(closes=True) == ([], [])
+
+
+def test_order_of_votes_does_not_tell_who_voted_when(tmp_path: Path) -> None:
+    box: BallotBox[str] = BallotBox(tmp_path / "1.key")
+    orders = set()
+    for _ in range(40):
+        for number in range(5):
+            box.put(vote(f"p{number}"), "")
+        orders.add(tuple(one.voter for one in box.take(closes=False)[0]))
+    assert len(orders) > 20
+
+
+def test_revote_is_matched_also_after_a_restart(tmp_path: Path) -> None:
+    box: BallotBox[str] = BallotBox(tmp_path / "1.key")
+    box.put(vote("p1", "0"), "first")
+    box.put(vote("p1", "1"), "second")
+    (one,), waiting = box.take(closes=True)
+    assert one.answer == "1"
+    assert waiting == ["first", "second"], "both acts are done"
+    again: BallotBox[str] = BallotBox(tmp_path / "1.key")
+    again.put(vote("p1", "2", round=2), "")
+    assert again.take(closes=True)[0][0].voter == one.voter
+    again.destroy()
+    assert not (tmp_path / "1.key").exists()
+    other: BallotBox[str] = BallotBox(tmp_path / "1.key")
+    other.put(vote("p1"), "")
+    assert other.take(closes=True)[0][0].voter != one.voter, "nobody can be matched when the poll is over"

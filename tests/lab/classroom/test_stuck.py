@@ -1,0 +1,165 @@
+"""Who is stuck, and why: table 4.7 on scripted learners (acceptance 18)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lab.classroom.acts import At, facts, ops
+from lab.classroom.stuck import StuckWatch
+from tests.support.classroom.memory_class import ADA, BOB, TEACHER, US, MemoryClass
+
+MINUTE = 60
+#: eight minutes for four steps: two minutes a step are expected
+EXPECTED = 2 * MINUTE
+
+
+class Scripted:
+    """A class whose learners are looked at once a second."""
+
+    def __init__(self, learners: int = 7) -> None:
+        self.room = MemoryClass(learners, steps=4, minutes=8, hints=(2, 0, 0, 0))
+        self.watch = StuckWatch()
+        self.began: list[tuple[float, str, str, str, int]] = []
+
+    @property
+    def now_s(self) -> float:
+        return self.room.now_us / US
+
+    def run(self, seconds: int, *, busy: tuple[str, ...] = ()) -> None:
+        """Time passes; `busy` do something each second."""
+        for _ in range(seconds):
+            self.room.after(1)
+            for p in busy:
+                self.watch.touch(p)
+            for noted in list(self.watch.look(self.room.state, self.room.now_us)):
+                self.room.fact(noted)
+                self.began.append((self.now_s, noted.p, noted.state, noted.why, noted.count))
+
+    def of(self, p: str) -> list[tuple[float, str, str, int]]:
+        return [(at, state, why, count) for at, q, state, why, count in self.began if q == p]
+
+    def refuse(self, p: str, count: int) -> None:
+        for _ in range(count):
+            self.room.fact(facts.RefuseCommand(p))
+            self.watch.touch(p)
+
+    def reach(self, p: str, step: int) -> None:
+        self.room.fact(facts.ReachStep(p, step, f"run-{p}/main", 1, 1))
+        self.watch.touch(p)
+
+
+@pytest.fixture
+def class_() -> Scripted:
+    return Scripted()
+
+
+def test_hand_is_asked_for_help_at_once(class_: Scripted) -> None:
+    class_.run(5)
+    class_.room.do(ADA, ops.RaiseHand(At(f"run-{ADA}/main")))
+    class_.run(2)
+    assert class_.of(ADA) == [(6, "asks", "hand", 0)]
+    class_.room.do(TEACHER, ops.LowerHand(ADA))
+    class_.run(2)
+    assert class_.of(ADA)[-1][1] == ""
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why", "count"),
+    [
+        (lambda c: c.refuse(ADA, 3), "refused", 3),
+        (lambda c: c.room.fact(facts.TakeHint(ADA, 1, 2)), "hints", 2),
+        (lambda c: [c.room.fact(facts.ResetWork(ADA)) for _ in range(2)], "resets", 2),
+    ],
+    ids=["three refused commands", "all hints", "two resets"],
+)
+def test_struggles(class_: Scripted, trouble: Callable[[Scripted], object], why: str, count: int) -> None:
+    class_.run(10, busy=(ADA,))
+    trouble(class_)
+    class_.run(int(1.5 * EXPECTED) + 5, busy=(ADA,))
+    (began,) = class_.of(ADA)
+    assert began[1:] == ("struggles", why, count)
+    assert 0 < began[0] - 1.5 * EXPECTED <= 5
+
+
+def test_loses_a_step_that_was_reached(class_: Scripted) -> None:
+    class_.reach(ADA, 1)
+    class_.run(10, busy=(ADA,))
+    class_.room.fact(facts.LoseStep(ADA, 1, f"run-{ADA}/main", 5, 5))
+    class_.run(int(1.5 * EXPECTED) + 5, busy=(ADA,))
+    assert [one[1:] for one in class_.of(ADA)] == [("struggles", "lost", 1)]
+
+
+def test_two_refused_commands_are_no_struggle(class_: Scripted) -> None:
+    class_.refuse(ADA, 2)
+    class_.run(2 * EXPECTED, busy=(ADA,))
+    assert class_.of(ADA) == []
+
+
+def test_idle_over_what_is_expected_with_the_page_in_front(class_: Scripted) -> None:
+    class_.run(60, busy=(ADA, BOB))
+    class_.run(EXPECTED + 65, busy=(BOB,))
+    (began,) = class_.of(ADA)
+    assert began[1:] == ("idle", "nothing", 0)
+    assert -1 <= began[0] - (60 + 120) <= 5
+    assert class_.of(BOB) == []
+
+
+def test_late_over_three_times_what_is_expected(class_: Scripted) -> None:
+    class_.run(3 * EXPECTED + 5, busy=(ADA,))
+    (began,) = class_.of(ADA)
+    assert began[1:] == ("late", "long", 0)
+    assert 0 < began[0] - 3 * EXPECTED <= 5
+
+
+def test_state_ends_with_progress(class_: Scripted) -> None:
+    class_.run(3 * EXPECTED + 5, busy=(ADA,))
+    class_.reach(ADA, 1)
+    class_.run(2, busy=(ADA,))
+    assert class_.of(ADA)[-1][1] == ""
+
+
+def test_state_is_kept_for_30_seconds_after_its_condition(class_: Scripted) -> None:
+    class_.run(EXPECTED + 65)
+    assert class_.of(ADA)[-1][1] == "idle"
+    at = class_.now_s
+    class_.run(40, busy=(ADA,))
+    ended = class_.of(ADA)[-1]
+    assert ended[1] == ""
+    assert 28 <= ended[0] - at <= 32
+
+
+@pytest.mark.parametrize("why", ["paused", "held", "follows", "poll", "hidden", "away"])
+def test_working_time_stands_still(class_: Scripted, why: str) -> None:
+    room_ = class_.room
+    match why:
+        case "paused":
+            room_.do(TEACHER, ops.PauseAll())
+        case "held" | "follows":
+            room_.do(TEACHER, ops.TakeLead("lead/main"))
+            if why == "held":
+                room_.do(ADA, ops.Detach())
+                room_.do(TEACHER, ops.Hold(300))
+        case "poll":
+            room_.do(TEACHER, ops.MakePoll("number", "?", "en"), texts=(1,))
+            room_.do(TEACHER, ops.OpenPoll(1))
+        case "hidden":
+            class_.watch.set_hidden(ADA, True)
+        case "away":
+            room_.fact(facts.GoAway(ADA, 0))
+    class_.run(290)
+    assert class_.watch.worked_us(ADA) <= 2 * US
+    assert class_.of(ADA) == []
+
+
+def test_expected_is_the_median_of_the_class_once_five_have_done_the_step(class_: Scripted) -> None:
+    assert class_.watch.expected_us(class_.room.state, 1) == EXPECTED * US
+    for number, p in enumerate([BOB, "p7", "p8", "p9", "p10"]):
+        class_.run(100 if number == 0 else 50, busy=(ADA, BOB, "p7", "p8", "p9", "p10", "p11"))
+        class_.reach(p, 1)
+    class_.run(1)
+    assert class_.watch.expected_us(class_.room.state, 1) / US == pytest.approx(200, abs=2)
+
+
+def test_what_is_expected_is_never_under_a_minute() -> None:
+    room_ = MemoryClass(steps=10, minutes=1)
+    assert StuckWatch().expected_us(room_.state, 1) == 60 * US
