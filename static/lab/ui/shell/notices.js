@@ -3,7 +3,8 @@ import { closedText, dismiss, messages, notify } from "../store/api.js";
 import { HwElement, html, icon, repeat } from "../kit/element.js";
 import { instant, spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { effect, moment, player, signal } from "../store/state.js";
+import { effect, front, moment, player, signal } from "../store/state.js";
+import { assertive, polite, speech } from "../store/speech.js";
 import { inMyLanguage, sentence } from "../kit/words.js";
 
 const SUMMARY_MS = 5000;
@@ -11,9 +12,6 @@ const SUMMARY_MS = 5000;
 /** @import { Message } from "../store/api.js" */
 
 class HwMessages extends HwElement {
-  #spoken = signal("");
-  #alarm = signal("");
-
   connectedCallback() {
     super.connectedCallback();
     this.#speak();
@@ -23,22 +21,27 @@ class HwMessages extends HwElement {
   #speak() {
     let seq = -1;
     let alarms = new Set();
-    let summaryAt = 0;
+    /** @type {unknown} */
+    let shownBefore = null;
     effect(() => {
       const { view, mode, seq: now, at_us } = moment.value;
       const known = new Set(Object.keys(view.alarms));
+      if (front.value !== shownBefore) {
+        // The alarms of another branch are not new.
+        shownBefore = front.value;
+        alarms = known;
+        seq = now;
+      }
       const fresh = [...known].find((id) => !alarms.has(id));
-      if (fresh && seq >= 0) this.#alarm.value = `${view.alarms[fresh].invariant}: ${inMyLanguage(view.alarms[fresh], "detail")}`;
+      if (fresh && seq >= 0) speech.interrupt(`${view.alarms[fresh].invariant}: ${inMyLanguage(view.alarms[fresh], "detail")}`);
       alarms = known;
       if (now === seq) return;
       seq = now;
       if (mode === "pause") {
         const last = player.lastEvents.at(-1);
-        if (last) this.#spoken.value = sentence(last);
-      } else if (performance.now() - summaryAt > SUMMARY_MS) {
-        summaryAt = performance.now();
-        this.#spoken.value = t("live.summary", { at: instant(at_us, 1), n: spaced(now) });
-      }
+        speech.forget("summary");
+        if (last) speech.say("step", sentence(last));
+      } else speech.say("summary", t("live.summary", { at: instant(at_us, 1), n: spaced(now) }), { every_ms: SUMMARY_MS });
     });
   }
 
@@ -53,8 +56,8 @@ class HwMessages extends HwElement {
         ${[expected, todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}
       </div>`;
     return html`<div class="messages">${repeat(messages.value, (message) => message.id, one)}</div>
-      <div class="sr" aria-live="polite">${this.#spoken.value}</div>
-      <div class="sr" aria-live="assertive">${this.#alarm.value}</div>`;
+      <div class="sr" aria-live="polite">${polite.value}</div>
+      <div class="sr" aria-live="assertive">${assertive.value}</div>`;
   }
 }
 customElements.define("hw-messages", HwMessages);

@@ -1,0 +1,15 @@
+// The sentences for screen readers, of the lab and of the class: two regions in all, filled by one queue.
+import { Speech } from "../../core/speech.js";
+import { signal } from "./state.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+
+/** What the polite region holds. */
+export const polite = signal("");
+/** What the assertive region holds. */
+export const assertive = signal("");
+
+/** The same text twice would not be heard twice. @param {Signal<string>} region @returns {(text: string) => void} */
+const into = (region) => (text) => (region.value = text === region.peek() ? `${text}\u00a0` : text);
+
+export const speech = new Speech({ polite: into(polite), assertive: into(assertive) });

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Speech } from "../../static/lab/core/speech.js";
+
+/** A queue with a clock set by hand. */
+function speech() {
+  const [heard, timers] = [[], []];
+  let ms = 0;
+  const queue = new Speech({
+    polite: (text) => heard.push(text), assertive: (text) => heard.push(`! ${text}`), now: () => ms,
+    later: (todo, wait) => timers.push({ at: ms + wait, todo }),
+  });
+  const pass = (by) => {
+    const until = ms + by;
+    for (let next; (next = timers.sort((a, b) => a.at - b.at)[0]) && next.at <= until;) {
+      ms = next.at;
+      timers.shift().todo();
+    }
+    ms = until;
+  };
+  return { queue, heard, pass };
+}
+
+test("sentences come one after the other; of a topic the newest that waits is said", () => {
+  const { queue, heard, pass } = speech();
+  queue.say("step", "one");
+  queue.say("follow", "Following Lin.");
+  queue.say("step", "two");
+  queue.say("step", "three");
+  assert.deepEqual(heard, ["one"]);
+  pass(5000);
+  assert.deepEqual(heard, ["one", "Following Lin.", "three"]);
+});
+
+test("what must be known at once waits for nothing, and loses nothing of the rest", () => {
+  const { queue, heard, pass } = speech();
+  queue.say("a", "first");
+  queue.say("b", "second");
+  queue.interrupt("The recording is on.");
+  pass(1000);
+  assert.deepEqual(heard, ["first", "! The recording is on.", "second"]);
+});
+
+test("gathered sentences are one, at most one in their time", () => {
+  const { queue, heard, pass } = speech();
+  const manner = { every_ms: 5000, gather: (all) => `${all.length}: ${all.join(", ")}` };
+  queue.say("hands", "p1", manner);
+  for (const who of ["p2", "p3", "p4"]) queue.say("hands", who, manner);
+  pass(4900);
+  assert.deepEqual(heard, ["1: p1"]);
+  pass(200);
+  assert.deepEqual(heard, ["1: p1", "3: p2, p3, p4"]);
+  queue.say("hands", "p5", manner);
+  queue.forget("hands");
+  pass(10_000);
+  assert.equal(heard.length, 2);
+});
