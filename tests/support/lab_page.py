@@ -143,3 +143,62 @@ def console(page: Page, line: str) -> Locator:
     entry = page.locator("hw-console li", has=page.get_by_text(line, exact=True)).last
     expect(entry).to_be_visible()
     return entry
+
+
+# One page follows another
+
+#: Gives the page's own modules, as it has loaded them, to the scripts of a test.
+MODULES = """() => {
+  const loaded = performance.getEntriesByType("resource");
+  window.moduleOf = (path) => import(loaded.find(({ name }) => name.endsWith(path)).name);
+  window.views = new BroadcastChannel("views of a test");
+}"""
+LEAD = """async () => {
+  const { onView } = await moduleOf("/ui/store/view.js");
+  onView((view) => views.postMessage(view));
+}"""
+FOLLOW = """async () => {
+  const { led, setLead } = await moduleOf("/ui/store/follow.js");
+  views.onmessage = ({ data }) => led(data, 1);
+  setLead({ name: "Lin", term: 1 });
+}"""
+SHOWN = """async () => {
+  const { view } = await moduleOf("/ui/store/view.js");
+  const { player } = await moduleOf("/ui/store/state.js");
+  const behind = player.isBehind || player.loading;
+  return { ...view(), shown_seq: player.seq, shown_at_us: Math.floor(player.at_us), behind };
+}"""
+
+
+def lead_and_follow(context: BrowserContext, visitor: Visitor, led_run: str, own_run: str) -> tuple[Page, Page]:
+    """The page of who leads, of one run, and that of who may follow, of another run; following has not begun."""
+    leader, follower = context.new_page(), context.new_page()
+    for page, run in ((leader, led_run), (follower, own_run)):
+        open_run(page, visitor, run)
+        page.evaluate(MODULES)
+    follower.evaluate(FOLLOW)
+    leader.evaluate(LEAD)
+    expect(follower.get_by_role("button", name="Lin is presenting")).to_be_visible()
+    follower.set_viewport_size(WIDE)
+    return leader, follower
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """What a page shows: its view, and the event of its picture."""
+    found: dict[str, Any] = page.evaluate(SHOWN)
+    return found
+
+
+def disagreement(leader: dict[str, Any], follower: dict[str, Any], but: str = "") -> str:
+    """In what the two differ, `but` for one field; empty if what the first looks at is what the second shows."""
+    for name in ("branch", "shown_seq", "screen", "partition", "selection", "tab", "disk", "console"):
+        if name != but and leader[name] != follower[name]:
+            return f"{name}: {leader[name]} and {follower[name]}"
+    if leader["screen"] == "picture":
+        for partition, (first, last) in leader["ranges"].items():
+            here = follower["ranges"].get(partition)
+            if here is None or here[0] > first or here[1] < last:
+                return f"{partition}: {[first, last]} in sight of the leader, {here} here"
+        if leader["window"] and leader["window"] != follower["window"]:
+            return f"window: {leader['window']} and {follower['window']}"
+    return ""

@@ -11,6 +11,7 @@ import { uiWidth } from "./svg.js";
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Mark } from "../core/recording/recording.js" */
 /** @import { Palette } from "./palette.js" */
+/** @import { TimeMover } from "./spacetime.js" */
 /** @import { Translate } from "./topology.js" */
 
 export const DENSITY_H = 34;
@@ -24,6 +25,7 @@ const NEAR = 4;
 export class Density {
   dirty = true;
   #player;
+  #time;
   #t;
   #texts;
   #palette;
@@ -32,9 +34,13 @@ export class Density {
   /** Has something changed that is to be seen at once? */
   #urgent = true;
 
-  /** @param {HTMLElement} host @param {Player} player @param {Translate} t @param {Texts} texts @param {Palette} palette */
-  constructor(host, player, t, texts, palette) {
+  /**
+   * @param {HTMLElement} host @param {Player} player @param {TimeMover} time
+   * @param {Translate} t @param {Texts} texts @param {Palette} palette
+   */
+  constructor(host, player, time, t, texts, palette) {
     this.#player = player;
+    this.#time = time;
     this.#t = t;
     this.#texts = texts;
     this.#palette = palette;
@@ -139,8 +145,8 @@ export class Density {
       const map = densityScale(Math.max(live_at_us, at_us), this.#width);
       const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
       const mark = event.type === "pointerdown" && index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
-      if (mark) this.#player.seekSeq(mark.seq);
-      else this.#player.seekTime(Math.round(map.at(x)));
+      if (mark) this.#time.seekSeq(mark.seq);
+      else this.#time.seek(Math.round(map.at(x)));
     };
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;

@@ -2,7 +2,7 @@
 // The future is hatched; of it only the arrivals that are already due are drawn. Dragging scrubs.
 
 import { isZooKeeperRequest } from "../core/recording/history.js";
-import { LABEL_W, layoutLanes, spanOf, windowFor, windowScale } from "../core/layout/spacetime.js";
+import { LABEL_W, layoutLanes, spanOf, toSegment, windowFor, windowScale } from "../core/layout/spacetime.js";
 import { shortNeeds } from "../core/view/selectors.js";
 import { tickText, ticks } from "../core/player/timemap.js";
 import { Labels } from "./labels.js";
@@ -18,6 +18,7 @@ import { monoWidth } from "./svg.js";
 /** @import { Scale } from "../core/player/timemap.js" */
 /** @import { Target } from "../core/view/selectors.js" */
 /** @import { AnyNode, View } from "../core/view/view.d.ts" */
+/** @import { Plan } from "./anchors.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 
@@ -28,6 +29,8 @@ const MAX_WORDY = 60;
 const BUCKET_PX = 4;
 /** While time runs and the picture is crowded it is drawn at this interval, ms. */
 const CROWDED_MS = 100;
+/** What scrubbing does. @typedef {{ seek: (us: number) => void, seekSeq: (seq: number) => void, goLive: () => void }} TimeMover */
+
 /** How far keys move time, in parts of the window. @type {Record<string, number>} */
 const KEY_STEPS = { ArrowLeft: -0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1 };
 
@@ -37,6 +40,7 @@ export class SpaceTime {
   selected = null;
 
   #player;
+  #time;
   #t;
   #texts;
   #palette;
@@ -46,19 +50,23 @@ export class SpaceTime {
   #history;
   /** @type {Window | null} */
   #window = null;
+  /** A window that is kept in sight while time does not run. @type {Window | null} */
+  #kept = null;
   #dragging = false;
   #crowded = false;
 
   /**
    * @param {HTMLElement} host
    * @param {Player} player
+   * @param {TimeMover} time
    * @param {History} history
    * @param {Translate} t
    * @param {Texts} texts
    * @param {Palette} palette
    */
-  constructor(host, player, history, t, texts, palette) {
+  constructor(host, player, time, history, t, texts, palette) {
     this.#player = player;
+    this.#time = time;
     this.#t = t;
     this.#texts = texts;
     this.#palette = palette;
@@ -74,6 +82,23 @@ export class SpaceTime {
   resize(width, height) {
     this.#width = width;
     this.#height = height;
+    this.dirty = true;
+  }
+
+  /** The time that is in sight; null before the first picture. */
+  get window() {
+    return this.#window;
+  }
+
+  /** Begins with a window. @param {Window | null} window */
+  set window(window) {
+    this.#window = window;
+    this.dirty = true;
+  }
+
+  /** Keeps a window in sight while time does not run; null: it follows the playhead. @param {Window | null} window */
+  keep(window) {
+    this.#kept = window;
     this.dirty = true;
   }
 
@@ -96,7 +121,8 @@ export class SpaceTime {
     const { view, at_us, mode, rate, isPast, live_at_us } = this.#player;
     if (!view) return false;
     const moving = mode === "play";
-    if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate),
+    if (this.#kept && !moving) this.#window = this.#kept;
+    else if (!this.#dragging) this.#window = windowFor(this.#window, at_us, spanOf(mode === "event_paced" ? Math.min(rate, 0.0025) : rate),
       moving);
     const map = windowScale(/** @type {Window} */ (this.#window), this.#width);
     const context = begin(this.#canvas, this.#width, this.#height);
@@ -388,6 +414,12 @@ export class SpaceTime {
 
   // --- scrubbing -----------------------------------------------------------------------------------------------
 
+  /** What places in it are worked out from. @returns {Plan} */
+  get plan() {
+    const { view } = this.#player;
+    return { canvas: this.#canvas, width: this.#width, window: this.#window, lanes: view ? layoutLanes(view, this.#height) : [] };
+  }
+
   /** The message nearest to a place, or null. @param {number} x client @param {number} y client @returns {Target | null} */
   targetAt(x, y) {
     const { view, at_us } = this.#player;
@@ -419,7 +451,7 @@ export class SpaceTime {
     const scrub = (event) => {
       if (!this.#window) return;
       const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
-      this.#player.seekTime(Math.round(windowScale(this.#window, this.#width).at(x)));
+      this.#time.seek(Math.round(windowScale(this.#window, this.#width).at(x)));
     };
     let from = 0;
     canvas.addEventListener("pointerdown", (event) => {
@@ -445,29 +477,12 @@ export class SpaceTime {
     canvas.addEventListener("pointercancel", end);
     canvas.addEventListener("keydown", (event) => {
       const part = KEY_STEPS[event.key];
-      if (event.key === "Home") this.#player.seekTime(0);
-      else if (event.key === "End") this.#player.goLive();
-      else if (part && this.#window) this.#player.seekTime(Math.round(this.#player.at_us + part * this.#window.span_us));
+      if (event.key === "Home") this.#time.seek(0);
+      else if (event.key === "End") this.#time.goLive();
+      else if (part && this.#window) this.#time.seek(Math.round(this.#player.at_us + part * this.#window.span_us));
       else return;
       event.preventDefault();
       event.stopPropagation();
     });
   }
-}
-
-/**
- * Distance of a point from a stretch of line.
- * @param {number} px
- * @param {number} py
- * @param {number} x1
- * @param {number} y1
- * @param {number} x2
- * @param {number} y2
- */
-function toSegment(px, py, x1, y1, x2, y2) {
-  const dx = x2 - x1;
-  const dy = y2 - y1;
-  const square = dx * dx + dy * dy;
-  const part = square ? Math.max(0, Math.min(1, ((px - x1) * dx + (py - y1) * dy) / square)) : 0;
-  return Math.hypot(px - x1 - part * dx, py - y1 - part * dy);
 }

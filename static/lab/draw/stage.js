@@ -7,9 +7,11 @@
 
 import { History } from "../core/recording/history.js";
 import { logEnd, splitRecord, topicNames } from "../core/view/selectors.js";
+import { boxOf, common, elementOf, frameOfInstant, instantAt, partsOf, thingAt } from "./anchors.js";
 import { DENSITY_H, Density } from "./density.js";
 import { openMenu } from "./menu.js";
 import { onNewColours, readPalette } from "./palette.js";
+import { Pointers } from "./pointers.js";
 import { Frames } from "./raf.js";
 import { SpaceTime } from "./spacetime.js";
 import { Strips } from "./strips.js";
@@ -19,11 +21,19 @@ import { Topology } from "./topology.js";
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Target } from "../core/view/selectors.js" */
+/** @import { Anchor, Framed, Spot } from "./anchors.js" */
+/** @import { Camera, Ranges } from "../core/layout/strips.js" */
+/** @import { Window } from "../core/layout/spacetime.js" */
+/** @import { TimeMover } from "./spacetime.js" */
 /** @import { Translate } from "./topology.js" */
 
 /**
  * @typedef {{ stage: HTMLElement, timeline: HTMLElement }} Hosts
- * @typedef {{ t: Translate, texts: Texts, topic?: string | null }} StageOptions
+ * @typedef {{ t: Translate, texts: Texts, topic?: string | null, time?: TimeMover, mayPan?: () => boolean }} StageOptions
+ *   `time`: how scrubbing moves time, else by the player; `mayPan`: whether the axes may be moved, asked each time
+ * @typedef {{ ranges: Ranges, window: [number, number] | null }} Sight what is in sight: first and last offset of each open
+ *   partition; the space-time picture's window (from, to; microseconds)
+ * @typedef {{ camera: Camera, window: Window | null }} Cameras where the drawings are, to return there
  */
 
 /** Lowest height of the space-time picture. */
@@ -45,6 +55,7 @@ export class Stage {
   #strips;
   #spacetime;
   #density;
+  #pointers;
   #frames;
   #resizes;
   #unsubscribe;
@@ -53,7 +64,7 @@ export class Stage {
   #parts;
 
   /** @param {Hosts} hosts @param {Player} player @param {StageOptions} options */
-  constructor(hosts, player, { t, texts, topic }) {
+  constructor(hosts, player, { t, texts, topic, time, mayPan }) {
     this.#hosts = hosts;
     this.#player = player;
     this.#t = t;
@@ -70,14 +81,18 @@ export class Stage {
     const history = this.#history = new History(() => player.chunks()); // one for both that read it: it is long
     this.#topology = new Topology(this.#parts.topology, player, history, t, texts);
     this.#strips = new Strips(this.#parts.strips, player, t, palette);
-    this.#density = new Density(this.#parts.density, player, t, texts, palette);
-    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, history, t, texts, palette);
+    if (mayPan) this.#strips.mayPan = mayPan;
+    const mover = time ?? moverOf(player);
+    this.#density = new Density(this.#parts.density, player, mover, t, texts, palette);
+    this.#spacetime = new SpaceTime(this.#parts.spacetime, player, mover, history, t, texts, palette);
     // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
     const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
-    this.#frames = new Frames(player, drawings);
+    this.#pointers = new Pointers(document.body, (anchor) => this.frameOf(anchor));
+    this.#frames = new Frames(player, [...drawings, this.#pointers]);
     this.#unsubscribe = player.subscribe((change) => {
       if (change.reset || change.touched.size) this.#follow();
       for (const drawing of drawings) drawing.note(change);
+      this.#pointers.note();
       this.#frames.wake();
     });
     this.#resizes = new ResizeObserver(() => this.#resize());
@@ -122,6 +137,35 @@ export class Stage {
     this.#frames.wake();
   }
 
+  /** What is in sight. @returns {Sight} */
+  sight() {
+    const window = this.#spacetime.window;
+    return { ranges: this.#strips.ranges, window: window && [window.from_us, window.from_us + window.span_us] };
+  }
+
+  /**
+   * Brings into sight what somebody else has in sight.
+   * @param {Sight} sight
+   * @param {string} most the partition that comes first where not all of it fits
+   */
+  showSight({ ranges, window }, most) {
+    if (Object.keys(ranges).length) this.#strips.fit(ranges, most);
+    this.#spacetime.keep(window && { from_us: window[0], span_us: window[1] - window[0] });
+    this.#frames.wake();
+  }
+
+  /** Where the drawings are. @returns {Cameras} */
+  get cameras() {
+    return structuredClone({ camera: this.#strips.camera, window: this.#spacetime.window });
+  }
+
+  /** @param {Cameras} cameras */
+  set cameras({ camera, window }) {
+    this.#strips.camera = structuredClone(camera);
+    this.#spacetime.window = window;
+    this.#redraw();
+  }
+
   /** Small cells without digits, and back. */
   zoom() {
     this.#strips.toggleSmall();
@@ -140,6 +184,7 @@ export class Stage {
     this.#unsubscribe();
     this.#resizes.disconnect();
     this.#away.abort();
+    this.#pointers.destroy();
     for (const element of Object.values(this.#parts)) element.remove();
   }
 
@@ -158,6 +203,7 @@ export class Stage {
     this.#strips.all();
     this.#topology.redraw();
     this.#spacetime.dirty = true;
+    this.#pointers.note();
     this.#frames.wake();
   }
 
@@ -168,10 +214,60 @@ export class Stage {
     if (density.clientWidth) this.#density.resize(density.clientWidth);
     if (spacetime.clientWidth) this.#spacetime.resize(spacetime.clientWidth, Math.max(SPACETIME_H, spacetime.clientHeight));
     density.style.height = `${DENSITY_H}px`;
+    this.#pointers.note();
     this.#frames.wake();
   }
 
   // --- pointing ------------------------------------------------------------------------------------------------
+
+  /**
+   * What is at a place of the window, such that another page finds it: a thing, or an instant on a lane; null beside all.
+   * @param {number} x
+   * @param {number} y
+   * @returns {Spot | null}
+   */
+  spotAt(x, y) {
+    if (this.#parts.spacetime.contains(document.elementFromPoint(x, y))) {
+      const found = instantAt(this.#spacetime.plan, x, y);
+      return found && this.#spotOf(found, x, y);
+    }
+    const thing = thingAt(x, y);
+    if (!thing) return null;
+    return this.#spotOf((thing.type === "replica" && this.#strips.targetAt(x, y)) || thing, x, y);
+  }
+
+  /** @param {Anchor} anchor @param {number} x @param {number} y @returns {Spot | null} */
+  #spotOf(anchor, x, y) {
+    const framed = this.frameOf(anchor);
+    return framed && { anchor, ...partsOf(framed.box, x, y) };
+  }
+
+  /**
+   * Where a thing is in the window, and within what it can be seen; null where the drawings do not have it.
+   * @param {Anchor} anchor
+   * @returns {Framed | null}
+   */
+  frameOf(anchor) {
+    const { stage } = this.#hosts;
+    const seen = boxOf(stage);
+    if (anchor.type === "time") return frameOfInstant(this.#spacetime.plan, anchor.id, anchor.at_us ?? 0);
+    if (anchor.type === "record") {
+      const found = this.#strips.frameOf(anchor.id);
+      return found && { box: found.box, frame: common(found.frame, seen) };
+    }
+    const element = elementOf(stage, anchor);
+    return element && { box: boxOf(element), frame: seen };
+  }
+
+  /**
+   * Shows where somebody else points; null: nowhere any more.
+   * @param {string} who
+   * @param {Spot | null} spot
+   */
+  setPointer(who, spot) {
+    this.#pointers.set(who, spot);
+    this.#frames.wake();
+  }
 
   #listen() {
     const { signal } = this.#away;
@@ -195,6 +291,7 @@ export class Stage {
       emit(stage, "hw-hover", id ? target : null);
     }, { signal });
     stage.addEventListener("keydown", (event) => this.#key(event), { signal });
+    stage.addEventListener("scroll", () => (this.#pointers.note(), this.#frames.wake()), { signal, capture: true, passive: true });
     onNewColours(() => this.#readColours(), { signal });
     matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#redraw(), { signal });
     this.#followResolution(signal);
@@ -282,6 +379,11 @@ export class Stage {
     return true;
   }
 }
+
+/** @param {Player} player @returns {TimeMover} */
+const moverOf = (player) => ({
+  seek: (us) => player.seekTime(us), seekSeq: (seq) => player.seekSeq(seq), goLive: () => player.goLive(),
+});
 
 /** @param {HTMLElement} host @param {string} name @param {object | null} detail @returns {boolean} was it left to us? */
 function emit(host, name, detail) {

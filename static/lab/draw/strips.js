@@ -1,6 +1,6 @@
 // The replica strips: all replicas of a partition on one offset axis. Only partitions that were touched are patched.
 
-import { layoutStrips, offsetAt, summary } from "../core/layout/strips.js";
+import { CELL_H, layoutStrips, offsetAt, offsetX, rangesOf, summary } from "../core/layout/strips.js";
 import { footprint, splitRecord } from "../core/view/selectors.js";
 import { Cells } from "./cells.js";
 import { PartitionDrawing } from "./partition.js";
@@ -8,8 +8,9 @@ import { Keyed, s, set } from "./svg.js";
 
 /** @import { Change } from "../core/view/changes.js" */
 /** @import { Player } from "../core/player/player.js" */
-/** @import { Camera, Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
+/** @import { Camera, Lane, PartitionPlace, Ranges, StripsLayout } from "../core/layout/strips.js" */
 /** @import { Target } from "../core/view/selectors.js" */
+/** @import { Framed } from "./anchors.js" */
 /** @import { Palette } from "./palette.js" */
 /** @import { Translate } from "./topology.js" */
 
@@ -24,6 +25,8 @@ export class Strips {
   pointed = null;
   /** @type {string | null} */
   topic = null;
+  /** Whether a person may move the axes now; asked before each time. @type {() => boolean} */
+  mayPan = () => true;
   /** What is drawn over the lanes, if anything. @type {{ root: SVGElement, draw: (layout: StripsLayout) => void } | null} */
   #over = null;
   /** @type {Camera} */
@@ -195,14 +198,57 @@ export class Strips {
     return place && lane ? { place, lane, local: x - box.left } : null;
   }
 
+  /**
+   * Where a record is on the axis, also out of sight; null where its partition is not open.
+   * @param {string} id of a record
+   * @returns {Framed | null}
+   */
+  frameOf(id) {
+    const [replica, offset] = splitRecord(id);
+    const layout = this.#layout;
+    const place = layout?.partitions.find(({ lanes, open }) => open && lanes.some((one) => one.id === replica));
+    const lane = place?.lanes.find((one) => one.id === replica);
+    if (!layout || !place || !lane) return null;
+    const { left, top } = this.#svg.getBoundingClientRect();
+    const cells = { x: left + layout.x0, y: top + place.y, w: layout.slots * layout.pitch, h: place.h };
+    return { box: { x: left + offsetX(layout, place, offset), y: top + lane.cell_y, w: layout.pitch, h: CELL_H }, frame: cells };
+  }
+
   /** @param {number} y client */
   #placeAt(y) {
     const local_y = y - this.#svg.getBoundingClientRect().top;
     return this.#layout?.partitions.find((one) => local_y >= one.y && local_y < one.y + one.h) ?? null;
   }
 
+  /** The offsets in sight. @returns {Ranges} */
+  get ranges() {
+    return this.#layout ? rangesOf(this.#layout) : {};
+  }
+
+  /**
+   * Keeps ranges of offsets in sight; of a topic with many partitions the one that has a range is open.
+   * @param {Ranges} ranges
+   * @param {string} most the partition whose range comes first
+   */
+  fit(ranges, most) {
+    const ids = Object.keys(ranges);
+    this.camera = { first: {}, open: ids.length === 1 ? ids[0] : this.camera.open, small: false, fit: ranges, most };
+    this.all();
+    this.#player.wake();
+  }
+
+  /** The axes stay where they are, and are the person's own again. */
+  #release() {
+    if (!this.camera.fit) return;
+    const pitch = this.#layout?.pitch ?? Infinity;
+    const moved = (this.#layout?.partitions ?? []).filter(({ following }) => !following);
+    const first = Object.fromEntries(moved.map((place) => [place.id, place.first]));
+    this.camera = { first, open: this.camera.open, small: pitch <= 8 };
+  }
+
   /** Moves the axis of a partition; at its end it follows again. @param {PartitionPlace} place @param {number} first */
   #pan(place, first) {
+    this.#release();
     const layout = /** @type {StripsLayout} */ (this.#layout);
     if (first + layout.slots > place.end + 3) delete this.camera.first[place.id];
     else this.camera.first[place.id] = Math.max(0, Math.round(first));
@@ -215,6 +261,7 @@ export class Strips {
     const place = this.#layout?.partitions.find((one) => one.id === id);
     if (!place || !this.#layout) return;
     if (!place.open) this.camera.open = id;
+    if (this.camera.fit) return; // what is in sight is somebody else's choice
     if (offset < place.first || offset >= place.first + this.#layout.slots) this.#pan(place, offset - this.#layout.slots / 2);
   }
 
@@ -225,6 +272,7 @@ export class Strips {
       const place = this.#placeAt(event.clientY);
       if (!place?.open || !this.#layout || Math.abs(sideways) < Math.abs(event.shiftKey ? 0 : event.deltaY) || sideways === 0) return;
       event.preventDefault();
+      if (!this.mayPan()) return;
       this.#pan(place, place.first + Math.sign(sideways) * Math.max(1, Math.round(Math.abs(sideways) / this.#layout.pitch)));
     }, { passive: false });
     svg.addEventListener("pointerdown", (event) => {
@@ -239,10 +287,12 @@ export class Strips {
       const drag = (move) => {
         const now = this.#layout?.partitions.find((one) => one.id === place.id);
         if (!now) return;
+        const isMoved = overview || Math.abs(move.clientX - from) > 4;
+        if (!isMoved || !this.mayPan()) return;
         if (overview) {
           const part = (move.clientX - box.left - x0) / (slots * pitch);
           this.#pan(now, overview.from + part * (overview.to - overview.from) - slots / 2);
-        } else if (Math.abs(move.clientX - from) > 4) {
+        } else {
           svg.setPointerCapture(move.pointerId);
           this.#pan(now, first - Math.round((move.clientX - from) / pitch));
         }
@@ -261,6 +311,8 @@ export class Strips {
 
   /** Zooms to small cells and back. */
   toggleSmall() {
+    if (!this.mayPan()) return;
+    this.#release();
     this.camera.small = !this.camera.small;
     this.camera.first = {};
     this.all();

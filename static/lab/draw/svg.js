@@ -142,7 +142,7 @@ export function clip(content, width, size) {
  * What an element of the picture represents; found again from an event's target.
  * @type {WeakMap<Element, import("../core/view/selectors.js").Target>}
  */
-const targets = new WeakMap();
+export const targets = new WeakMap();
 
 /** @template {Element} E @param {E} element @param {import("../core/view/selectors.js").Target} target @returns {E} */
 export function means(element, target) {

@@ -63,3 +63,28 @@ export function windowFor(before, at_us, span_us, moving) {
 export function windowScale({ from_us, span_us }, width) {
   return scale(from_us, from_us + span_us, LABEL_W, width);
 }
+
+/**
+ * Distance of a point from a stretch of line.
+ * @param {number} px
+ * @param {number} py
+ * @param {number} x1
+ * @param {number} y1
+ * @param {number} x2
+ * @param {number} y2
+ */
+export function toSegment(px, py, x1, y1, x2, y2) {
+  const dx = x2 - x1;
+  const dy = y2 - y1;
+  const square = dx * dx + dy * dy;
+  const part = square ? Math.max(0, Math.min(1, ((px - x1) * dx + (py - y1) * dy) / square)) : 0;
+  return Math.hypot(px - x1 - part * dx, py - y1 - part * dy);
+}
+
+/**
+ * The lane next to a height, null without any.
+ * @param {LanePlace[]} lanes
+ * @param {number} y
+ */
+export const laneNextTo = (lanes, y) =>
+  [...lanes].sort((a, b) => Math.abs(a.y - y) - Math.abs(b.y - y))[0] ?? null;

@@ -15,8 +15,11 @@ import { laneOrder, leaderReplica, logEnd, nodeOf, partitionNames, roleOf } from
  * @typedef {{ log_end: number, high_watermark: number, bar: number | null, caught_up: number }} Columns right edges; the bar's left
  *
  * What the person chose: the first offset shown of a partition (absent: follow the end), the open partition when there
- * are many, and small cells.
- * @typedef {{ first: Record<string, number>, open: string | null, small: boolean }} Camera
+ * are many, and small cells. `fit`: first and last offsets that somebody else has in sight; where it is given, cells are as
+ * wide as lets all of them be in sight here, too.
+ * @typedef {Record<string, [number, number]>} Ranges
+ * @typedef {{ first: Record<string, number>, open: string | null, small: boolean, fit?: Ranges | null, most?: string }} Camera
+ *   `most`: the partition whose range comes first where not all of them fit
  * @typedef {"committed" | "open" | "truncated" | "deleted" | "free"} CellState
  */
 
@@ -34,6 +37,10 @@ const AHEAD = 3;
 const STEP = 8;
 /** With more offsets than this a bar of the whole log is added. */
 const OVERVIEW_FROM = 200;
+const PITCH = 21.8;
+const SMALL_PITCH = 8;
+/** Narrower cells than this could not be told apart: then the ranges of other partitions are cut. */
+const MIN_PITCH = 3;
 /** How long truncated records stay visible, simulated microseconds. */
 export const CUT_SHOWN_US = 3_000_000;
 
@@ -47,18 +54,18 @@ export function layoutStrips(view, at_us, { width, topic, camera }) {
   const narrow = width < 560;
   const x0 = narrow ? 62 : 126;
   const right = narrow ? 74 : 176;
-  const pitch = camera.small ? 8 : 21.8;
+  const ids = partitionNames(view, topic);
+  const pitch = camera.fit ? fittingPitch(camera.fit, ids, camera.most, width - x0 - right) : camera.small ? SMALL_PITCH : PITCH;
   const slots = Math.max(4, Math.floor((width - x0 - right) / pitch));
   /** @type {Columns} */
   const columns = narrow
     ? { log_end: width - 40, high_watermark: width - 8, bar: null, caught_up: 0 }
     : { log_end: width - 133, high_watermark: width - 100, bar: width - 90, caught_up: width - 10 };
-  const ids = partitionNames(view, topic);
   const closed = ids.length > MAX_OPEN;
   const open = closed ? (camera.open !== null && ids.includes(camera.open) ? camera.open : ids[0]) : null;
   let y = 0;
   const partitions = ids.map((id) => {
-    const place = layoutPartition(view, at_us, id, y, !closed || id === open, slots, camera.first[id]);
+    const place = layoutPartition(view, at_us, id, y, !closed || id === open, slots, camera.first[id], camera.fit?.[id]);
     y += place.h;
     return place;
   });
@@ -73,9 +80,10 @@ export function layoutStrips(view, at_us, { width, topic, camera }) {
  * @param {boolean} open
  * @param {number} slots
  * @param {number | undefined} pinned
+ * @param {[number, number] | undefined} fit
  * @returns {PartitionPlace}
  */
-function layoutPartition(view, at_us, id, y, open, slots, pinned) {
+function layoutPartition(view, at_us, id, y, open, slots, pinned, fit) {
   let lane_y = y + HEADER_H;
   const lanes = laneOrder(view.partitions[id]).map((broker_id, i) => {
     const node = nodeOf(broker_id);
@@ -93,11 +101,40 @@ function layoutPartition(view, at_us, id, y, open, slots, pinned) {
   const least = Math.max(0, start - 1);
   const step = Math.min(STEP, Math.max(1, Math.floor(slots / 3)));
   const newest = Math.max(least, Math.ceil((end + AHEAD - slots) / step) * step);
-  const first = pinned === undefined ? newest : Math.min(Math.max(least, pinned), newest);
+  // Where more fits than the range, what is before it is shown: its end stays at the right.
+  const first = fit ? Math.max(0, fit[1] + 1 - slots) : pinned === undefined ? newest : Math.min(Math.max(least, pinned), newest);
   const long = end - start > OVERVIEW_FROM;
   const overview = long && open ? { y: lane_y, from: start, to: end } : null;
   const h = open ? lane_y - y + BOTTOM + (overview ? OVERVIEW_H : 0) : HEADER_H;
   return { id, y, h, open, lanes, first, start, end, following: first === newest, overview };
+}
+
+/**
+ * The widest cells with which ranges are in sight.
+ * @param {Ranges} fit
+ * @param {string[]} ids of the partitions that are shown
+ * @param {string | undefined} most
+ * @param {number} width
+ */
+function fittingPitch(fit, ids, most, width) {
+  const known = ids.filter((id) => id in fit);
+  /** @param {string[]} some */
+  const pitchFor = (some) => Math.min(PITCH, Math.floor((width / Math.max(4, ...some.map((id) => fit[id][1] - fit[id][0] + 1))) * 10) / 10);
+  const pitch = pitchFor(known);
+  return pitch >= MIN_PITCH || !most || !known.includes(most) ? Math.max(1, pitch) : Math.max(1, pitchFor([most]));
+}
+
+/**
+ * The offsets of the open partitions that are in sight. Free cells beyond the end of a log count up to the step in which the
+ * axis moves, so that the range does not change with each record.
+ * @param {StripsLayout} layout
+ * @returns {Ranges}
+ */
+export function rangesOf({ partitions, slots }) {
+  return Object.fromEntries(partitions.filter(({ open, lanes }) => open && lanes.length).map(({ id, first, end }) => {
+    const last = Math.min(first + slots, Math.ceil((end + AHEAD) / STEP) * STEP) - 1;
+    return [id, [first, Math.max(first, last)]];
+  }));
 }
 
 /** The end of what was truncated lately, 0 when nothing was. @param {Replica} replica @param {number} at_us */

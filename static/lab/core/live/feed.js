@@ -37,6 +37,7 @@ export class LiveFeed {
   painted = new Painted();
 
   #schema;
+  #isReadOnly;
   #boot;
   #recording;
   #clock;
@@ -46,14 +47,15 @@ export class LiveFeed {
   #socket = null;
 
   /**
-   * @param {{ schema: string, boot: string }} known the page's own vocabulary, and the start of the server that it holds events
-   *   of
+   * @param {{ schema: string, boot: string, isReadOnly: boolean }} known the page's own vocabulary, the start of the server that it
+   *   holds events of, and whether it only watches
    * @param {Recording} recording
    * @param {LiveClock} clock
    * @param {Teller} tell
    */
-  constructor({ schema, boot }, recording, clock, tell) {
+  constructor({ schema, boot, isReadOnly }, recording, clock, tell) {
     this.#schema = schema;
+    this.#isReadOnly = isReadOnly;
     this.#boot = boot;
     this.#recording = recording;
     this.#clock = clock;
@@ -93,6 +95,7 @@ export class LiveFeed {
 
   /** Sends a frame and waits for its answer. @param {object} frame @returns {Promise<any>} */
   ask(frame) {
+    if (this.#isReadOnly) return Promise.reject(new Refusal({ code: "read_only", what: "This lab is only watched." }));
     if (this.#socket) return this.#socket.request(frame);
     return Promise.reject(new Refusal({ code: "recorded", what: "This is a recording; there is no lab behind it." }));
   }
@@ -108,6 +111,14 @@ export class LiveFeed {
   /** @param {number} lag seconds from the server's stamp to the painted frame @param {number} fps */
   ack(lag, fps) {
     this.#socket?.send({ k: "ack", seq: this.received, lag: Math.round(lag * 1000) / 1000, fps: Math.round(fps) });
+  }
+
+  rest() {
+    this.#socket?.rest();
+  }
+
+  resume() {
+    if (this.#socket && !this.#socket.open) this.#socket.restart();
   }
 
   close() {

@@ -3,8 +3,11 @@
 /** Seconds before the first and, at most, before a later attempt to connect again; each is drawn from zero to its limit. */
 const RETRY_FIRST_S = 0.5;
 const MAX_RETRY_S = 10;
-/** Close codes with which the server says that trying again is of no use. */
+/** Close codes with which the server says that trying again is of no use. 4403: the right to look has ended. */
 const FINAL_CODES = new Set([4400, 4401, 4403, 4404]);
+/** The code of one that asked too much, and how long it has to wait, seconds. */
+const CLOSE_TOO_MUCH = 4429;
+const TOO_MUCH_S = 30;
 
 /** A refusal by the server, or by the page in its place: what was wrong, what was expected, what to do. */
 export class Refusal extends Error {
@@ -58,6 +61,12 @@ export class Socket {
   restart() {
     this.#drop();
     this.#connect();
+  }
+
+  /** Lets the connection go; `restart` makes a new one. */
+  rest() {
+    clearTimeout(this.#timer);
+    this.#drop();
   }
 
   /** Ends it for good. */
@@ -127,7 +136,7 @@ export class Socket {
       return;
     }
     const limit_s = Math.min(MAX_RETRY_S, RETRY_FIRST_S * 2 ** this.#attempt++);
-    const wait_s = Math.random() * limit_s;
+    const wait_s = Math.random() * limit_s + (code === CLOSE_TOO_MUCH ? TOO_MUCH_S : 0);
     this.#handlers.onState("lost", wait_s, null);
     this.#timer = setTimeout(() => this.#connect(), wait_s * 1000);
   }

@@ -33,10 +33,10 @@ export { Refusal };
 
 /**
  * @typedef {{ url: string, run: string, branch: string, schema?: string, boot?: string, at?: number | null,
- *             seq?: number | null, csrf?: string, WebSocket?: typeof WebSocket | null, fetch?: typeof fetch,
+ *             seq?: number | null, csrf?: string, isReadOnly?: boolean, WebSocket?: typeof WebSocket | null, fetch?: typeof fetch,
  *             now?: () => number, calm?: () => boolean }} Options
- * `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket:
- * null`: recording only
+ * `isReadOnly`: nothing is asked of the lab; `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`:
+ * open there, in the past; `WebSocket: null`: recording only
  */
 
 /** Where motion is unwanted, the picture changes at this interval while time runs. */
@@ -70,7 +70,7 @@ export class Player {
 
   /** @param {Options} options */
   constructor(options) {
-    const { url, run, branch, schema = SCHEMA, boot = "", at = null, seq = null } = options;
+    const { url, run, branch, schema = SCHEMA, boot = "", at = null, seq = null, isReadOnly = false } = options;
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     const path = `${encodeURIComponent(run)}/${encodeURIComponent(branch)}/`;
@@ -86,7 +86,7 @@ export class Player {
         todo: "Pick one on the timeline." })),
     });
     this.#clock = new LiveClock(this.#now);
-    this.#feed = new LiveFeed({ schema, boot }, this.#recording, this.#clock, {
+    this.#feed = new LiveFeed({ schema, boot, isReadOnly }, this.#recording, this.#clock, {
       note: (...aspects) => this.#changes.note(...aspects),
       announce: (...aspects) => this.#announce(...aspects),
       refuse: (refusal) => this.#refuse(refusal),
@@ -125,7 +125,7 @@ export class Player {
   /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
   get goal_us() {
     const { goal, place } = this.#seek;
-    return place?.at_us ?? (goal && "at_us" in goal ? goal.at_us : this.at_us);
+    return place?.at_us ?? goal?.at_us ?? this.at_us;
   }
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.reported.next_us; }
@@ -139,7 +139,7 @@ export class Player {
   get closed() { return this.#feed.closed; }
   /** What `welcome` said: name, user, owner, zookeeper and so on. */
   get welcome() { return this.#feed.welcome; }
-  get owner() { return this.welcome?.owner ?? false; }
+  get owner() { return !this.#options.isReadOnly && (this.welcome?.owner ?? false); }
   /** The server speaks another vocabulary: the page has to be loaded again. */
   get outdated() { return this.#feed.outdated; }
   /** The last frame about the exercise, or null. */
@@ -249,10 +249,10 @@ export class Player {
     else this.#leave({ at_us: Math.max(0, at_us) });
   }
 
-  /** Shows the state right after an event. @param {number} seq */
-  seekSeq(seq) {
+  /** Shows the state after an event, right after it or at an instant before the next. @param {number} seq @param {number} [at_us] */
+  seekSeq(seq, at_us) {
     if (this.live_seq > 0 && seq >= this.live_seq) this.goLive();
-    else this.#leave({ seq: Math.max(1, seq) });
+    else this.#leave(at_us === undefined ? { seq: Math.max(1, seq) } : { seq: Math.max(1, seq), at_us });
   }
 
   /** Back to the newest state, by a jump: what was missed is not played back. */
@@ -311,6 +311,10 @@ export class Player {
   complete(line, cursor) {
     return this.#feed.ask({ k: "complete", line, cursor });
   }
+
+  /** Lets the connection go, where it is; `resume` takes it up again. */
+  rest() { this.#feed.rest(); }
+  resume() { this.#feed.resume(); }
 
   /** Ends the connection. */
   close() {

@@ -21,7 +21,7 @@ import { apply, own } from "../view/patch.js";
  *             density: { bucket_us: number, counts: number[] }, marks: Mark[], branches: BranchInfo[] }} Index
  *
  * @typedef {{ seq: number, at_us: number }} Place
- * @typedef {{ seq: number } | { at_us: number }} Target
+ * @typedef {{ seq: number, at_us?: number } | { at_us: number }} Target an event, at an instant before the next one; or an instant
  */
 
 /** Live events kept in the page; older ones are fetched again when they are shown. */
@@ -110,7 +110,7 @@ export class Recording {
    * @returns {{ place: Place } | { need: "index" | number }}
    */
   locate(target) {
-    if ("seq" in target) return this.#locateSeq(target.seq);
+    if ("seq" in target) return this.#locateSeq(target.seq, target.at_us);
     const { at_us } = target;
     const live = this.#live;
     if (live && beginsBefore(live, at_us)) return { place: lastAt(live, at_us) };
@@ -157,10 +157,10 @@ export class Recording {
     return null;
   }
 
-  /** @param {number} seq @returns {{ place: Place } | { need: "index" | number }} */
-  #locateSeq(seq) {
+  /** @param {number} seq @param {number} [at_us] @returns {{ place: Place } | { need: "index" | number }} */
+  #locateSeq(seq, at_us = 0) {
     const known = this.event(seq);
-    if (known) return { place: { seq, at_us: known[1] } };
+    if (known) return { place: { seq, at_us: Math.max(known[1], Math.min(at_us, this.event(seq + 1)?.[1] ?? at_us)) } };
     const base = this.#live?.base;
     if (base && this.#live?.first_seq === seq + 1) return { place: { seq, at_us: base.at_us } };
     return { need: this.segmentOf(seq) };

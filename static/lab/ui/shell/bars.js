@@ -17,7 +17,8 @@ import { inline } from "../kit/words.js";
 /** @import { BranchInfo } from "../../core/recording/recording.js" */
 /** @import { View } from "../../core/view/view.d.ts" */
 
-export const share = () => copy(location.origin + addressOf({ withInstant: true }), t("share.done", { at: instant(player.at_us) }));
+export const share = () => copy(location.origin + addressOf({ withInstant: true, withWindow: true }),
+  t("share.done", { at: instant(player.at_us) }));
 
 /** Opens a tab of the inspector, also on a phone. @param {string} name */
 export function openTab(name) {

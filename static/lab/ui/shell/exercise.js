@@ -2,12 +2,13 @@
 import { refuse } from "../store/api.js";
 import { offerLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
+import { steer } from "../store/interactions.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
 import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
-import { effect, exercise, moment, partition, player, signal } from "../store/state.js";
+import { effect, exercise, moment, own, partition, signal } from "../store/state.js";
 import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
@@ -36,7 +37,8 @@ export async function start(one) {
   const { slug, partition: about } = one;
   if (isElsewhere(one)) return leaveFor(slug);
   try {
-    await player.exercise("start", { exercise: slug });
+    steer("answer");
+    await own.exercise("start", { exercise: slug });
   } catch (error) {
     return refuse(error);
   }

@@ -5,7 +5,7 @@ import { HwElement, html, icon, live } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
-import { moment, player, signal } from "../store/state.js";
+import { effect, front, moment, onShown, player, signal } from "../store/state.js";
 import { goLive, seekSeq, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
 
 const SHAPES = {
@@ -70,12 +70,12 @@ class HwTransport extends HwElement {
       this.querySelector(where)?.append(text);
       return text;
     });
-    player.subscribe(() => {
+    onShown(() => {
       const wait = player.mode === "play" ? CLOCK_MS - (performance.now() - this.#written) : 0;
       if (wait <= 0) this.tick();
       else this.#timer ||= setTimeout(() => this.tick(), wait);
     });
-    this.tick();
+    effect(() => void (front.value && this.tick()));
   }
 
   tick() {

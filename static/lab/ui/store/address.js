@@ -1,7 +1,9 @@
-// Every instant has an address: run, branch, time, selection and view.
+// Every instant has an address: run, branch, time, selection, view, and what is in sight.
+import { rangesText, windowText } from "../../core/player/page_view.js";
 import { here } from "./api.js";
 import { MODES, place } from "./disk.js";
 import { partition, player, selection, shown } from "./state.js";
+import { panned, view } from "./view.js";
 
 /** @import { DiskPlace } from "./disk.js" */
 
@@ -26,17 +28,21 @@ export function diskPlace(query) {
 }
 
 /**
- * The address of what is shown, as a path.
- * @param {{withInstant: boolean}} options `withInstant`: it opens at this instant, paused; else at the newest
+ * The address of what is shown, as a path. Offsets are in it once their axis was moved.
+ * @param {{withInstant: boolean, withWindow?: boolean}} options `withInstant`: it opens at this instant, paused; else at the newest;
+ *   `withWindow`: with the span of time in sight
  */
-export function addressOf({ withInstant }) {
+export function addressOf({ withInstant, withWindow = false }) {
   const query = new URLSearchParams();
   if (withInstant) query.set("t", (player.at_us / 1e6).toFixed(6));
   if (partition.value) query.set("p", partition.value);
   if (selection.value) query.set("sel", selection.value);
   if (shown.value !== "picture") query.set("view", shown.value);
+  const { ranges, window } = view();
+  if (panned.value) query.set("off", rangesText(ranges));
+  if (withWindow && window) query.set("win", windowText(window));
   if (shown.value === "disk") for (const [name, value] of Object.entries(diskQuery(place.value))) query.set(name, value);
-  const text = query.toString().replace(/%(3A|40|2F|7C)/g, (code) => decodeURIComponent(code));
+  const text = query.toString().replace(/%(3A|40|2F|7C|2C)/g, (code) => decodeURIComponent(code));
   // Several events may share an instant: then the number says after which of them.
   const exact = withInstant && player.event(player.seq)?.at_us === player.at_us;
   return here.page + (text && `?${text}`) + (exact ? `#seq=${player.seq}` : "");

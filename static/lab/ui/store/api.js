@@ -1,7 +1,8 @@
 // What a person can do: send a line to the cluster, fork, bookmark, share, fetch something of the run.
 import { has, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
-import { consoleOpen, effect, moment, player, signal } from "./state.js";
+import { steer } from "./interactions.js";
+import { consoleOpen, effect, front, moment, player, signal } from "./state.js";
 import { printed, term } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -65,8 +66,14 @@ export function refuse(error, line = "") {
 
 /** @type {HTMLElement | null} */
 const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
-const { run = "", branch = "", name = "", csrf = "" } = lab?.dataset ?? {};
-export const here = { run, branch, name, page: `/r/${run}/${branch}`, api: `/api/runs/${run}/${branch}` };
+const { run = "", branch = "", csrf = "" } = lab?.dataset ?? {};
+/** The branch that is shown: that of the page, or of whom it follows. */
+export const here = {
+  get run() { return front.value?.run ?? run; },
+  get branch() { return front.value?.branch ?? branch; },
+  get page() { return `/r/${this.run}/${this.branch}`; },
+  get api() { return `/api/runs/${this.run}/${this.branch}`; },
+};
 
 /**
  * Sends a request to the server; a POST if there is a body.
@@ -101,6 +108,7 @@ const askPast = (line) => new Promise((resolve) => (pastLine.value = { line, res
  * @returns {Promise<number | null>} the command's number; null when it was refused (and the refusal shown) or not sent
  */
 export async function act(line) {
+  if (!steer("command")) return null;
   if (player.isPast) {
     const answer = await askPast(line);
     if (answer === "fork") {
@@ -146,6 +154,7 @@ function follow(command, line) {
 
 /** Opens a branch at the shown instant and shows it. @param {string} [line] the first command sent there */
 export async function fork(line = "") {
+  if (!steer("fork")) return;
   try {
     const { url } = await player.fork(line);
     location.assign(url);
@@ -156,6 +165,7 @@ export async function fork(line = "") {
 
 /** @param {string} name */
 export async function bookmark(name) {
+  if (!steer("command")) return;
   try {
     await player.bookmark(name);
     notify("ok", t("bookmark.done", { name, at: instant(player.at_us) }));

@@ -1,5 +1,5 @@
 // What the last step changed, and which event last wrote a value: the answer to "why?".
-import { moment, player, signal } from "./state.js";
+import { effect, front, moment, player, signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { AnyEvent, Patch } from "../../core/events/events.d.ts" */
@@ -14,6 +14,7 @@ const LOAD_TRIES = 600;
  * @type {Signal<{ pointer: string, chain: AnyEvent[] | null } | null>}
  */
 export const why = signal(null);
+effect(() => void (front.value, why.value = null)); // it is about the branch that was shown
 
 /** Values from before the last step, by pointer. Only while paused: else they change too often to be read. */
 export function previousValues() {

@@ -118,6 +118,13 @@ const load = coalesced(async () => {
   }
 }, () => (moment.peek().mode === "pause" ? 0 : RELOAD_MS));
 
+// What is known of one branch says nothing about another.
+effect(() => {
+  void here.api;
+  tree.value = { broker: "", seq: 0, folders: [] };
+  page.value = null;
+});
+
 let asked = "";
 effect(() => {
   const { view, seq } = moment.value;
@@ -130,7 +137,7 @@ effect(() => {
     return;
   }
   // Nothing happens to the example.
-  const what = [broker, path, at, broker === EXAMPLE ? 0 : seq].join("|");
+  const what = [here.api, broker, path, at, broker === EXAMPLE ? 0 : seq].join("|");
   if (what === asked) return;
   asked = what;
   queueMicrotask(load);

@@ -1,7 +1,8 @@
 // The lesson in progress: what is asked now, and what can be done with it.
 import { refuse } from "./api.js";
 import { exercises } from "./exercises.js";
-import { effect, exercise, player, SCREENS, shown, signal } from "./state.js";
+import { steer } from "./interactions.js";
+import { effect, exercise, isOwn, own, SCREENS, shown, signal } from "./state.js";
 import { stepRpc } from "./time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -25,8 +26,18 @@ export const openedSteps = () => exercise.value?.steps.flatMap((step) => (step.s
 /** The step whose prediction is asked now. */
 const askedStep = () => openedSteps().find(({ state, kind, given }) => state === "active" && kind === "prediction" && !given);
 
+/**
+ * Tells the server what is done with the lesson. Its panel is about the page's own branch, so that is shown again.
+ * @param {string} op
+ * @param {object} more
+ */
+function ask(op, more) {
+  steer("answer");
+  return own.exercise(op, { exercise: exercise.value?.slug, ...more });
+}
+
 /** @param {string} op @param {object} [more] */
-export const send = (op, more = {}) => player.exercise(op, { exercise: exercise.value?.slug, ...more }).catch(refuse);
+export const send = (op, more = {}) => ask(op, more).catch(refuse);
 
 /** What is chosen in a step. @param {{ id: string }} step @returns {Chosen} */
 export const chosenIn = ({ id }) => (chosen.value.step === id ? chosen.value : { ...UNDECIDED, step: id });
@@ -39,7 +50,7 @@ export async function lockIn() {
   const { step, value, confidence } = chosen.value;
   const makesStep = askedStep()?.makes_step;
   try {
-    await player.exercise("predict", { exercise: exercise.value?.slug, step, choice: value, confidence });
+    await ask("predict", { step, choice: value, confidence });
   } catch (error) {
     refuse(error); // Another tab may have been first: nothing is stepped then.
     return;
@@ -65,7 +76,7 @@ let frozenSeq = -1;
 effect(() => {
   const frozen = openedSteps().flatMap(({ freeze }) => freeze ?? []).at(-1);
   const seq = frozen?.seq ?? 0;
-  if (frozen && frozenSeq >= 0 && seq > frozenSeq) shown.value = SCREENS.includes(frozen.screen) || frozen.screen === "table"
+  if (frozen && frozenSeq >= 0 && seq > frozenSeq && isOwn.value) shown.value = SCREENS.includes(frozen.screen) || frozen.screen === "table"
     ? frozen.screen : "picture";
   if (exercise.value) frozenSeq = Math.max(frozenSeq, seq);
 });

@@ -1,10 +1,11 @@
 // What the elements share: the instant that is shown, what is selected, and the few switches of the page.
-import { computed, effect, signal } from "@preact/signals-core";
+import { batch, computed, effect, signal } from "@preact/signals-core";
 import { EMPTY_VIEW } from "../../core/view/empty.gen.js";
 
-export { computed, effect, signal };
+export { batch, computed, effect, signal };
 
 /** @import { Signal } from "@preact/signals-core" */
+/** @import { Change } from "../../core/view/changes.js" */
 /** @import { Connection } from "../../core/live/feed.js" */
 /** @import { Mode } from "../../core/live/clock.js" */
 /** @import { Player } from "../../core/player/player.js" */
@@ -35,8 +36,14 @@ export { computed, effect, signal };
  *             user: string, owner: boolean, rights: string[], names: Record<string, string> }} Welcome
  */
 
-/** The player of the page; set once, by `attach`. @type {Player} */
+/** The player that the page shows. @type {Player} */
 export let player;
+/** The same; null before the first. What follows a player follows this. @type {Signal<Player | null>} */
+export const front = signal(null);
+/** The player of the branch that the page is of; while somebody else is followed, another one is shown. @type {Player} */
+export let own;
+/** Whether the page shows its own branch. */
+export const isOwn = computed(() => front.value === null || front.value === own);
 
 /**
  * Facts of the instant shown. The object is new at each change; its `view` is the player's own, patched in place.
@@ -67,7 +74,8 @@ export const exercise = signal(null);
 export const welcome = signal(null);
 /** The index of the recording: branches, marks. Null until it is loaded. @type {Signal<Index | null>} */
 export const index = signal(null);
-export const masked = computed(() => Boolean(exercise.value?.masked));
+/** A prediction hides outcomes on the branch that it is about. */
+export const masked = computed(() => Boolean(exercise.value?.masked) && isOwn.value);
 
 /** ["replica", "orders-0@b1"] of a selection. @param {string} selected @returns {[string, string]} */
 export function split(selected) {
@@ -106,15 +114,47 @@ function between(todo) {
   else setTimeout(todo);
 }
 
-/** Follows a player. While time runs the panels are redrawn five times a second, else with every change. @param {Player} to */
-export function attach(to) {
-  player = to;
-  player.subscribe(({ what }) => {
-    if (what.has("exercise")) exercise.value = exerciseOf(player.exercise_state);
-    if (what.has("index") && player.index) index.value = { ...player.index };
-    if (what.has("connection")) welcome.value = /** @type {Welcome | null} */ (player.welcome);
-    if (player.mode === "pause" || what.has("mode") || what.has("connection")) publish();
+let release = () => {};
+
+/**
+ * Shows a player in the place of the one before, which stays at its instant. While time runs the panels are redrawn five
+ * times a second, else with every change.
+ * @param {Player} to
+ */
+export function show(to) {
+  release();
+  clearTimeout(timer);
+  timer = 0;
+  const readIndex = () => (index.value = to.index && { ...to.index });
+  const readWelcome = () => (welcome.value = /** @type {Welcome | null} */ (to.welcome));
+  release = to.subscribe(({ what }) => {
+    if (what.has("index")) readIndex();
+    if (what.has("connection")) readWelcome();
+    if (to.mode === "pause" || what.has("mode") || what.has("connection")) publish();
     else timer ||= setTimeout(between, FASTEST_MS - (performance.now() - published), publish);
   });
-  publish();
+  player = to;
+  batch(() => {
+    readIndex();
+    readWelcome();
+    publish();
+    hovered.value = "";
+    front.value = to;
+  });
 }
+
+/** Shows the player of the page's own branch, and follows the lesson on it. @param {Player} to */
+export function attach(to) {
+  own = to;
+  to.subscribe(({ what }) => {
+    if (what.has("exercise")) exercise.value = exerciseOf(to.exercise_state);
+  });
+  show(to);
+}
+
+/**
+ * Listens to the player that is shown, whichever that is.
+ * @param {(change: Change) => void} listener
+ * @returns {() => void} ends it
+ */
+export const onShown = (listener) => effect(() => front.value?.subscribe(listener));

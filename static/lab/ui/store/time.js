@@ -1,14 +1,21 @@
 // Moving time: play, pause, steps, speed, and going to an instant. A refusal of the player is shown.
 import { nextRate } from "../../core/player/timemap.js";
 import { refuse } from "./api.js";
+import { steer } from "./interactions.js";
 import { player, signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
+/** @import { Interaction } from "./interactions.js" */
 
 /** The last speed asked for; shown at once, before the clock runs at it. @type {Signal<number | null>} */
 export const wantedRate = signal(null);
-/** Runs a call on the player and shows its refusal. @param {() => unknown} call */
-async function run(call) {
+/**
+ * Runs a call on the player and shows its refusal.
+ * @param {Interaction} interaction
+ * @param {() => unknown} call
+ */
+async function run(interaction, call) {
+  if (!steer(interaction)) return;
   try {
     await call();
   } catch (error) {
@@ -17,22 +24,23 @@ async function run(call) {
 }
 
 export const playing = () => player.mode !== "pause";
-export const togglePlay = () => run(() => (playing() ? player.pause() : player.play()));
-export const togglePaced = () => run(() => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
+export const togglePlay = () => run("play", () => (playing() ? player.pause() : player.play()));
+export const togglePaced = () => run("play", () => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
 /** @param {1 | -1} direction */
-export const step = (direction) => run(() => player.stepEvent(direction));
-export const stepRpc = () => run(() => player.stepRpc());
-export const goLive = () => run(() => player.goLive());
+export const step = (direction) => run("step", () => player.stepEvent(direction));
+export const stepRpc = () => run("step", () => player.stepRpc());
+export const goLive = () => run("seek", () => player.goLive());
 /** @param {number} us */
-export const seek = (us) => run(() => player.seekTime(Math.max(0, Math.round(us))));
+export const seek = (us) => run("seek", () => player.seekTime(Math.max(0, Math.round(us))));
 /** @param {number} seq */
-export const seekSeq = (seq) => run(() => player.seekSeq(Math.max(0, seq)));
+export const seekSeq = (seq) => run("seek", () => player.seekSeq(Math.max(0, seq)));
 
 /** Sets the speed: simulated time over wall time. @param {number} rate */
 export async function setRate(rate) {
+  if (!steer("speed")) return;
   const { refusal } = player;
   wantedRate.value = rate;
-  await run(() => player.setRate(rate));
+  await run("speed", () => player.setRate(rate));
   // The server's answer comes before its clock says so. A newer one may be in progress.
   if (player.rate !== rate && player.refusal === refusal) await clockChanged();
   if (wantedRate.value === rate) wantedRate.value = null;

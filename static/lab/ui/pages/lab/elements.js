@@ -13,6 +13,7 @@ import "../../screens/disk/power_loss.js";
 import "../../screens/disk/removed_data.js";
 import "../../shell/exercise.js";
 import "../../inspect/files.js";
+import "../../shell/following.js";
 import "../../screens/clients/group_preview.js";
 import "../../inspect/message_bytes.js";
 import "../../screens/clients/groups.js";

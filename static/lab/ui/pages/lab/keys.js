@@ -4,6 +4,7 @@ import { closest } from "../../kit/events.js";
 import { act, fork, here, overlay } from "../../store/api.js";
 import { produceOne } from "../../act/produce.js";
 import { openTab, share, toggleSide } from "../../shell/bars.js";
+import { toggleFollow } from "../../store/follow.js";
 import { canLockIn, lockIn, nextHint } from "../../store/lesson.js";
 import { whyOfSelection } from "../../inspect/index.js";
 import { choicesFor, openMenuOf } from "../../parts/menus.js";
@@ -95,6 +96,7 @@ const handlers = new Map(Object.entries({
   a: () => toggleSide("act"),
   c: () => (consoleOpen.value = !consoleOpen.value),
   b: () => fork(),
+  f: toggleFollow,
   m: () => (overlay.value = { kind: "bookmark" }),
   s: share,
   p: produceOne,

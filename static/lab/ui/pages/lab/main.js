@@ -1,17 +1,19 @@
 // The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
-import { Player } from "../../../core/player/player.js";
-import { createStage } from "../../../draw/stage.js";
+import { rangesOf, windowOf } from "../../../core/player/page_view.js";
 import { byId } from "../../kit/element.js";
 import { isObject, keep, kept } from "../../kit/kept.js";
-import { t, texts } from "../../kit/i18n.js";
 import { act, here, refuse } from "../../store/api.js";
 import { addressOf, diskPlace } from "../../store/address.js";
 import { place } from "../../store/disk.js";
+import { settlePartition } from "../../store/follow.js";
+import { openPlayer } from "../../store/players.js";
 import {
-  attach, consoleOpen, effect, exercise, hovered, moment, panels, partition, player, select, selection, shown, sideTab, split,
-  SCREENS,
+  attach, consoleOpen, effect, exercise, hovered, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab,
+  split, SCREENS,
 } from "../../store/state.js";
+import { panned, showSight, view } from "../../store/view.js";
 import { zkMessages } from "../../store/keys.js";
+import { stage } from "./stage.js";
 
 /** The number of lanes that fit in the space-time picture; how many more make it higher, and by how much each. */
 const LANES_USUAL = 9;
@@ -27,14 +29,10 @@ const query = new URLSearchParams(location.search);
 /** @param {string | null} text */
 const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
 const seconds = number(query.get("t"));
-const still = matchMedia("(prefers-reduced-motion: reduce)");
 const seq = number(new URLSearchParams(location.hash.slice(1)).get("seq") ?? query.get("seq"));
 
-attach(new Player({
-  url: location.origin, run: here.run, branch: here.branch, csrf: lab.dataset.csrf,
-  at: seconds === null ? null : Math.round(seconds * 1e6), seq, calm: () => still.matches,
-}));
 partition.value = query.get("p") ?? "";
+attach(openPlayer({ run: here.run, branch: here.branch, at: seconds === null ? null : Math.round(seconds * 1e6), seq }));
 /** @param {URLSearchParams} query */
 const screenOf = (query) => [...SCREENS, "table"].find((name) => name === query.get("view")) ?? "picture";
 shown.value = screenOf(query);
@@ -44,8 +42,11 @@ select(query.get("sel") ?? "");
 const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
 if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
-const stage = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player,
-  { t, texts, topic: partition.value ? partition.value.replace(/-\d+$/, "") : undefined });
+const [ranges, window] = [rangesOf(query.get("off")), windowOf(query.get("win"))];
+if (window || Object.keys(ranges).length) {
+  showSight({ ...view(), ranges, window });
+  if (Object.keys(ranges).length) panned.value++;
+}
 
 // --- the drawings and the selection --------------------------------------------------------------------------------
 
@@ -68,23 +69,24 @@ const onStage = (name, follow) =>
 onStage("hw-select", (/** @type {Target | null} */ detail) => select(detail ? `${detail.type}:${detail.id}` : ""));
 onStage("hw-command", (/** @type {{ line: string }} */ { line }) => void act(line));
 onStage("hw-hover", (/** @type {Target | null} */ detail) => (hovered.value = detail ? detail.id : ""));
-effect(() => void stage.point(hovered.value ? { type: "record", id: hovered.value } : null));
-addEventListener("hw-zoom", () => stage.zoom());
-effect(() => void stage.showZooKeeper(zkMessages.value));
+effect(() => void stage.value?.point(hovered.value ? { type: "record", id: hovered.value } : null));
+addEventListener("hw-zoom", () => stage.peek()?.zoom());
+effect(() => void stage.value?.showZooKeeper(zkMessages.value));
 
 effect(() => {
   const [type, id] = split(selection.value);
-  stage.select(type ? { type: /** @type {Target["type"]} */ (type), id } : null);
+  stage.value?.select(type ? { type: /** @type {Target["type"]} */ (type), id } : null);
   if (partitionOf(selection.value)) partition.value = partitionOf(selection.value);
 });
 effect(() => {
   const topic = partition.value.replace(/-\d+$/, "");
-  if (topic && topic !== stage.topic) stage.setTopic(topic);
+  if (topic && topic !== stage.value?.topic) stage.value?.setTopic(topic);
 });
 effect(() => {
   // Until one is chosen, the first partition of the topic that the strips show.
-  const { view } = moment.value;
-  if (!(partition.peek() in view.partitions) && stage.topic && `${stage.topic}-0` in view.partitions) partition.value = `${stage.topic}-0`;
+  const { partitions } = moment.value.view;
+  const topic = stage.value?.topic;
+  if (!(partition.peek() in partitions) && topic && `${topic}-0` in partitions) settlePartition(`${topic}-0`);
 });
 
 effect(() => {
@@ -104,7 +106,7 @@ if (!matchMedia("(max-width: 1279px)").matches) {
 
 // --- refusals, exercise, address -----------------------------------------------------------------------------------
 
-player.subscribe(({ what }) => what.has("refused") && refuse(player.refusal));
+onShown(({ what }) => what.has("refused") && refuse(player.refusal));
 
 let inExercise = "";
 effect(() => {
@@ -122,6 +124,7 @@ let writing = 0;
 let entered = shown.peek();
 function writeAddress() {
   writing = 0;
+  if (!isOwn.peek()) return;
   const goes = shown.peek() !== entered ? "pushState" : "replaceState";
   entered = shown.peek();
   const address = addressOf({ withInstant: player.isPast });
@@ -132,7 +135,7 @@ addEventListener("popstate", () => (entered = shown.value = screenOf(new URLSear
 effect(() => {
   // Until the instant of the address is there, the address is what it was.
   if (!moment.value.seq) return;
-  void [moment.value.isPast, partition.value, selection.value, shown.value, place.value];
+  void [moment.value.isPast, partition.value, selection.value, shown.value, place.value, panned.value];
   writing ||= setTimeout(writeAddress, 300);
 });
 

@@ -7,7 +7,8 @@ import { HwElement, html, icon } from "../../kit/element.js";
 import { instant } from "../../kit/format.js";
 import { t } from "../../kit/i18n.js";
 import { facts } from "../../parts/common.js";
-import { moment, player, selection, signal, split } from "../../store/state.js";
+import { moment, selection, signal, split } from "../../store/state.js";
+import { seek } from "../../store/time.js";
 import { watcherChips } from "./tree.js";
 import { escapeKey, inline, nodeName } from "../../kit/words.js";
 
@@ -65,7 +66,7 @@ class HwZnode extends HwElement {
         ["mzxid", node.zxid],
         node.ephemeral && [t("tree.ephemeral"), `${node.ephemeral}${node.session ? ` · ${t("znode.session", { n: node.session })}` : ""}`],
         [t("znode.written"), html`<button class="val mono" title=${t("znode.go")}
-          @click=${() => player.seekTime(node.at_us)}>${instant(node.at_us)}</button>
+          @click=${() => seek(node.at_us)}>${instant(node.at_us)}</button>
           <button class="btn small" @click=${() => explain(`/zk/${escapeKey(path)}`)} title=${t("why.title")}>${t("znode.why")}</button>`,
             true],
         [t("znode.watched"), this.watchers(view, path), true],

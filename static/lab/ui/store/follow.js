@@ -1,0 +1,150 @@
+// Following somebody: a second, read-only player of their branch is shown, and what they look at is what the page shows.
+// The page's own player keeps its place meanwhile, and is shown again, just there, when following ends.
+import { t } from "../kit/i18n.js";
+import { notify } from "./api.js";
+import { detaches, onSteer } from "./interactions.js";
+import { openPlayer } from "./players.js";
+import { batch, effect, own, partition, player, selection, show, shown, signal } from "./state.js";
+import { speech } from "./speech.js";
+import { moveTime, showPanels, showSight, view } from "./view.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { PageView } from "../../core/player/page_view.js" */
+/** @import { Player } from "../../core/player/player.js" */
+
+/**
+ * Who can be followed: a name to show, and the term in which they lead. A view of another term is dropped.
+ * @typedef {{ name: string, term: number }} Lead
+ * What the page returns to: its view, and where its drawings and its scrolled elements were.
+ * @typedef {{ view: PageView, restore: () => void }} OwnPlace
+ */
+
+/** While somebody is followed, the connection of the page's own branch is let go after this time. */
+const REST_MS = 30_000;
+
+/** Who leads now, null if nobody does. @type {Signal<Lead | null>} */
+export const lead = signal(null);
+/** Whether the page shows what they look at. */
+export const isFollowing = signal(false);
+/** Following may not be ended, but for `isHeld` being lifted. */
+export const isHeld = signal(false);
+
+/** The newest view of who leads. @type {PageView | null} */
+let newest = null;
+/** The view that the page shows. @type {PageView | null} */
+let applied = null;
+/** @type {Player | null} */
+let followed = null;
+/** @type {OwnPlace | null} */
+let kept = null;
+/** @type {ReturnType<typeof setTimeout>} */
+let resting;
+/** Remembers where the drawings and the scrolled elements are; returns what puts them back. @type {() => () => void} */
+let remember = () => () => {};
+/** @param {() => () => void} how */
+export const setRemember = (how) => void (remember = how);
+
+/** Somebody leads from now on, or nobody: then following ends. @param {Lead | null} to */
+export function setLead(to) {
+  if (to?.term !== lead.peek()?.term) newest = null;
+  lead.value = to;
+  if (!to) {
+    isHeld.value = false;
+    leave();
+  }
+}
+
+/** The newest view of who leads has come. @param {PageView} to @param {number} term */
+export function led(to, term) {
+  if (term !== lead.peek()?.term) return;
+  newest = to;
+  if (isFollowing.peek()) apply();
+}
+
+/** Begins to follow who leads; nothing without a lead. */
+export function follow() {
+  if (!lead.peek() || isFollowing.peek()) return;
+  kept = { view: view(), restore: remember() };
+  resting = setTimeout(() => own.rest(), REST_MS);
+  isFollowing.value = true;
+  speech.say("follow", t("follow.began", { name: lead.peek()?.name }));
+  apply();
+}
+
+/** Returns to the page's own branch, at the place that was left. */
+export function leave() {
+  if (!isFollowing.peek() || isHeld.peek()) return;
+  clearTimeout(resting);
+  const place = kept;
+  batch(() => {
+    isFollowing.value = false;
+    if (place) showPanels(place.view);
+    show(own);
+  });
+  own.resume();
+  place?.restore();
+  followed?.close();
+  followed = applied = kept = null;
+  const name = lead.peek()?.name;
+  notify("ok", t("follow.ended"), name ? { todo: t("follow.again", { name }) } : {});
+}
+
+export const toggleFollow = () => (isFollowing.peek() ? leave() : follow());
+
+/**
+ * The page itself, not its visitor, shows another partition: one that was shown is not there any more.
+ * @param {string} name
+ */
+export function settlePartition(name) {
+  if (applied) applied = { ...applied, partition: name };
+  partition.value = name;
+}
+
+/** Shows the newest view. */
+function apply() {
+  if (!newest) return;
+  const to = newest;
+  const [run, branch] = to.branch.split("/");
+  const before = applied;
+  applied = to;
+  if (followed?.run !== run || followed.branch !== branch) {
+    const previous = followed;
+    const opened = (followed = openFollowed(run, branch));
+    batch(() => {
+      show(opened);
+      showPanels(to);
+    });
+    previous?.close();
+    showSight(to);
+  } else {
+    showPanels(to, before);
+    showSight(to, before);
+  }
+  moveTime(followed, to);
+}
+
+/** @param {string} run @param {string} branch */
+function openFollowed(run, branch) {
+  const opened = openPlayer({ run, branch, isReadOnly: true });
+  opened.subscribe(({ what }) => {
+    if (what.has("connection") && opened.closed) leave();
+    // The event that is to be shown was the newest when the view came, and is so no more.
+    const { seq, at_us } = applied ?? { seq: null, at_us: null };
+    if (what.has("live") && seq !== null && at_us !== null && !opened.isPast && opened.live_seq > seq) opened.seekSeq(seq, at_us);
+  });
+  return opened;
+}
+
+onSteer((interaction) => {
+  if (!isFollowing.peek() || !detaches(interaction)) return true;
+  leave();
+  return false;
+});
+
+// Screen, partition and selection are changed in many places of the page; each change that is not that of a view is the visitor's.
+effect(() => {
+  const now = [shown.value, partition.value, selection.value];
+  if (!isFollowing.peek() || !applied || player !== followed) return;
+  const wanted = [applied.screen, applied.partition || now[1], applied.selection];
+  if (now.some((value, i) => value !== wanted[i])) queueMicrotask(leave);
+});
