@@ -64,6 +64,17 @@ class Scenario:
         self.run.submit(line)
         self.play(ms)
 
+    def send(self, line: str, api: str, kind: str) -> str:
+        """Begins a line and plays until it has led to a message: a request or a response of an API. Returns the name of
+        the message, as `message drop` takes it. Raises RuntimeError when there is none.
+        """
+        before = len(self.messages(api, kind))
+        self.run.submit(line)
+        while len(found := self.messages(api, kind)) == before:
+            if not self.run.step_event():
+                raise RuntimeError(f"{line!r} led to no {api} {kind}")
+        return found[-1].rpc
+
     def play(self, ms: int) -> None:
         """Lets simulated time pass."""
         self.run.advance(self.run.now_us + ms * _MS)
@@ -134,6 +145,11 @@ class Scenario:
     def _is_up(self) -> bool:
         nodes = self.run.view["nodes"].values()
         return all(node["state"] == "up" for node in nodes if node["kind"] == "broker")
+
+
+def numbered_records(first: int, count: int) -> str:
+    """`k4:v k5:v`, as `producer send` takes them: keys by number, from `first` on."""
+    return " ".join(f"k{number}:v" for number in range(first, first + count))
 
 
 def replica_list(brokers: list[int]) -> str:

@@ -8,7 +8,7 @@ from broker_core.events.log import SegmentsDeleted
 from broker_core.texts import Text, text
 from lab.reviews.question import Choice, Question, around, drawn, value
 from lab.reviews.registry import chapter
-from lab.reviews.scenario import Scenario, laid
+from lab.reviews.scenario import Scenario, laid, numbered_records
 from lab.runtime.zero_copy import CHUNK_BYTES, copied_bytes
 
 review = chapter(3)
@@ -23,10 +23,10 @@ def what_is_left(rng: Random) -> Question:
     config = "--config flush.messages=1" if flush == 2 else ""
     scenario = Scenario(rng)
     scenario.do(laid("payments", [2, 1, 3], config=config), "producer open p1 --acks all")
-    given = [f"producer send p1 payments-0 {_records(0, records)}"]
+    given = [f"producer send p1 payments-0 {numbered_records(0, records)}"]
     if flush:
         given.append("kafka-configs.sh --alter --topic payments --add-config flush.messages=1")
-    given.append(f"producer send p1 payments-0 {_records(records, more)}")
+    given.append(f"producer send p1 payments-0 {numbered_records(records, more)}")
     scenario.do(given[0])
     if flush == 1:
         scenario.do(
@@ -54,16 +54,12 @@ def what_is_left(rng: Random) -> Question:
     )
 
 
-def _records(first: int, count: int) -> str:
-    return " ".join(f"k{number}:v" for number in range(first, first + count))
-
-
 @review("019-retention-deletes-segments")
 def new_log_start(rng: Random) -> Question:
     """The log start offset after retention by size."""
     scenario = Scenario(rng, brokers=1)
     scenario.do(laid("visits", [1], config=f"--config segment.bytes={rng.randrange(300, 900, 20)}"))
-    scenario.do("producer open p1 --acks all", f"producer send p1 visits-0 {_records(0, rng.randint(16, 30))}")
+    scenario.do("producer open p1 --acks all", f"producer send p1 visits-0 {numbered_records(0, rng.randint(16, 30))}")
     segments = {int(base): row[0] for base, row in scenario.replica("visits-0", 1)["segments"].items()}
     bases = sorted(segments)
     total = sum(segments.values())

@@ -7,13 +7,9 @@ from broker_core.events.log import LogTruncated
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn
 from lab.reviews.registry import chapter
-from lab.reviews.scenario import Scenario, laid
+from lab.reviews.scenario import Scenario, laid, numbered_records
 
 review = chapter(4)
-
-
-def _sent(first: int, count: int) -> str:
-    return " ".join(f"k{number}:v" for number in range(first, first + count))
 
 
 @review("006-the-lost-record")
@@ -23,9 +19,11 @@ def where_it_cuts(rng: Random) -> Question:
     committed, more = rng.randint(1, 5), rng.randint(1, 3)
     scenario = Scenario(rng, era=era)
     scenario.do(laid("ledger", [1, 2, 3]), "producer open p1 --acks 1", "producer open p0 --acks all")
-    scenario.do(f"producer send p0 ledger-0 {_sent(0, committed)}", "sleep 2s")
+    scenario.do(f"producer send p0 ledger-0 {numbered_records(0, committed)}", "sleep 2s")
     scenario.do("hold fetch 2 1", "hold fetch 3 1", "sleep 1s")
-    scenario.do(f"producer send p1 ledger-0 {_sent(committed, more)}", "release fetch 2 1", "release fetch 3 1")
+    scenario.do(
+        f"producer send p1 ledger-0 {numbered_records(committed, more)}", "release fetch 2 1", "release fetch 3 1"
+    )
     end = committed + more
     while any(scenario.replica("ledger-0", broker)["log_end_offset"] < end for broker in (2, 3)):
         scenario.run.step_event()
@@ -60,7 +58,7 @@ def lines_of_the_file(rng: Random) -> Question:
     """How many lines leader-epoch-checkpoint has, at the leader or at a follower."""
     scenario = Scenario(rng, settings={"auto.leader.rebalance.enable": "false"})
     scenario.do(laid("ledger", [2, 3, 1]), "producer open p1 --acks all")
-    given = [f"producer send p1 ledger-0 {_sent(0, 2)}"]
+    given = [f"producer send p1 ledger-0 {numbered_records(0, 2)}"]
     scenario.do(given[0], "sleep 1s")
     written = 2
     epochs = 1
@@ -75,7 +73,7 @@ def lines_of_the_file(rng: Random) -> Question:
         writes.append(rng.random() < 0.5)
         if writes[-1]:
             count = rng.randint(1, 3)
-            given.append(f"producer send p1 ledger-0 {_sent(written, count)}")
+            given.append(f"producer send p1 ledger-0 {numbered_records(written, count)}")
             written += count
             scenario.do(given[-1], "sleep 1s")
         scenario.do(f"broker start {leader}")
@@ -120,13 +118,13 @@ def first_cut(rng: Random) -> Question:
     shared, first, second, after = rng.randint(2, 4), rng.randint(2, 4), rng.randint(1, 3), rng.randint(1, 2)
     scenario = Scenario(rng, era=era)
     scenario.do(laid("twins", [1, 2]), *(f"file to-{number} <<< '{plan}'" for number, plan in _PLANS.items()))
-    scenario.do("producer open p1 --acks 1", f"producer send p1 twins-0 {_sent(0, shared)}", "sleep 2s")
-    scenario.do("hold fetch 2 1", "sleep 1s", f"producer send p1 twins-0 {_sent(shared, first)}")
+    scenario.do("producer open p1 --acks 1", f"producer send p1 twins-0 {numbered_records(0, shared)}", "sleep 2s")
+    scenario.do("hold fetch 2 1", "sleep 1s", f"producer send p1 twins-0 {numbered_records(shared, first)}")
     scenario.do("hold fetch 1 2")
     _move_to(scenario, 2)
-    scenario.do(f"producer send p1 twins-0 {_sent(shared, second)}")
+    scenario.do(f"producer send p1 twins-0 {numbered_records(shared, second)}")
     _move_to(scenario, 1)
-    scenario.do(f"producer send p1 twins-0 {_sent(shared + first, after)}")
+    scenario.do(f"producer send p1 twins-0 {numbered_records(shared + first, after)}")
     leader, follower = scenario.replica("twins-0", 1), scenario.replica("twins-0", 2)
     given = (*_lines("broker 1 (leader)", leader), *_lines("broker 2", follower))
     end = follower["log_end_offset"]
@@ -182,9 +180,11 @@ def read_where(rng: Random) -> Question:
     is_held = rng.random() < 0.5
     scenario = Scenario(rng)
     scenario.do(laid("orders", [1, 2, 3]), "producer open p1 --acks all", "producer open p2 --acks 1")
-    scenario.do(f"producer send p1 orders-0 {_sent(0, records)}", "sleep 1s")
+    scenario.do(f"producer send p1 orders-0 {numbered_records(0, records)}", "sleep 1s")
     if is_held:
-        scenario.do("hold fetch 3 1", f"producer send p2 orders-0 {_sent(records, rng.randint(1, 3))}", "sleep 50s")
+        scenario.do(
+            "hold fetch 3 1", f"producer send p2 orders-0 {numbered_records(records, rng.randint(1, 3))}", "sleep 50s"
+        )
     scenario.do("producer send p1 orders-0 new:1")
     states = [(one, scenario.replica("orders-0", one)) for one in (1, 2, 3)]
     broker = rng.choice((1, 2, 3, 3))

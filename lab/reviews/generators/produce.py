@@ -3,13 +3,13 @@
 from random import Random
 
 from broker_core.events.client import ProduceAcknowledged, ProduceStarted
+from broker_core.records.record_batch import HEADER_BYTES
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn, fixed, value
 from lab.reviews.registry import chapter
 from lab.reviews.scenario import Scenario, laid
 
 review = chapter(2)
-_HEADER_BYTES = 61
 
 
 @review("011-acks")
@@ -73,7 +73,7 @@ def requests_of_a_burst(rng: Random) -> Question:
     )
     return Question(
         ask=text("review_produce.linger.ask", n=records, gap=gap_ms, linger=linger_ms, batch=batch_bytes),
-        given=(f"batch header {_HEADER_BYTES} B", f"record {alone - _HEADER_BYTES} B"),
+        given=(f"batch header {HEADER_BYTES} B", f"record {alone - HEADER_BYTES} B"),
         choices=choices,
         right=right,
         reason=text("review_produce.linger.reason", n=requests, linger=linger_ms, batch=batch_bytes),
@@ -146,7 +146,8 @@ def copies_in_the_log(rng: Random) -> Question:
         "producer send p1 pay-0 warm:0",
         "sleep 1s",
     )
-    _send_and_drop(scenario, "producer send p1 pay-0 rent:800", lost)
+    message = scenario.send("producer send p1 pay-0 rent:800", "Produce", lost)
+    scenario.do(f"message drop {message}")
     scenario.play(12_000)
     copies = scenario.replica("pay-0", 1)["log_end_offset"] - 1
     choices, right = fixed(
@@ -171,12 +172,3 @@ _TWICE = {
     1: "review_produce.twice.reason_once",
     2: "review_produce.twice.reason_twice",
 }
-
-
-def _send_and_drop(scenario: Scenario, line: str, kind: str) -> None:
-    """Sends a record and drops its Produce request, or the response to it."""
-    before = len(scenario.messages("Produce", kind))
-    scenario.run.submit(line)
-    while len(found := scenario.messages("Produce", kind)) == before and scenario.run.step_event():
-        pass
-    scenario.do(f"message drop {found[-1].rpc}")

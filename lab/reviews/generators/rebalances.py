@@ -7,7 +7,7 @@ from broker_core.events.group import GroupMemberRemoved
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn, fixed, value
 from lab.reviews.registry import chapter
-from lab.reviews.scenario import SINGLE, Scenario, laid
+from lab.reviews.scenario import SINGLE, Scenario, laid, numbered_records
 
 review = chapter(6)
 _PAIR = {
@@ -15,10 +15,6 @@ _PAIR = {
     "offsets.topic.replication.factor": "2",
     "zookeeper.session.timeout.ms": "6000",
 }
-
-
-def _records(first: int, count: int) -> str:
-    return " ".join(f"k{number}:v" for number in range(first, first + count))
 
 
 @review("036-five-ways-to-set-off-a-rebalance")
@@ -81,11 +77,8 @@ def commit_of_a_frozen_member(rng: Random) -> Question:
     scenario.do(f"consumer start c1 {options}", f"consumer start c2 {options}", "sleep 12s")
     if case == "delayed":
         given = ["consumer commit c2", "message delay OffsetCommit 12s", f"consumer start c3 {options}"]
-        number = len(scenario.messages("OffsetCommit", "request"))
-        scenario.run.submit(given[0])
-        while len(found := scenario.messages("OffsetCommit", "request")) == number:
-            scenario.run.step_event()
-        scenario.do(f"message delay {found[-1].rpc} 12s", given[2])
+        commit = scenario.send(given[0], "OffsetCommit", "request")
+        scenario.do(f"message delay {commit} 12s", given[2])
     else:
         given = ["consumer freeze c2", f"sleep {frozen_s}s", "consumer thaw c2", "consumer commit c2"]
         scenario.do(*given[:-1])
@@ -127,13 +120,13 @@ def twice_or_never(rng: Random) -> Question:
     scenario = Scenario(rng, brokers=1, settings=SINGLE)
     scenario.do(laid("tickets", [1]), "producer open p1 --acks all")
     options = f"--group desk --topic tickets --auto-commit false --from {start}"
-    given = [f"consumer start c1 {options}", f"producer send p1 tickets-0 {_records(0, first)}"]
+    given = [f"consumer start c1 {options}", f"producer send p1 tickets-0 {numbered_records(0, first)}"]
     if commits:
         given.append("consumer commit c1")
     given += [
-        f"producer send p1 tickets-0 {_records(first, second)}",
+        f"producer send p1 tickets-0 {numbered_records(first, second)}",
         "consumer kill c1",
-        f"producer send p1 tickets-0 {_records(first + second, third)}",
+        f"producer send p1 tickets-0 {numbered_records(first + second, third)}",
         f"consumer start c2 {options}",
     ]
     for line in given:
@@ -173,7 +166,7 @@ def first_offset_read(rng: Random) -> Question:
     committed = rng.choice((None, rng.randint(1, end - 1), rng.randint(1, end - 1)))
     policy = rng.choice(("earliest", "latest"))
     scenario = Scenario(rng, brokers=1, settings=SINGLE)
-    scenario.do(laid("old", [1]), "producer open p1 --acks all", f"producer send p1 old-0 {_records(0, end)}")
+    scenario.do(laid("old", [1]), "producer open p1 --acks all", f"producer send p1 old-0 {numbered_records(0, end)}")
     if committed is not None:
         scenario.do(
             "consumer start c0 --group g --topic old --auto-commit false",
@@ -270,7 +263,7 @@ def stays_or_leaves(rng: Random) -> Question:
     is_frozen = rng.random() < 0.3
     options = f"--process-ms {process_ms} --max-poll-records {per_poll} --max-poll-interval-ms {interval_ms}"
     scenario = Scenario(rng, brokers=1, settings=SINGLE)
-    scenario.do(laid("jobs", [1]), "producer open p1", f"producer send p1 jobs-0 {_records(0, 40)}")
+    scenario.do(laid("jobs", [1]), "producer open p1", f"producer send p1 jobs-0 {numbered_records(0, 40)}")
     scenario.do(f"consumer start c1 --group w --topic jobs {options}", "sleep 5s")
     given = [f"consumer start c1 --group w --topic jobs {options}"]
     if is_frozen:

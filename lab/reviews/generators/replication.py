@@ -8,14 +8,10 @@ from broker_core.events.replica import IsrShrunk, RemoteReplicaUpdated
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn, fixed
 from lab.reviews.registry import chapter
-from lab.reviews.scenario import Scenario, laid
+from lab.reviews.scenario import Scenario, laid, numbered_records
 
 review = chapter(4)
 _NAME = "orders-0"
-
-
-def _sent(first: int, count: int) -> str:
-    return " ".join(f"k{number}:v" for number in range(first, first + count))
 
 
 @review("022-leo-and-hw")
@@ -25,8 +21,12 @@ def readable(rng: Random) -> Question:
     released = rng.choice(((2,), (3,), (2, 3)))
     scenario = Scenario(rng)
     scenario.do(laid("orders", [1, 2, 3]), "producer open p1 --acks all", "producer open p2 --acks 1")
-    scenario.do(f"producer send p1 {_NAME} {_sent(0, committed)}", "hold fetch 2 1", "hold fetch 3 1", "sleep 1s")
-    scenario.do(f"producer send p2 {_NAME} {_sent(committed, more)}", f"consumer follow c1 {_NAME} --from earliest")
+    scenario.do(
+        f"producer send p1 {_NAME} {numbered_records(0, committed)}", "hold fetch 2 1", "hold fetch 3 1", "sleep 1s"
+    )
+    scenario.do(
+        f"producer send p2 {_NAME} {numbered_records(committed, more)}", f"consumer follow c1 {_NAME} --from earliest"
+    )
     scenario.play(1000)
     leader = scenario.replica(_NAME, 1)
     mark, end = leader["high_watermark"], leader["log_end_offset"]

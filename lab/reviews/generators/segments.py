@@ -4,13 +4,13 @@ from random import Random
 
 from broker_core.events.log import OffsetIndexEntryAdded, SegmentRolled
 from broker_core.log import SegmentSizes, look_up_offset
+from broker_core.records.record_batch import HEADER_BYTES
 from broker_core.texts import text
 from lab.reviews.question import Question, around, drawn
 from lab.reviews.registry import chapter
 from lab.reviews.scenario import Scenario, laid
 
 review = chapter(3)
-_BATCH_HEADER = 61
 
 
 def _named(offset: int) -> str:
@@ -117,8 +117,8 @@ def size_of_a_batch(rng: Random) -> Question:
         together,
         [
             (records * alone, "no-header"),
-            (together - _BATCH_HEADER, "no-header"),
-            (alone + _BATCH_HEADER * (records - 1), "header-only-once"),
+            (together - HEADER_BYTES, "no-header"),
+            (alone + HEADER_BYTES * (records - 1), "header-only-once"),
         ],
         around(together),
     )
@@ -126,5 +126,5 @@ def size_of_a_batch(rng: Random) -> Question:
         ask=text("review_store.batch.ask", n=records, alone=alone),
         choices=choices,
         right=right,
-        reason=text("review_store.batch.reason", n=records, record=alone - _BATCH_HEADER, bytes=together),
+        reason=text("review_store.batch.reason", n=records, record=alone - HEADER_BYTES, bytes=together),
     )
