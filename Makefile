@@ -38,6 +38,7 @@ check: setup  ## lint, types, layers, generated files; the page too, where there
 	@$(MANAGE) gen_docs --check
 	@$(MANAGE) check_vendor
 	@$(MANAGE) check_exercises
+	@$(MANAGE) check_reviews --questions 12
 	@$(MANAGE) check_course --complete
 	@$(MANAGE) make_hero --check
 

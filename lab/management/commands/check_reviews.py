@@ -1,11 +1,11 @@
-"""Checks every generator of review questions: 200 questions each, spread, fast, in both languages."""
+"""Checks the generators of review questions: 200 questions each, spread, fast, in both languages."""
 
 import argparse
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from lab.reviews.checks import QUESTIONS, problems
+from lab.reviews.checks import ENOUGH, QUESTIONS, problems
 from lab.reviews.registry import generators
 
 
@@ -17,13 +17,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("words", nargs="*", help="parts of slugs; without any, all generators are checked")
-        parser.add_argument("--questions", type=int, default=QUESTIONS, help="how many questions each")
+        said = f"how many questions each; speed and spread are judged from {ENOUGH} on (default: {QUESTIONS})"
+        parser.add_argument("--questions", type=int, default=QUESTIONS, help=said)
 
     def handle(self, *args: Any, **options: Any) -> None:
         words: list[str] = options["words"]
         chosen = [one for slug, one in generators().items() if not words or any(word in slug for word in words)]
         if not chosen:
             raise CommandError(f"No generator's slug contains {' or '.join(words)}.")
+        if options["questions"] < 1:
+            raise CommandError(f"--questions {options['questions']}: 1 or more was expected.")
         wrong = 0
         for generator in chosen:
             faults = list(dict.fromkeys(problems(generator, options["questions"])))

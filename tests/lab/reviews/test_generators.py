@@ -10,8 +10,8 @@ from lab.reviews.checks import problems
 from lab.reviews.question import Choice, Question, around, drawn, fixed, value
 from lab.reviews.registry import Generator, generators, question_of
 
-FEW = 12
-"""`manage.py check_reviews` draws 200 of each."""
+FEW = 3
+"""`make check` draws 12 of each, and `manage.py check_reviews` 200."""
 
 
 def test_all_forty_lessons_have_a_generator_and_chapters_one_to_six_are_there() -> None:
@@ -21,9 +21,7 @@ def test_all_forty_lessons_have_a_generator_and_chapters_one_to_six_are_there() 
 
 @pytest.mark.parametrize("slug", generators())
 def test_few_questions_of_each_generator_are_sound(slug) -> None:
-    # Few questions cannot show that each choice is right at times, nor how long 200 take: the command checks that.
-    found = problems(generators()[slug], FEW)
-    assert [one for one in found if "right" not in one and "processor time" not in one] == []
+    assert list(problems(generators()[slug], FEW)) == []
 
 
 def test_same_seed_gives_the_same_question_and_others_give_others() -> None:
