@@ -7,6 +7,9 @@ RUN := .venv/bin/python
 MANAGE := $(RUN) manage.py
 WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 
+# A target starts many processes. Where the environment forbids bytecode, each of them would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup lab dev test quick check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
 
