@@ -1,9 +1,10 @@
 """Pictures of a page in both themes, both languages and three widths."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from devtools.tour.contexts import WarmContexts
 
@@ -12,10 +13,10 @@ THEMES = ("dark", "light")
 SIZES = {1440: 900, 1024: 768, 390: 844}
 
 #: All parts of a lab page are there, and show an event. Other pages are ready when they are loaded.
-_READY = """() => !document.querySelector("#lab") || (document.querySelector(".hw-node") && /[1-9]/.test(
+READY = """() => !document.querySelector("#lab") || (document.querySelector(".hw-node") && /[1-9]/.test(
   document.querySelector("hw-transport .number")?.textContent) && document.querySelector("hw-inspector [role=tab]"))"""
 #: Fonts have come, and what was asked for in this frame is drawn.
-_SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
+SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
   setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150)))"""
 
 
@@ -46,22 +47,28 @@ class Photographer:
         Raises AssertionError when something sticks out at the side.
         """
         for language in self._languages:
-            context = self._contexts.take({"locale": LANGUAGES[language]})
-            origin = "/".join(page.url.split("/")[:3])
-            context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
-            context.add_cookies([{"name": "language", "value": LANGUAGES[language], "url": origin}])
-            try:
+            with self.context_like(page, language) as context:
                 for width in self._widths:
                     tab = context.new_page()
                     tab.set_viewport_size({"width": width, "height": SIZES[width]})
                     tab.goto(page.url)
-                    tab.wait_for_function(_READY)
+                    tab.wait_for_function(READY)
                     prepare(tab)
                     for theme in self._themes:
                         self._shoot(tab, f"{name}-{theme}-{language}-{width}", theme)
                     tab.close()
-            finally:
-                self._contexts.give_back(context)
+
+    @contextmanager
+    def context_like(self, page: Page, language: str) -> Iterator[BrowserContext]:
+        """A context in which the same person is signed in as on a page."""
+        context = self._contexts.take({"locale": LANGUAGES[language]})
+        origin = "/".join(page.url.split("/")[:3])
+        context.add_cookies(page.context.cookies())  # type: ignore[arg-type]
+        context.add_cookies([{"name": "language", "value": LANGUAGES[language], "url": origin}])
+        try:
+            yield context
+        finally:
+            self._contexts.give_back(context)
 
     def failed(self, page: Page, name: str) -> None:
         """What there was to see when a stop failed."""
@@ -70,9 +77,14 @@ class Photographer:
     def _shoot(self, page: Page, name: str, theme: str) -> None:
         if page.locator("html").get_attribute("data-theme") != theme:
             page.locator("[data-preference=theme]").click()
-        page.evaluate(_SETTLED)
+        page.evaluate(SETTLED)
         path = self.folder / f"{name}.png"
         page.screenshot(path=path)
         self.taken.append(path)
-        wide, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide <= window, f"At {window} px the page is {wide} px wide: something sticks out at the side ({name})."
+        check_width(page, name)
+
+
+def check_width(page: Page, name: str) -> None:
+    """Raises AssertionError when something sticks out at the side of a page."""
+    wide, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= window, f"At {window} px the page is {wide} px wide: something sticks out at the side ({name})."

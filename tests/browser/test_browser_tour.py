@@ -6,14 +6,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from playwright.sync_api import Browser, Locator
+from playwright.sync_api import Browser, Locator, Page
 
 from devtools.tour.cells import cells_of
 from devtools.tour.chapters import CHAPTERS
 from devtools.tour.contexts import WarmContexts
 from devtools.tour.lab_page import LabPage
 from devtools.tour.lab_process import LabProcess, running_lab
-from devtools.tour.photographer import Photographer
+from devtools.tour.photographer import READY, SETTLED, SIZES, Photographer, check_width
 from devtools.tour.shown import Shown
 from devtools.tour.tour import Tour, until
 
@@ -30,12 +30,32 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
     process.stop()
 
 
+class WidthCheck(Photographer):
+    """Takes no pictures: looks whether something sticks out at the side, at each width."""
+
+    def take(self, name: str, page: Page, prepare: Callable[[Page], None]) -> None:
+        """The page itself is the widest. A tab that is loaded again has the narrow ones."""
+        check_width(page, name)
+        with self.context_like(page, "en") as context:
+            tab = context.new_page()
+            for number, width in enumerate(sorted(SIZES)[:-1]):
+                tab.set_viewport_size({"width": width, "height": SIZES[width]})
+                if number:
+                    tab.reload()
+                else:
+                    tab.goto(page.url)
+                tab.wait_for_function(READY)
+                prepare(tab)
+                tab.evaluate(SETTLED)
+                check_width(tab, name)
+
+
 @pytest.fixture
 def tour(process: LabProcess, browser: Browser, contexts: WarmContexts, tmp_path: Path) -> Iterator[Tour]:
-    """A walk. Its pictures, one a stop and width, are taken to see that nothing sticks out at the side."""
+    """A walk."""
     running = running_lab(process.data)
     assert running, "the lab has ended"
-    shots = Photographer(browser, tmp_path, languages=("en",), themes=("dark",), contexts=contexts)
+    shots = WidthCheck(browser, tmp_path, contexts=contexts)
     tour = Tour(browser, running.address, process.data, shots=shots, process=process, contexts=contexts)
     yield tour
     tour.close_pages()
