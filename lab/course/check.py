@@ -1,10 +1,17 @@
 """Checks `course.toml` and the lessons' places in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from random import Random
 
 from lab.course.loader import Definition
 from lab.exercises.lesson import ERRATA, TOPICS, Exercise
+from lab.exercises.questions import tags_of
+from lab.learning.misconceptions import Misconception, inventory
+from lab.reviews.registry import generators
+
+REVIEWS = 40
+"""Questions of a review that are drawn to find a tag."""
 
 
 def problems(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
@@ -16,6 +23,7 @@ def problems(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
     for slug in sorted(known.keys() - set(listed)):
         yield f"course.toml: {slug} has no place in a chapter; its folder exists."
     yield from _circle(known)
+    yield from misplaced_tags(known, inventory())
     path = [slug for slug in written.first_path if slug in known]
     for place, slug in enumerate(path):
         for needed in known[slug].requires:
@@ -38,6 +46,30 @@ def gaps(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
     named = {slug for note in written.notes for heading in note.headings for slug in heading.lessons}
     for slug in sorted((named | set(written.first_path)) - known.keys()):
         yield f"course.toml: {slug} is named by a note or the first path, and has no folder in lab/exercises/content."
+
+
+def misplaced_tags(known: dict[str, Exercise], tags: Mapping[str, Misconception]) -> Iterator[str]:
+    """Misconceptions whose lessons are not those that offer them, in a question, the transfer or the review."""
+    for slug, exercise in known.items():
+        offered, named = tags_of(exercise), {tag for tag, entry in tags.items() if slug in entry.lessons}
+        for tag in sorted(offered - named):
+            yield f"misconceptions.toml: {tag} is offered by a choice of {slug}; add it to its lessons."
+        for tag in sorted(_never_asked(slug, named - offered)):
+            yield f"misconceptions.toml: {tag} names {slug}, and no choice of the lesson or its review has this tag."
+    for tag, entry in tags.items():
+        for slug in sorted(set(entry.lessons) - known.keys()):
+            yield f"misconceptions.toml: {tag} names {slug}, which has no folder in lab/exercises/content."
+
+
+def _never_asked(slug: str, tags: set[str]) -> set[str]:
+    """Those of some tags that the review of a lesson does not offer."""
+    if slug not in generators():
+        return tags
+    for seed in range(REVIEWS):
+        if not tags:
+            break
+        tags = tags.difference(generators()[slug].generate(Random(seed)).tags)
+    return tags
 
 
 def _circle(known: dict[str, Exercise]) -> Iterator[str]:

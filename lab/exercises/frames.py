@@ -9,7 +9,7 @@ from broker_core.texts import Text, render
 from lab.exercises.happenings import RpcArrives
 from lab.exercises.lesson import Exercise, RunSettings, Step, Wrong
 from lab.exercises.progress import Progress, State
-from lab.exercises.questions import choices_of, order_of, said
+from lab.exercises.questions import choices_of, order_of, said, transfer_order
 
 
 def listed(exercise: Exercise) -> dict[str, Any]:
@@ -148,7 +148,10 @@ def _ends(exercise: Exercise, of_first_and_last: tuple[int, int]) -> int:
 
 
 def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str, Any] | None:
-    """The question in another setting; which choice is right, and why, once it was answered."""
+    """The question in another setting; which choice is right, and why, once it was answered.
+
+    A choice is named by its place in the lesson; they are shown in another order.
+    """
     transfer, chosen = exercise.transfer, state.transfer
     if transfer is None:
         return None
@@ -156,7 +159,10 @@ def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str
     known = () if chosen is None else sorted({chosen, right})
     return {
         "text": transfer.text.said(language),
-        "choices": [choice.text.said(language) for choice in transfer.choices],
+        "choices": [
+            {"place": place, "text": transfer.choices[place].text.said(language)}
+            for place in transfer_order(transfer, state.seed)
+        ],
         "choice": chosen,
         "right": None if chosen is None else right,
         "reasons": [transfer.choices[place].reason.said(language) for place in known],

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from broker_core.texts import Text, render, text
-from lab.exercises.lesson import Choice, Step
+from lab.exercises.lesson import Choice, Exercise, Step, Transfer, TransferChoice
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
 from lab.exercises.progress import Meaning, Progress
@@ -58,6 +58,20 @@ def order_of(step: Step, seed: int) -> list[str]:
     names = [choice.value for choice in choices_of(step)]
     random.Random(f"{seed}/{step.id}").shuffle(names)
     return names
+
+
+def tags_of(exercise: Exercise) -> set[str]:
+    """The misconceptions that the questions of a lesson offer."""
+    transfer = exercise.transfer.choices if exercise.transfer else []
+    offered: list[Choice | TransferChoice] = [*transfer, *(one for step in exercise.steps for one in choices_of(step))]
+    return {choice.tag for choice in offered if choice.tag}
+
+
+def transfer_order(transfer: Transfer, seed: int) -> list[int]:
+    """The places of the choices of a transfer in the order in which they are shown: shuffled, the same for one run."""
+    places = list(range(len(transfer.choices)))
+    random.Random(f"{seed}/transfer").shuffle(places)
+    return places
 
 
 def said(step: Step, progress: Progress, language: str) -> dict[str, str]:

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
-from lab.course.check import gaps, problems
+from lab.course.check import gaps, misplaced_tags, problems
 from lab.course.loader import COURSE, assemble, course, definition
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import ContentError, exercises
+from lab.learning.misconceptions import Misconception, inventory
 from lab.texts.refusal import Refusal
 
 LOST = "006-the-lost-record"
@@ -110,3 +111,23 @@ def test_command_fails_on_a_gap_only_where_the_course_should_be_complete(monkeyp
     call_command("check_course")
     with pytest.raises(CommandError):
         call_command("check_course", complete=True)
+
+
+def test_tag_that_a_lesson_offers_and_does_not_list_is_found() -> None:
+    tags = {**inventory(), "clean-loses-nothing": changed_tag("clean-loses-nothing", "030-all-replicas-down")}
+    said = list(misplaced_tags({LOST: exercises()[LOST]}, tags))
+    assert f"misconceptions.toml: clean-loses-nothing is offered by a choice of {LOST}; add it to its lessons." in said
+
+
+def test_tag_that_lists_a_lesson_which_does_not_offer_it_is_found() -> None:
+    tags = {"epoch-to-all": changed_tag("epoch-to-all", LOST), "two-on-one": changed_tag("two-on-one", "098-not-there")}
+    said = list(misplaced_tags({LOST: exercises()[LOST]}, tags))
+    assert (
+        f"misconceptions.toml: epoch-to-all names {LOST}, and no choice of the lesson or its review has this tag."
+        in said
+    )
+    assert any("two-on-one names 098-not-there, which has no folder" in one for one in said)
+
+
+def changed_tag(tag: str, *lessons: str) -> Misconception:
+    return msgspec.structs.replace(inventory()[tag], lessons=lessons)

@@ -57,11 +57,11 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
   const isGiven = taken !== null;
   const verdict = isGiven && t(taken === right ? "exercise.transfer_right" : "exercise.transfer_wrong");
   return html`<section class="transfer prose"><h3>${t("exercise.transfer")}</h3>${markdown(text)}
-    <div class="pred" role="radiogroup" aria-label=${t("exercise.transfer")}>${choices.map((choice, place) => html`<button
+    <div class="pred" role="radiogroup" aria-label=${t("exercise.transfer")}>${choices.map(({ place, text: said }) => html`<button
       class="opt text ${right === place ? "right" : ""}" role="radio" ?disabled=${isGiven}
       aria-checked=${isGiven ? taken === place : mine.value.choice === String(place)}
       @click=${() => (mine.value = { ...mine.value, choice: String(place) })}><span class="r"></span>
-      <span>${markdown(choice)}</span></button>`)}</div>
+      <span>${markdown(said)}</span></button>`)}</div>
     ${isGiven ? html`<p class="verdict" role="status">${verdict}</p>
       ${reasons.map((reason) => html`<div class="reason">${markdown(reason)}</div>`)}` : sure(choices.length)}</section>`;
 }

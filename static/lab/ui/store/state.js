@@ -26,9 +26,11 @@ export { batch, computed, effect, signal };
  *             reasons: Record<string, string>, freeze: Freeze | null }} StepFrame a step that has opened
  *   `choices`: of a question, in the order shown; an answer without choices is a number; `makes_step`: locking in makes a step;
  *   `said`: the values of the choices, in words; `reasons`: known ones, by name
- * @typedef {{ text: string, choices: string[], choice: number | null, right: number | null, reasons: string[] }} TransferFrame
- * @typedef {{ text: string, concept: string, against: { quote: string, text: string } | null, chain: number, via: number, chain_title: string,
- *             transfer: TransferFrame | null }} Debrief `chain`: the event that it explains, `via`: what its chain goes on at; 0 for none
+ * @typedef {{ text: string, choices: { place: number, text: string }[], choice: number | null, right: number | null,
+ *             reasons: string[] }} TransferFrame a choice is named by its place
+ * @typedef {{ text: string, concept: string, against: { quote: string, text: string } | null, chain: number, via: number,
+ *             chain_title: string, transfer: TransferFrame | null }} Debrief
+ *   `chain`: the event that it explains, `via`: what its chain goes on at; 0 for none
  * @typedef {{ slug: string, brief: string, steps: (StepFrame | { state: "open" })[], hints: string[], hints_in_all: number,
  *             masked: boolean, finished: boolean, restarted: boolean, debrief: Debrief | null }} ExerciseFrame
  *   in the language of the page, without the texts that are not due
