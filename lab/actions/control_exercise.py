@@ -1,6 +1,7 @@
 """An exercise on a branch: start it, predict, take a hint, start over, leave it, and resume it after a reload."""
 
 import asyncio
+from collections.abc import Iterable
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -8,7 +9,7 @@ from django.db import transaction
 
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
-from lab.exercises.observer import NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
+from lab.exercises.observer import DELETED, NOTHING, ExerciseObserver, moment_of, resumed_session, run_exercise_setup
 from lab.exercises.session import ExerciseSession
 from lab.models import Branch, ExerciseProgress
 from lab.protocol.frames import Done, ExerciseFrame
@@ -94,11 +95,23 @@ def _store_start(user: User, branch: Branch, observer: ExerciseObserver) -> None
         progress.create(user=user, branch=branch, exercise=shown.exercise, state=shown.state)
 
 
+async def end_exercises(labs: Iterable[Lab], user: User) -> None:
+    """Ends what this user does in some labs: their progress has been deleted, and their pages are told."""
+    for lab in labs:
+        if isinstance(lab.observers.get(user.pk), ExerciseObserver):
+            await _end(lab, user, DELETED)
+
+
 async def _leave(lab: Lab, user: User, branch: Branch) -> None:
+    await _end(lab, user, NOTHING)
+    await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
+
+
+async def _end(lab: Lab, user: User, frame: dict[str, str]) -> None:
+    """Nothing is followed and recorded for this user any more; their pages get a last frame."""
     observer = lab.observers.pop(user.pk, None)
     if isinstance(observer, ExerciseObserver) and lab.core == "live":
         await lab.act(observer.end)
-    await ExerciseProgress.objects.filter(user=user, branch=branch).adelete()
     for watcher in lab.watchers:
         if watcher.user_id == user.pk:
-            watcher.send(NOTHING)
+            watcher.send(frame)

@@ -27,8 +27,10 @@ from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
-NOTHING: dict[str, Any] = {"k": "exercise", "slug": ""}
+NOTHING = {"k": "exercise", "slug": ""}
 """The frame of a learner without an exercise."""
+DELETED = {**NOTHING, "ended": "deleted"}
+"""The frame of one whose progress was deleted meanwhile."""
 
 
 class Shown(NamedTuple):

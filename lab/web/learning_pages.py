@@ -23,6 +23,7 @@ from lab.learning.log import history_of, summary_of
 from lab.learning.misconceptions import says
 from lab.learning.scoring import CONFIDENT_P, skill, stop_name
 from lab.preferences import preferences_of
+from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.pages import page, user_of
 
@@ -100,7 +101,7 @@ async def delete(request: HttpRequest) -> HttpResponse:
     """Deletes the learner's events and progress."""
     user = await user_of(request)
     try:
-        await sync_to_async(delete_learning)(user, confirmed=request.POST.get("confirm") == "yes")
+        await delete_learning(host(), user, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:
         return await _learning_page(request, refusal)
     return HttpResponseRedirect(f"{reverse('learning')}?deleted=1")

@@ -269,6 +269,28 @@ def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None
         assert not [frame for frame in client.frames if frame["k"] == "exercise"]
 
 
+def test_deleting_learning_data_ends_the_lesson_in_progress(visitor: Visitor) -> None:
+    run, slug = visitor.new_run(), "001-high-watermark-two-fetches"
+    with visitor.socket(run) as client:
+        greeted(client)
+        assert client.ask({"k": "exercise", "op": "start", "exercise": slug})["k"] == "done"
+        assert visitor.post("/learning/delete", confirm="yes").status == 200
+        ended = client.until(lambda frame: frame["k"] == "exercise" and not frame["slug"])
+        assert ended["ended"] == "deleted"
+        answer = client.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        assert answer["k"] == "no" and answer["what"] == str(text("refusal.no_exercise_started.what"))
+        # What happens in the run from now on is no longer recorded as learning.
+        client.ask({"k": "do", "line": "producer open p1 --acks all"})
+        client.ask({"k": "do", "line": "producer send p1 orders-0 greeting:hello"})
+        for _ in range(20):
+            client.ask({"k": "time", "op": "step_rpc"})
+    assert visitor.get("/learning/export.csv").text.count("\n") <= 1
+    with visitor.socket(run) as client:
+        greeted(client)
+        client.ask({"k": "time", "op": "now"})
+        assert not [frame for frame in client.frames if frame["k"] == "exercise"]
+
+
 def test_exercise_about_another_era_starts_its_own_run(visitor: Visitor) -> None:
     slug = "006-the-lost-record"
     with visitor.socket(visitor.new_run()) as client:

@@ -8,7 +8,7 @@ import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
 import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
-import { effect, exercise, moment, own, partition, signal } from "../store/state.js";
+import { effect, exercise, exerciseEnded, moment, own, partition, signal } from "../store/state.js";
 import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
@@ -67,6 +67,12 @@ effect(() => {
   if (!isFinished || finished.peek().has(slug)) return;
   finished.value = new Set([...finished.peek(), slug]);
   keep(FINISHED, [...finished.value]);
+});
+
+effect(() => {
+  if (!exerciseEnded.value) return;
+  finished.value = new Set();
+  keep(FINISHED, []);
 });
 
 /** Puts a line of code that is pressed into the console. @param {Event} event */
@@ -132,6 +138,7 @@ class HwExercise extends HwElement {
   list() {
     const next = exercises.find(({ slug }) => !finished.value.has(slug));
     return html`<div class="ex-list">
+      ${exerciseEnded.value ? html`<p class="wrong restarted" role="status">${t("exercise.ended_deleted")}</p>` : ""}
       <p class="dim">${t("exercise.choose")} <a class="link" href="/">${t("exercise.course")}</a></p>
       ${exercises.map((one) => this.card(one,
       one === next))}</div>`;

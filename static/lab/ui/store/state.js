@@ -72,6 +72,8 @@ export const sheetOpen = signal(false);
 export const panels = signal({ side: true, inspector: true });
 /** Frame `exercise` of the socket, null while none is in progress. @type {Signal<ExerciseFrame | null>} */
 export const exercise = signal(null);
+/** Why the last exercise ended without the learner: `deleted` with their learning data, or "". */
+export const exerciseEnded = signal("");
 /** Frame `welcome` of the socket. @type {Signal<Welcome | null>} */
 export const welcome = signal(null);
 /** The index of the recording: branches, marks. Null until it is loaded. @type {Signal<Index | null>} */
@@ -149,7 +151,9 @@ export function show(to) {
 export function attach(to) {
   own = to;
   to.subscribe(({ what }) => {
-    if (what.has("exercise")) exercise.value = exerciseOf(to.exercise_state);
+    if (!what.has("exercise")) return;
+    exercise.value = exerciseOf(to.exercise_state);
+    exerciseEnded.value = to.exercise_state?.ended ?? "";
   });
   show(to);
 }
