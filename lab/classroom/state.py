@@ -51,7 +51,6 @@ class Person(msgspec.Struct):
     presence: Presence = "here"
     waits: bool = False
     is_kicked: bool = False
-    may_return: bool = False
     lab: str = ""
     step: int = 1
     signs: dict[int, str] = {}

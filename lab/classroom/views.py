@@ -109,7 +109,7 @@ def _timer(state: State, words: Words, audience: Audience) -> Any:
 
 def _person(state: State, words: Words, audience: Audience, p: str) -> Any:
     person = state.people.get(p)
-    if person is None or (person.is_kicked and not person.may_return):
+    if person is None or person.is_kicked:
         return None
     shown: dict[str, Any] = {
         "name": words.name(p),

@@ -2,6 +2,6 @@
 
 from lab.classroom.acts.facts import AnyFact, Fact
 from lab.classroom.acts.given import Given
-from lab.classroom.acts.ops import AnyAct, At, Op
+from lab.classroom.acts.ops import AnyAct, At, DoorAct, Op
 
-__all__ = ["AnyAct", "AnyFact", "At", "Fact", "Given", "Op"]
+__all__ = ["AnyAct", "AnyFact", "At", "DoorAct", "Fact", "Given", "Op"]

@@ -1,6 +1,6 @@
 """Facts that the server states: sockets that come and go, what labs report. Pages cannot send them."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -18,18 +18,37 @@ class OpenClass(Fact):
     hints: tuple[int, ...] = ()
 
 
-class Join(Fact):
-    """The door let them in, or lets them wait."""
+class SetPerson(Fact):
+    """A participant as the database has them now: what differs from the class's state is stated.
+
+    Attributes:
+        standing: `gone` is somebody who was erased, or became another participant.
+        lab: their own lab, `run/branch`; empty for none.
+    """
 
     p: str
     role: Role
-    waits: bool = False
+    standing: Literal["in", "waiting", "left", "kicked", "gone"] = "in"
     consent: Consent = "number"
+    lab: str = ""
 
 
-class GiveLab(Fact):
+class Rename(Fact):
+    """The name of a participant is another one; it is in the database."""
+
     p: str
-    lab: str
+
+
+class SetDoor(Fact):
+    """The door as the database has it now."""
+
+    is_open: bool
+    until_us: int = 0
+    admits: bool = False
+
+
+class EndClass(Fact):
+    """The instructor ended the class."""
 
 
 class ComeBack(Fact):
@@ -156,8 +175,10 @@ class TakeState(Fact):
 
 AnyFact: TypeAlias = (
     OpenClass
-    | Join
-    | GiveLab
+    | SetPerson
+    | Rename
+    | SetDoor
+    | EndClass
     | ComeBack
     | GoAway
     | Resume

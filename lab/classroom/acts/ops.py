@@ -51,12 +51,15 @@ class Rename(Op, tag="rename"):
 
 class Kick(Op, tag="kick"):
     p: Person
-    may_return: bool = False
+
+
+class LetBack(Op, tag="let_back"):
+    p: Person
 
 
 class GiveRole(Op, tag="give_role"):
     p: Person
-    role: Literal["instructor", "co-instructor", "learner", "observer"]
+    role: Literal["co-instructor", "learner", "observer", "projector"]
 
 
 class OpenDoor(Op, tag="open_door"):
@@ -299,16 +302,11 @@ class MarkNow(Op, tag="mark"):
     lang: Language = "en"
 
 
+DoorAct: TypeAlias = Admit | Rename | Kick | LetBack | GiveRole | OpenDoor | CloseDoor | Leave | EndClass
+"""Acts that change the database first: the class is told as by `facts`."""
+
 AnyAct: TypeAlias = (
-    Admit
-    | Rename
-    | Kick
-    | GiveRole
-    | OpenDoor
-    | CloseDoor
-    | Leave
-    | EndClass
-    | TakeLead
+    TakeLead
     | EndLead
     | Hold
     | Release

@@ -1,24 +1,18 @@
 """Decides who is there, the door, beginning and end."""
 
+from collections.abc import Iterator
+
 from broker_core.events import Event
-from lab.classroom.acts import Given, facts, ops
-from lab.classroom.decide.deciding import (
-    EVERYONE,
-    INSTRUCTOR,
-    STAFF,
-    US,
-    decides,
-    events,
-    not_now,
-    person_of,
-    states,
-)
+from lab.classroom.acts import Given, facts
+from lab.classroom.decide.deciding import US, events, states
 from lab.classroom.decide.endings import end_all_of, end_class, end_looks
 from lab.classroom.events import help, room
 from lab.classroom.state import Person, State
 from lab.texts.refusal import Refusal
 
 MAX_PEOPLE = 2_000
+SAME_DOOR_US = 2_000_000
+"""The database knows the door's end by the wall clock: so little is no difference."""
 
 
 @states(facts.OpenClass)
@@ -29,25 +23,63 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     return [room.ClassOpened(chapter=act.chapter, steps=act.steps, minutes=act.minutes, hints=act.hints)]
 
 
-@states(facts.Join)
+@states(facts.SetPerson)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
-    act: facts.Join = given.do  # type: ignore[assignment]
-    known = state.people.get(act.p)
-    if known is not None and known.is_kicked and not known.may_return:
-        raise Refusal("class_act.kicked", 403)
-    if known is not None and known.is_in:
-        return []
-    if known is None and len(state.people) >= MAX_PEOPLE:
+    act: facts.SetPerson = given.do  # type: ignore[assignment]
+    if act.p not in state.people and len(state.people) >= MAX_PEOPLE:
         raise Refusal("class_act.full", 409, max=MAX_PEOPLE)
-    waits = act.waits and act.role not in STAFF
-    return [room.Joined(p=act.p, role=act.role, waits=waits, consent=act.consent)]
+    return list(_differences(state, act))
 
 
-@states(facts.GiveLab)
+def _differences(state: State, act: facts.SetPerson) -> Iterator[Event]:
+    known = state.people.get(act.p)
+    if act.standing in ("left", "kicked", "gone"):
+        yield from _gone(state, known, act)
+        return
+    waits = act.standing == "waiting"
+    if known is None or known.is_kicked or known.presence == "left" or (waits and not known.waits):
+        yield room.Joined(p=act.p, role=act.role, waits=waits, consent=act.consent)
+    else:
+        if known.waits and not waits:
+            yield room.Admitted(p=act.p)
+        if known.role != act.role:
+            yield from end_all_of(state, known, "role")
+            yield room.RoleGiven(p=act.p, role=act.role)
+    if act.lab and (known is None or known.lab != act.lab):
+        yield room.LabGiven(p=act.p, lab=act.lab)
+
+
+def _gone(state: State, known: Person | None, act: facts.SetPerson) -> Iterator[Event]:
+    if known is None:
+        return
+    if act.standing == "kicked" and not known.is_kicked:
+        yield from end_all_of(state, known, "kicked")
+        yield room.Kicked(p=act.p)
+    elif act.standing != "kicked" and known.presence != "left":
+        yield from end_all_of(state, known, "left")
+        yield room.Left(p=act.p)
+
+
+@states(facts.Rename)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
-    act: facts.GiveLab = given.do  # type: ignore[assignment]
-    person = person_of(state, act.p)
-    return [] if person.lab == act.lab else [room.LabGiven(p=act.p, lab=act.lab)]
+    act: facts.Rename = given.do  # type: ignore[assignment]
+    return [room.Renamed(p=act.p)] if act.p in state.people else []
+
+
+@states(facts.SetDoor)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.SetDoor = given.do  # type: ignore[assignment]
+    door = state.door
+    if not act.is_open:
+        return [room.DoorClosed()] if door.is_open else []
+    if (door.is_open, door.admits) == (True, act.admits) and abs(door.until_us - act.until_us) < SAME_DOOR_US:
+        return []
+    return [room.DoorOpened(until_us=act.until_us, admits=act.admits)]
+
+
+@states(facts.EndClass)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    return events(end_class(state), room.ClassEnded(why="act"))
 
 
 @states(facts.ComeBack)
@@ -77,66 +109,3 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.Resume = given.do  # type: ignore[assignment]
     return [room.ClassResumed(gap_ms=act.gap_ms, wall_ms=act.wall_ms)]
-
-
-@decides(ops.Admit, STAFF)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    act: ops.Admit = given.do  # type: ignore[assignment]
-    if act.p and act.p not in state.people:
-        raise Refusal("class_act.no_person", 404, p=act.p)
-    waiting = [one for one in state.people.values() if one.waits and act.p in ("", one.p)]
-    return [room.Admitted(p=one.p) for one in waiting]
-
-
-@decides(ops.Rename, STAFF)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    act: ops.Rename = given.do  # type: ignore[assignment]
-    return [room.Renamed(p=person_of(state, act.p).p)]
-
-
-@decides(ops.Kick, STAFF)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    act: ops.Kick = given.do  # type: ignore[assignment]
-    person = state.people.get(act.p)
-    if person is None:
-        raise Refusal("class_act.no_person", 404, p=act.p)
-    if person.p == who.p or (person.is_staff and who.role != "instructor"):
-        raise Refusal("class_act.not_them", 403, p=act.p)
-    if person.is_kicked and person.may_return == act.may_return:
-        return []
-    return events(end_all_of(state, person, "kicked"), room.Kicked(p=act.p, may_return=act.may_return))
-
-
-@decides(ops.GiveRole, INSTRUCTOR)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    act: ops.GiveRole = given.do  # type: ignore[assignment]
-    person = person_of(state, act.p)
-    if person.role == act.role:
-        return []
-    if person.p == who.p:
-        raise Refusal("class_act.not_them", 403, p=act.p)
-    return events(end_all_of(state, person, "role"), room.RoleGiven(p=act.p, role=act.role))
-
-
-@decides(ops.OpenDoor, STAFF)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    act: ops.OpenDoor = given.do  # type: ignore[assignment]
-    until_us = now_us + act.minutes * 60 * US if act.minutes else 0
-    return [room.DoorOpened(until_us=until_us, admits=act.admits)]
-
-
-@decides(ops.CloseDoor, STAFF)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    return [room.DoorClosed()] if state.door.is_open else []
-
-
-@decides(ops.Leave, EVERYONE)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    if who.role == "instructor" and sum(one.role == "instructor" for one in state.staff()) == 1:
-        raise not_now("class_act.problem.last_instructor")
-    return events(end_all_of(state, who, "left"), room.Left(p=who.p))
-
-
-@decides(ops.EndClass, INSTRUCTOR)
-def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    return events(end_class(state), room.ClassEnded(why="act"))

@@ -71,7 +71,6 @@ class Renamed(Event):
 @kind("room", "self")
 class Kicked(Event):
     p: str
-    may_return: bool
 
 
 @kind("room", "all")

@@ -21,7 +21,7 @@ def _(state: State, event: room.Joined, at_us: int, who: str) -> Sections:
             event.p, "observer", "number", at_us, at_us, progress_us=at_us, follows=state.lead is not None
         )
     known.role, known.consent = event.role, event.consent  # type: ignore[assignment]
-    known.waits, known.is_kicked, known.may_return = event.waits, False, False
+    known.waits, known.is_kicked = event.waits, False
     known.presence, known.since_us = "here", at_us
     return (*of_person(event.p), "staff")
 
@@ -78,7 +78,7 @@ def _(state: State, event: room.Renamed, at_us: int, who: str) -> Sections:
 @folds(room.Kicked)
 def _(state: State, event: room.Kicked, at_us: int, who: str) -> Sections:
     person = state.people[event.p]
-    person.is_kicked, person.may_return = True, event.may_return
+    person.is_kicked = True
     person.presence, person.since_us = "left", at_us
     return (*of_person(event.p), "staff")
 

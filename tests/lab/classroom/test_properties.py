@@ -25,11 +25,6 @@ labs = st.sampled_from([f"run-{p}/main" for p in PEOPLE])
 places = st.builds(At, labs, seq=st.integers(0, 9))
 
 PAGE_ACTS = st.one_of(
-    st.builds(ops.Admit, people | st.just("")),
-    st.builds(ops.Kick, people, st.booleans()),
-    st.builds(ops.GiveRole, people, st.sampled_from(["instructor", "co-instructor", "learner", "observer"])),
-    st.builds(ops.Leave),
-    st.builds(ops.OpenDoor, st.integers(0, 2), st.booleans()),
     st.builds(ops.TakeLead, labs),
     st.builds(ops.EndLead),
     st.builds(ops.Hold, st.integers(1, 300)),
@@ -79,7 +74,14 @@ POLL_ACTS = st.one_of(
     st.builds(ops.EndPoll, polls),
 )  # fmt: skip
 FACTS = st.one_of(
-    st.builds(facts.Join, people, st.just("learner"), st.booleans()),
+    st.builds(
+        facts.SetPerson,
+        people,
+        st.sampled_from(["instructor", "co-instructor", "learner", "observer"]),
+        st.sampled_from(["in", "in", "waiting", "left", "kicked", "gone"]),
+        lab=labs,
+    ),
+    st.builds(facts.SetDoor, st.booleans(), st.integers(0, 3), st.booleans()),
     st.builds(facts.ComeBack, people),
     st.builds(facts.GoAway, people, st.just(0)),
     st.builds(facts.Tick),

@@ -80,8 +80,7 @@ async def begun(folder: Path, clocks: HandClocks | None = None) -> Room:
     room_ = await opened(folder, clocks)
     await room_.do(Given("room", facts.OpenClass("a-lesson", 4, 8)))
     for p, role in ROLES.items():
-        await room_.do(Given("room", facts.Join(p, role)))  # type: ignore[arg-type]
-        await room_.do(Given("room", facts.GiveLab(p, f"run-{p}/main")))
+        await room_.do(Given("room", facts.SetPerson(p, role, lab=f"run-{p}/main")))  # type: ignore[arg-type]
     return room_
 
 
@@ -351,8 +350,8 @@ def test_kicked_page_is_ended_and_one_with_another_role_begins_again(tmp_path: P
         ada, bob = Chair(room_, ADA), Chair(room_, BOB)
         await ada.frames()
         await bob.frames()
-        await room_.do(Given(TEACHER, ops.Kick(ADA)))
-        await room_.do(Given(TEACHER, ops.GiveRole(BOB, "co-instructor")))
+        await room_.do(Given(TEACHER, facts.SetPerson(ADA, "learner", "kicked")))
+        await room_.do(Given(TEACHER, facts.SetPerson(BOB, "co-instructor")))
         frames = await bob.frames()
         assert ada.ended == "kicked"
         assert bob.welcomed == 1
@@ -367,7 +366,7 @@ def test_anonymous_votes_are_written_five_at_a_time_and_answered_then(tmp_path: 
     async def test() -> None:
         room_ = await begun(tmp_path)
         for number in range(7, 12):
-            await room_.do(Given("room", facts.Join(f"p{number}", "learner")))
+            await room_.do(Given("room", facts.SetPerson(f"p{number}", "learner")))
         poll = ops.MakePoll("choice", "?", "en", ("a", "b"), True, True)
         await room_.do(Given(TEACHER, poll, "m", (1, 2, 3)))
         await room_.do(Given(TEACHER, ops.OpenPoll(1), "o"))

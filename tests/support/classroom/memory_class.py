@@ -2,7 +2,7 @@
 
 from broker_core.events import Event
 from lab.classroom.acts import AnyAct, AnyFact, Given
-from lab.classroom.acts.facts import GiveLab, Join, OpenClass
+from lab.classroom.acts.facts import OpenClass, SetPerson
 from lab.classroom.decide import decide
 from lab.classroom.events import ROOM, ClassEnvelope
 from lab.classroom.folds import fold
@@ -45,9 +45,12 @@ class MemoryClass:
             self.join(f"p{number}", "learner")
 
     def join(self, p: str, role: str, *, waits: bool = False) -> None:
-        self.fact(Join(p, role, waits))  # type: ignore[arg-type]
-        if role == "learner" and not waits:
-            self.fact(GiveLab(p, f"run-{p}/main"))
+        standing = "waiting" if waits else "in"
+        lab = f"run-{p}/main" if role == "learner" and not waits else ""
+        self.fact(SetPerson(p, role, standing, lab=lab))  # type: ignore[arg-type]
+
+    def kick(self, p: str) -> list[Event]:
+        return self.fact(SetPerson(p, self.state.people[p].role, "kicked"))
 
     def after(self, seconds: float) -> None:
         self.now_us += int(seconds * US)
