@@ -1,0 +1,109 @@
+"""`kill -9` of a class at any instant: no answered act is lost, none is done twice (acceptance 20)."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lab.classroom.events.poll import Voted
+from lab.classroom.events.tape import Marked
+from lab.classroom.folds import fold
+from lab.classroom.journal import ClassJournal
+from lab.classroom.state import State
+from tests.support.paths import ROOT
+
+
+class Killed:
+    """A class that is killed and started again, and what its clients know."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.unanswered: dict[str, None] = {}
+        self.answered: dict[str, int] = {}
+
+    def run(self, seed: int, answers: int) -> None:
+        """Starts the class, lets it answer about so many acts, kills it."""
+        module = "tests.support.classroom.scripted_class"
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, str(self.folder), str(seed)],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write("\n".join(self.unanswered))
+            process.stdin.close()
+            for line in process.stdout:
+                answers -= self._heard(line)
+                if answers <= 0:
+                    break
+        finally:
+            process.send_signal(signal.SIGKILL)
+        for line in process.stdout:
+            self._heard(line)
+        process.stdout.close()
+        assert process.wait() == -signal.SIGKILL, "it ran until it was killed"
+
+    def _heard(self, line: str) -> bool:
+        """A line of the process, which may be torn by the kill."""
+        if not line.endswith("\n"):
+            return False
+        word, sent, *rest = line.split()
+        if word == "sent":
+            self.unanswered[sent] = None
+            return False
+        self.unanswered.pop(sent, None)
+        if word != "no":
+            self.answered[sent] = int(rest[0])
+        return True
+
+
+@pytest.mark.soak
+def test_no_answered_act_is_lost_or_doubled(tmp_path: Path, rounds: Callable[[int], int]) -> None:
+    draw = random.Random(7)
+    killed = Killed(tmp_path / "class")
+    for seed in range(rounds(100)):
+        killed.run(seed, draw.randrange(1, 300))
+    log = {one[0]: one for one in ClassJournal(killed.folder).after(0)}
+    assert sorted(log) == list(range(1, len(log) + 1))
+    assert all(log[seq][1] <= log[seq + 1][1] for seq in range(1, len(log))), "class time never goes back"
+    marks = Counter((who, act) for _, _, who, act, event in log.values() if isinstance(event, Marked))
+    assert max(marks.values()) == 1, "an act that was sent again is done once"
+    for sent, seq in killed.answered.items():
+        who, op, id = json.loads(sent)
+        if op == "mark":
+            assert log[seq][2:4] == (who, id)
+        elif op == "poll":
+            assert log[seq][3] == id
+    _check_votes(killed, log.values())
+    state = State()
+    for one in log.values():
+        fold(state, one)
+    reopened = ClassJournal(killed.folder).state()
+    assert msgspec.json.encode(reopened) == msgspec.json.encode(state)
+
+
+def _check_votes(killed: Killed, log: object) -> None:
+    answered: Counter[int] = Counter()
+    voters: dict[int, set[str]] = {}
+    for sent in killed.answered:
+        who, op, _ = json.loads(sent)
+        if op.startswith("vote"):
+            voters.setdefault(int(op[5:]), set()).add(who)
+    for poll, people in voters.items():
+        answered[poll] = len(people)
+    written: dict[int, set[str]] = {}
+    for _, _, who, act, event in log:  # type: ignore[attr-defined]
+        if isinstance(event, Voted):
+            assert (who, act) == ("", "")
+            written.setdefault(event.poll, set()).add(event.voter)
+    for poll, count in answered.items():
+        assert len(written[poll]) >= count, "each answered vote is there, once a person over all starts"
+        assert len(written[poll]) <= 14
