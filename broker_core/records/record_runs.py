@@ -32,6 +32,8 @@ _RANK_OF_ZERO = 64
 _RANKS = bytes(number + _RANK_OF_ZERO for number in ZIGZAG).ljust(0x100, b"\x00")
 # The size of the varint table; larger batches are rare.
 _DENSE_NUMBERS = 8192 * 16
+# So many different numbers of a column are found one by one, before all that are left are put into a set.
+_FEW_NUMBERS = 16
 # The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes.
 _LOWEST, _MIDDLE, _UPPER = (
     b"".join(bytes((group,)) * pace for group in groups) * (_DENSE_NUMBERS // (len(groups) * pace))
@@ -173,7 +175,7 @@ class RecordRun(NamedTuple):
     def timestamp_delta_range(self) -> tuple[int, int]:
         """The lowest and the highest of the timestamp deltas."""
         if self.offset_at - self.timestamp_at == 1:
-            ranks = self._column(self.timestamp_at).translate(_RANKS)
+            ranks = _distinct(self._column(self.timestamp_at).translate(_RANKS))
             return min(ranks) - _RANK_OF_ZERO, max(ranks) - _RANK_OF_ZERO
         if self.offset_at - self.timestamp_at == 2:
             # Most of them are equal.
@@ -272,7 +274,7 @@ def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
     stop = start + count * size
     for at in (*range(start, attributes_at), *range(key_length_at, key_at), *range(value_length_at, value_at), end - 1):
         column = body[at:stop:size]
-        if column.count(column[0]) != count:
+        if column != column[:1] * count:
             count -= len(column.lstrip(column[:1]))
             stop = start + count * size
     # The varints have equal lengths: all bytes but the last have the high bit set.
@@ -299,6 +301,17 @@ def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
         value_at - start,
         value_length,
     )
+
+
+def _distinct(column: bytes) -> Iterable[int]:
+    """The different bytes of a column, which mostly are few."""
+    found: list[int] = []
+    for _ in range(_FEW_NUMBERS):
+        if not column:
+            return found
+        found.append(column[0])
+        column = column.translate(None, column[:1])
+    return (*found, *set(column))
 
 
 def _behind_varint(body: bytes, at: int) -> int:
