@@ -40,6 +40,7 @@ def test_regressions_found_by_random_schedules(path: Path) -> None:
         ("kept-epoch", ("I-EPOCHCACHE", "cause.epoch_kept_epoch")),
         ("led-after-deletion", ("I-LEADERINISR", "cause.zookeeper_usurped")),
         ("refused-append", ("I-EPOCHCACHE", "cause.epoch_refused_append")),
+        ("compacted-epoch", ("I-NOTRUNCBELOWHW", "cause.log_compacted_epoch")),
         ("early-join", ("I-COMPLETE", "cause.leader_joined_early")),
         ("split-epoch", ("I-EPOCHCACHE", "cause.leader_split_epoch")),
         ("split-epoch", ("I-LOGMONO", "cause.leader_split_epoch")),

@@ -17,6 +17,8 @@ end offsets of its followers (`Partition.makeLeader` resets them only on a repli
 that its follower had before its log was truncated or recreated;
 - `kept epoch`: before 3.0 a truncation at the log's end kept the leader epochs that begin there (KAFKA-10706); the
 first record of an older epoch removes them, and with them the start of its own;
+- `compacted epoch`: a leader that copied a compacted log lacks the epochs whose records were all superseded; a replica
+whose newest epoch is one of them truncates to the epoch before it, and fetches what is left of the log;
 - `refused append`: an append that no segment can hold is rejected after its epochs were added to the cache, and each
 attempt adds them again;
 - `own assignor`: a group's leader used a custom assignor, whose assignment is not validated;
@@ -36,6 +38,7 @@ EARLY_JOIN = "early join"
 MISSED_EPOCH = "missed epoch"
 LATE_FETCH = "late fetch"
 KEPT_EPOCH = "kept epoch"
+COMPACTED_EPOCH = "compacted epoch"
 REFUSED_APPEND = "refused append"
 OWN_ASSIGNOR = "own assignor"
 FOREIGN = "foreign"
@@ -65,7 +68,7 @@ MAY_BREAK: dict[str, tuple[str, ...]] = {
     "I-COMPLETE": (*_CHOSEN, *_JOINED, "HW", *_LEFT),
     "I-HWLEAD": (),
     "I-HWFOLL": _CHOSEN,
-    "I-NOTRUNCBELOWHW": (*_CHOSEN, *_JOINED, "HW", *_LEFT),
+    "I-NOTRUNCBELOWHW": (*_CHOSEN, *_JOINED, COMPACTED_EPOCH, "HW", *_LEFT),
     "I-EXPAND": (LOST_TAIL, STALE_LOG, LATE_FETCH, FOREIGN),
     "I-MINISR": (),
     "I-CONSUME": (),

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 from broker_core.events import log
 from broker_core.partitions import ReplicaId, partition_of
-from broker_core.sim.invariants.catalogue import LOST_TAIL, STALE_LOG, Explanation, message
+from broker_core.sim.invariants.catalogue import COMPACTED_EPOCH, LOST_TAIL, STALE_LOG, Explanation, message
 from broker_core.sim.invariants.checker import Checker, watches
-from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs
+from broker_core.sim.invariants.epoch_rules import check_batch_epoch, check_epochs, epoch_of
 from broker_core.sim.invariants.shadow import (
     KEPT_BATCHES,
     SegmentIndex,
@@ -26,6 +26,7 @@ _EPOCH_BACK = "violation.log_epoch_back"
 _OTHER_RECORD = "violation.log_other_record"
 _OTHER_PREFIX = "violation.log_other_prefix"
 _BELOW_OWN = "violation.log_below_own"
+_COMPACTED_EPOCH = "cause.log_compacted_epoch"
 _WRONG_SEGMENT = "violation.log_wrong_segment"
 _WRONG_ROLL = "violation.log_wrong_roll"
 _WRONG_SEGMENTS = "violation.log_wrong_segments"
@@ -234,6 +235,7 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
         shadow.start = shadow.high_watermark = to_offset
     else:
         if to_offset < shadow.high_watermark and shadow.start < event.from_offset:
+            _record_compacted_epoch(checker, partition, shadow, to_offset)
             checker.violated(
                 "I-NOTRUNCBELOWHW",
                 shadow.key,
@@ -254,6 +256,20 @@ def truncated(checker: Checker, event: log.LogTruncated) -> None:
     shadow.cut_seq = checker.seq
     check_order(checker, shadow)
     check_cut(checker, partition, shadow, to_offset)
+
+
+def _record_compacted_epoch(
+    checker: Checker, partition: ShadowPartition, shadow: ShadowReplica, to_offset: int
+) -> None:
+    """Records that the leader does not know the epoch of the first removed record, because all of its records that
+    the leader could have copied had been compacted.
+    """
+    leader = partition.replicas.get(shadow.following)
+    epoch = epoch_of(shadow.epochs, to_offset)
+    if leader is None or shadow.high_watermark > partition.compared_from or epoch in dict(leader.epochs):
+        return
+    words = message(_COMPACTED_EPOCH, leader=leader.node, epoch=epoch)
+    partition.excuses[COMPACTED_EPOCH] = Explanation(COMPACTED_EPOCH, words, "cleanup.policy=compact", checker.seq)
 
 
 def _cut(partition: ShadowPartition, shadow_log: ShadowLog, offset: int) -> None:
