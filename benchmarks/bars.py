@@ -151,6 +151,8 @@ BARS = (
         (("curve", "2", "tail_read_us"), ("curve", "0", "tail_read_us")),
     ),
     Bar("setup", "first start, nothing to download", ("first_start_s",), "s", "at most", 60),
+    Bar("follow", "processor time that 240 pages add to a branch", ("added_cpu_s",), "s/s", "at most", 0.1),
+    Bar("follow", "frames a second to a page that looks", ("followed", "per_page_frames"), "frames/s", "at most", 12),
     Bar("setup", "of which the environment", ("environment_s",), "s"),
     Bar("server", "later start to a usable page", ("later_start_ms",), "ms", "at most", 3_000),
     Bar("server", "new run to three registered brokers", ("new_run_to_three_brokers_ms",), "ms", "at most", 1_000),

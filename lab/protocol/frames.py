@@ -22,6 +22,7 @@ CLOSE_INVALID_FRAME = 4400
 CLOSE_NOT_SIGNED_IN = 4401
 CLOSE_RIGHT_ENDED = 4403
 CLOSE_NOT_FOUND = 4404
+CLOSE_TOO_MUCH = 4429
 
 MIN_RATE = 0.001
 MAX_RATE = 100.0
@@ -124,10 +125,15 @@ class Clock(msgspec.Struct, tag_field="k", tag="clock"):
     rate: float
     horizon_us: int
     next_us: int | None
-    watchers: int
     core: Core
     rests: bool = False
     reached: float | None = None
+
+
+class Watchers(msgspec.Struct, tag_field="k", tag="watchers"):
+    """How many pages watch the branch: for those who may act on it, at most once a second."""
+
+    count: int
 
 
 class Done(msgspec.Struct, tag_field="k", tag="done"):
@@ -205,6 +211,7 @@ def encode(frame: msgspec.Struct | dict[str, Any]) -> bytes:
     return _encoder.encode(frame)
 
 
-def encode_deltas(events: list[bytes], sent_ms: int) -> bytes:
-    """The `d` frame of events that are encoded already: once for all readers."""
-    return b'{"k":"d","ev":[%b],"sent_ms":%d}' % (b",".join(events), sent_ms)
+def encode_deltas(events: list[bytes], sent_ms: int, clock: bytes | None = None) -> bytes:
+    """The `d` frame of events that are encoded already, with the encoded clock that belongs to the last of them."""
+    rest = b'"sent_ms":%d' % sent_ms if clock is None else b'"sent_ms":%d,"clock":%b' % (sent_ms, clock)
+    return b'{"k":"d","ev":[%b],%b}' % (b",".join(events), rest)

@@ -18,15 +18,12 @@ from lab.runtime.lab_file import note_branches
 from lab.runtime.live_run import LiveRun
 from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import Pacer
+from lab.runtime.policy import ALONE, LabPolicy
 
 logger = logging.getLogger(__name__)
 
 __all__ = ["Host", "RunConfig", "close_host", "host"]
 
-UNWATCHED_PAUSE_S = 60.0
-"""How long an unwatched lab keeps playing."""
-UNWATCHED_SLEEP_S = 600.0
-"""How long it then keeps its engine; after that its recording is closed."""
 HOUSEKEEPING_S = 1.0
 
 
@@ -38,6 +35,7 @@ class Host:
         self._runs = runs
         self._zookeeper = zookeeper
         self._labs: dict[tuple[str, str], Lab] = {}
+        self._policies: dict[str, LabPolicy] = {}
         # Opening and closing one branch exclude each other: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
@@ -45,6 +43,13 @@ class Host:
 
     def folder(self, run: str, branch: str) -> BranchFolder:
         return branch_folder(run, branch, runs=self._runs)
+
+    def set_policy(self, run: str, policy: LabPolicy) -> None:
+        """How the labs of a run are treated from now on, those that are open and those that will be."""
+        self._policies[run] = policy
+        for (slug, _), lab in self._labs.items():
+            if slug == run:
+                lab.policy = policy
 
     def labs(self) -> list[Lab]:
         """The labs that are open now."""
@@ -100,7 +105,8 @@ class Host:
             lab = self._labs.get(key)
             if lab is None:
                 recording = await asyncio.to_thread(make)
-                lab = self._labs[key] = Lab(recording, self._wake, self._note_branches, listens=True)
+                policy = self._policies.get(folder.run, ALONE)
+                lab = self._labs[key] = Lab(recording, self._wake, self._note_branches, policy=policy)
             lab.touch()
             return lab
 
@@ -140,10 +146,10 @@ class Host:
     async def _maintain(self, key: tuple[str, str], lab: Lab) -> None:
         await lab.summarise_now_and_then()
         unwatched_s = lab.unwatched_s()
-        if lab.is_playing and unwatched_s >= UNWATCHED_PAUSE_S:
+        if lab.is_playing and unwatched_s >= lab.policy.pause_s:
             await lab.rest()
-        elif unwatched_s >= UNWATCHED_SLEEP_S:
-            await self._close(key)
+        elif unwatched_s >= lab.policy.sleep_s:
+            await (lab.sleep() if lab.watchers else self._close(key))
 
 
 _host: Host | None = None

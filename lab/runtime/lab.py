@@ -19,11 +19,14 @@ from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
-from lab.runtime.pacer import TICK_S, Pacer
+from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
 from lab.runtime.page_facts import PageFact, PageFacts
+from lab.runtime.policy import ALONE, LabPolicy
 from lab.runtime.space import ensure_space
 from lab.runtime.stops import stop_of
+from lab.runtime.streaming.audience import Audience
 from lab.runtime.streaming.ring import Ring
+from lab.runtime.streaming.shared import SharedFrames
 from lab.runtime.streaming.watcher import Watcher
 from lab.runtime.tcp.gateway import Gateway
 from lab.runtime.tcp.ports import open_gateway
@@ -38,6 +41,10 @@ SUMMARY_S = 10.0
 SPACE_S = 1.0
 REST_S = 0.25
 """Interval between polls of external ZooKeeper changes while the simulation is paused."""
+SLOW_REST_S = 1.0
+"""The same where no page of its own shows the lab."""
+MAX_WAITING_JOBS = 256
+"""More than this are not accepted from pages."""
 _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 """What a job raises that was not done."""
 
@@ -66,19 +73,20 @@ class Lab:
         wake: Callable[[Recording, Pacer], LiveRun],
         core_changed: Callable[[], None],
         *,
-        listens: bool = False,
+        policy: LabPolicy = ALONE,
         has_page: bool = True,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
-        `core_changed` is called when the engine was started or stopped. `listens`: clients may connect over TCP while
-        the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time never
-        loses wall time, and events are not encoded for pages.
+        `core_changed` is called when the engine was started or stopped. `policy`: with ports, clients may connect over
+        TCP while the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time
+        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`.
         """
         self.recording = recording
         self.page_facts = PageFacts(recording.folder)
         self.boot = secrets.token_hex(4)
         self.ring = Ring(recording.last_seq)
-        self.watchers: set[Watcher] = set()
+        self.shared = SharedFrames()
+        self.audience = Audience()
         self.observers: dict[int, Observer] = {}
         """By the id of the user whom they serve."""
         self._has_page = has_page
@@ -102,7 +110,8 @@ class Lab:
         self._moved = asyncio.Event()
         self._due = asyncio.Event()
         self._alarm_clock: asyncio.TimerHandle | None = None
-        self._listens = listens
+        self.policy = policy
+        self._wants_ports = policy.has_ports and has_page
         self._gateway: Gateway | None = None
         self._snapshot: Snapshot | None = None
         self._time = PublishedUpdate([], [], recording.last_at_us, None, "pause", 0.0, recording.last_at_us)
@@ -140,11 +149,15 @@ class Lab:
             rate=self.pacer.rate if time.mode != "event_paced" else time.rate,
             horizon_us=time.horizon_us,
             next_us=time.next_us,
-            watchers=len(self.watchers),
             core=self.core,
             rests=self.rests,
             reached=self.pacer.reached_rate if time.mode == "play" else None,
         )
+
+    @property
+    def watchers(self) -> set[Watcher]:
+        """All who watch."""
+        return self.audience.watchers
 
     async def snapshot(self) -> Snapshot:
         """The newest view. Made once for all who ask at the same seq."""
@@ -157,22 +170,21 @@ class Lab:
     def watch(self, watcher: Watcher) -> None:
         if self._is_closed:
             watcher.close()
-        self.watchers.add(watcher)
-        self._watchers_counted()
+        self.audience.add(watcher)
 
     def leave(self, watcher: Watcher) -> None:
-        self.watchers.discard(watcher)
-        self.touch()
-        self._watchers_counted()
+        self.audience.remove(watcher)
+        if watcher.is_own:
+            self.touch()
 
     def touch(self) -> None:
         """Marks the lab as in use."""
         self._unwatched_since_s = self.pacer.now_s()
 
     def unwatched_s(self) -> float:
-        """How long no page and no client has been connected; 0 while one is."""
+        """How long no client and no page of somebody who may act has been connected; 0 while one is."""
         connected = self._gateway is not None and self._gateway.client_count > 0
-        return 0.0 if self.watchers or connected else self.pacer.now_s() - self._unwatched_since_s
+        return 0.0 if self.audience.has_own_page or connected else self.pacer.now_s() - self._unwatched_since_s
 
     # What can be done
 
@@ -193,16 +205,39 @@ class Lab:
             if self._live is None:
                 self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
-                if self._gateway is None and self._listens:
-                    self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
-                if self._gateway is not None:
-                    live.run.advertise(self._gateway.endpoints)
+                self._listen(live)
                 if self.ring.last_seq != self.recording.last_seq:
                     self.ring = Ring(self.recording.last_seq)
+                    self.shared.forget()
                 await self._in_thread(self._publish_collected)
                 self._driver = asyncio.create_task(self._drive())
                 self._notify_core_changed()
             return self._live
+
+    def _listen(self, live: LiveRun) -> None:
+        if self._gateway is None and self._wants_ports:
+            self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
+        if self._gateway is not None:
+            live.run.advertise(self._gateway.endpoints)
+
+    async def ask_for_ports(self) -> str:
+        """`bootstrap.servers` of the branch, whose brokers listen from now on whenever the engine runs; it is woken."""
+        self._wants_ports, live = True, await self.wake()
+        if self._gateway is None:
+            gateway = self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
+            await self.act(lambda live: live.run.advertise(gateway.endpoints))
+            self._notify_core_changed()
+        return self.bootstrap if self._live is live else ""
+
+    def ensure_not_busy(self) -> None:
+        """Raises Refusal when too many jobs wait already."""
+        if self._thread.waiting_jobs >= MAX_WAITING_JOBS:
+            raise Refusal("refusal.lab_busy", 503, max=MAX_WAITING_JOBS)
+
+    async def read(self, job: Callable[[LiveRun | None], T]) -> T:
+        """Reads something in the lab's thread: of the engine, or None while it sleeps. Nothing happens by it."""
+        self._ensure_open()
+        return await self._in_thread(lambda: job(self._live))
 
     async def act(self, job: Callable[[LiveRun], T]) -> T:
         """Does something with the engine, waking it if need be. What it made is recorded and published on return.
@@ -296,8 +331,7 @@ class Lab:
         """
         plays = self.is_playing or self.rests
         self._is_closed = True
-        for watcher in self.watchers:
-            watcher.close()
+        self.audience.close()
         if self._gateway is not None:
             await self._gateway.close()
         await self.sleep()
@@ -344,11 +378,18 @@ class Lab:
                 await asyncio.sleep(REST_S)
             if was_playing:
                 # a tick later, or when something is due that a client waits for
+                self.pacer.tick_s = TICK_S if self._is_looked_at_closely else SLOW_TICK_S
                 await wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
                 self._due.clear()
             else:
                 self._moved.clear()
-                await wait_for(self._moved, REST_S)
+                await wait_for(self._moved, REST_S if self._is_looked_at_closely else SLOW_REST_S)
+
+    @property
+    def _is_looked_at_closely(self) -> bool:
+        """Whether somebody's own page shows it, or applications are connected: else it is driven less often."""
+        has_clients = self._gateway is not None and self._gateway.client_count > 0
+        return not self._has_page or has_clients or self.audience.has_own_page
 
     def _stand_still(self, refusal: Refusal) -> None:
         """Time cannot advance: notifies all watchers once. A cluster without a page resumes by itself when it
@@ -424,8 +465,7 @@ class Lab:
         self._time = batch
         if batch.mode != "pause":
             self.rests = False
-        for watcher in self.watchers:
-            watcher.time_moved()
+        self.audience.time_moved()
         self._look_when_due(batch)
 
     def _look_when_due(self, batch: PublishedUpdate) -> None:
@@ -435,10 +475,6 @@ class Lab:
             self._alarm_clock = None
         if self._gateway is not None and self._gateway.has_waiting and batch.due_s < TICK_S:
             self._alarm_clock = self._loop.call_later(batch.due_s, self._due.set)
-
-    def _watchers_counted(self) -> None:
-        for watcher in self.watchers:
-            watcher.time_moved()
 
     def _recorded_view(self) -> Snapshot:
         return Snapshot(self.recording.last_seq, self.recording.last_at_us, self.recording.encoded_view())

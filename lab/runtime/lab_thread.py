@@ -22,6 +22,11 @@ class LabThread:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
+    @property
+    def waiting_jobs(self) -> int:
+        """About how many have not begun."""
+        return self._jobs.qsize()
+
     async def do(self, job: Callable[[], T]) -> T:
         """Runs a job after those before it. One that is cancelled before its turn does not run."""
         if self._is_closed:

@@ -16,6 +16,8 @@ Mode = Literal["pause", "play", "event_paced"]
 
 TICK_S = 0.033
 """Between two looks at the clock while playing: 30 frames a second on the wire."""
+SLOW_TICK_S = 0.08
+"""The same for a run that no page of its own shows: whoever follows it gets ten frames a second."""
 MIN_PAUSE_S = 0.002
 BUDGET_S = 0.012
 """The longest that one slice may take: clients and pages are served between slices."""
@@ -70,6 +72,7 @@ class Pacer:
         self.reached_rate: float | None = None
         #: wall seconds by which simulated time is behind, for a run that follows the wall
         self.behind_s = 0.0
+        self.tick_s = TICK_S
         self._follows_wall = follows_wall
         self._clock = clock
         self._anchor: tuple[float, int] | None = None
@@ -106,9 +109,9 @@ class Pacer:
 
     def pause_before_next_slice_s(self, began_s: float) -> float:
         """How long to sleep after a slice that began at `began_s`: slices come every tick, and other jobs between."""
-        if self.behind_s > TICK_S:
+        if self.behind_s > self.tick_s:
             return 0.0
-        return max(TICK_S / 4, began_s + TICK_S - self._clock())
+        return max(self.tick_s / 4, began_s + self.tick_s - self._clock())
 
     def pause_before_due_s(self, core: Core) -> float:
         """How long to sleep until the next event is due, if an external client waits for it: not until the next tick,

@@ -22,6 +22,7 @@ from lab.protocol.frames import (
     CLOSE_NOT_FOUND,
     CLOSE_NOT_SIGNED_IN,
     CLOSE_RIGHT_ENDED,
+    CLOSE_TOO_MUCH,
     MAX_INVALID_FRAMES,
     Ack,
     ClientFrame,
@@ -38,8 +39,10 @@ from lab.protocol.frames import (
 )
 from lab.rights import Right, hold, let_go, rights_of
 from lab.runtime.host import host
-from lab.runtime.streaming.watcher import BranchClosed, Visitor, Watcher
+from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
+from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher
 from lab.texts.refusal import Refusal
+from lab.web.act_limit import ALONE, IN_CLASS, ActLimit
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +93,9 @@ class LabSocket(AsyncWebsocketConsumer):
             self._branch, self._known = await sync_to_async(self._found)(names["run"], names["branch"])
             if self._recheck_due:
                 self._begin_recheck()
+            self._limit = ActLimit(ALONE if self._branch.run.classroom_id is None else IN_CLASS)
+            if self._branch.run.classroom_id is not None:
+                host().set_policy(names["run"], IN_CLASS_POLICY)
             self._lab = await host().lab(names["run"], names["branch"])
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
@@ -148,12 +154,26 @@ class LabSocket(AsyncWebsocketConsumer):
             frame = parse(text_data)
             if self._watcher is None:
                 await self._greet(frame)
-            else:
+            elif isinstance(frame, Ack):
+                self._watcher.acknowledged(frame.seq)
+            elif await self._is_within_limit(getattr(frame, "id", None)):
                 await self._dispatch(frame, self._watcher)
         except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except Refusal as refusal:
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
+
+    async def _is_within_limit(self, frame_id: str | None) -> bool:
+        """Whether one more act may be carried out; if not, its page is told, once a second, or the socket closed."""
+        match self._limit.take():
+            case "go":
+                self._lab.ensure_not_busy()
+                return True
+            case "refuse":
+                await self._send(No(frame_id, **Refusal("refusal.too_many_acts", 429).as_json(self._language)))
+            case "close":
+                await self._close(CLOSE_TOO_MUCH, text("refusal.too_many_acts.what"))
+        return False
 
     async def _greet(self, frame: ClientFrame) -> None:
         if not isinstance(frame, Hello):
@@ -185,8 +205,6 @@ class LabSocket(AsyncWebsocketConsumer):
 
     async def _dispatch(self, frame: ClientFrame, watcher: Watcher) -> None:
         match frame:
-            case Ack():
-                watcher.acknowledged(frame.seq)
             case Do():
                 self._require("act")
                 watcher.send(await submit_command.submit_command(self._lab, self._known.source, frame))
@@ -212,7 +230,9 @@ class LabSocket(AsyncWebsocketConsumer):
     async def _send_frames(self, watcher: Watcher) -> None:
         try:
             while True:
-                await self.send(text_data=(await watcher.next_frame()).decode())
+                await self.send(text_data=await watcher.next_frame())
+        except TooManyWaiting:
+            await self._close(CLOSE_TOO_MUCH, text("refusal.answers_unread"))
         except BranchClosed:
             await self._close(CLOSE_NOT_FOUND, text("refusal.run_deleted"))
         except OSError:

@@ -2,37 +2,9 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import { Player, Refusal } from "../../static/lab/core/player/player.js";
-import { events, fakeFetch, fakeSockets, index, segments, settle, viewAt } from "./recording.mjs";
-
-const END = events.length;
-const at = (seq) => events[seq - 1][1];
-
-/** A player on a live branch that has just got a snapshot of event `seq`. */
-async function live(seq, options = {}) {
-  const { sockets, FakeSocket } = fakeSockets();
-  const fetch = fakeFetch();
-  const clock = { ms: 1000 };
-  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch, now: () => clock.ms, ...options });
-  const changes = [];
-  player.subscribe((change) => changes.push(change));
-  sockets[0].open();
-  if (seq) sockets[0].snap(seq);
-  await settle();
-  player.tick();
-  return { player, socket: sockets[0], sockets, fetch, clock, changes };
-}
-
-/** A player on the recording alone. */
-async function recorded(options = {}) {
-  const fetch = fakeFetch();
-  const clock = { ms: 1000 };
-  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: null, fetch, now: () => clock.ms, ...options });
-  await settle();
-  return { player, fetch, clock };
-}
+import { END, at, clockOf, events, fakeFetch, fakeSockets, index, live, recorded, segments, settle, viewAt } from "./recording.mjs";
 
 const time = (socket) => socket.sent.filter(({ k }) => k === "time").map(({ op }) => op);
-const clockOf = (seq, mode = "pause", rate = 1) => ({ k: "clock", at_us: at(seq), mode, rate, horizon_us: at(seq) + 50_000, next_us: null, watchers: 1 });
 
 // --- at the head -------------------------------------------------------------------------------------------------
 

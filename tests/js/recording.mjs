@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { SCHEMA } from "../../static/lab/core/events/events.gen.js";
+import { Player } from "../../static/lab/core/player/player.js";
 import { apply, own } from "../../static/lab/core/view/patch.js";
 
 const folder = process.env.HIGHWATER_RECORDING;
@@ -88,3 +89,33 @@ export function fakeSockets() {
 export const settle = async () => {
   for (let i = 0; i < 40; i++) await Promise.resolve();
 };
+
+export const END = events.length;
+export const at = (seq) => events[seq - 1][1];
+
+/** A player on a live branch that has just got a snapshot of event `seq`. */
+export async function live(seq, options = {}) {
+  const { sockets, FakeSocket } = fakeSockets();
+  const fetch = fakeFetch();
+  const clock = { ms: 1000 };
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch, now: () => clock.ms, ...options });
+  const changes = [];
+  player.subscribe((change) => changes.push(change));
+  sockets[0].open();
+  if (seq) sockets[0].snap(seq);
+  await settle();
+  player.tick();
+  return { player, socket: sockets[0], sockets, fetch, clock, changes };
+}
+
+/** A player on the recording alone. */
+export async function recorded(options = {}) {
+  const fetch = fakeFetch();
+  const clock = { ms: 1000 };
+  const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: null, fetch, now: () => clock.ms, ...options });
+  await settle();
+  return { player, fetch, clock };
+}
+
+/** A frame with the clock at an event. */
+export const clockOf = (seq, mode = "pause", rate = 1) => ({ k: "clock", at_us: at(seq), mode, rate, horizon_us: at(seq) + 50_000, next_us: null });

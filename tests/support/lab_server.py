@@ -184,6 +184,7 @@ class LabSocketClient:
         self.connection = connection
         self.frames: list[dict[str, Any]] = []
         self.acknowledges = True
+        self._clock: dict[str, Any] | None = None
 
     def send(self, frame: dict[str, Any]) -> None:
         self.connection.send(json.dumps(frame))
@@ -193,7 +194,7 @@ class LabSocketClient:
         deadline = time.monotonic() + seconds
         while True:
             try:
-                frame: dict[str, Any] = json.loads(self.connection.recv(timeout=deadline - time.monotonic()))
+                frame = self._next(deadline - time.monotonic())
             except TimeoutError:
                 kinds = [(frame["k"], frame.get("id")) for frame in self.frames[-20:]]
                 raise AssertionError(f"the frame did not come; the last ones were {kinds}") from None
@@ -202,6 +203,15 @@ class LabSocketClient:
                 self.send({"k": "ack", "seq": frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]})
             if wanted(frame):
                 return frame
+
+    def _next(self, seconds: float) -> dict[str, Any]:
+        """The next frame; the clock of a `d` frame is one of its own, after it."""
+        if self._clock is not None:
+            frame, self._clock = self._clock, None
+            return frame
+        received: dict[str, Any] = json.loads(self.connection.recv(timeout=seconds))
+        self._clock = received.pop("clock", None)
+        return received
 
     def of_kind(self, kind: str) -> dict[str, Any]:
         """Receives up to the next frame of a kind."""

@@ -1,6 +1,8 @@
 """Labs of a host without a server, for tests: a scene on its event loop, and what scenes do."""
 
 import asyncio
+import contextlib
+import json
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -10,10 +12,11 @@ from lab.rights import RIGHTS
 from lab.runtime.host import Host
 from lab.runtime.lab import Lab
 from lab.runtime.live_run import LiveRun
-from lab.runtime.streaming.watcher import Visitor, Watcher
+from lab.runtime.streaming.watcher import BranchClosed, Visitor, Watcher
 from tests.support.lab_server import PATIENCE_S
 
 VISITOR = Visitor(user_id=1, user="me", run_name="a run", rights=frozenset(RIGHTS), language="en")
+LOOKER = Visitor(user_id=2, user="you", run_name="a run", rights=frozenset({"see"}), language="en")
 
 
 Scene = Callable[[Host], Awaitable[None]]
@@ -69,11 +72,47 @@ async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> N
 class Page(Watcher):
     """A watcher that keeps what it is told."""
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab, VISITOR, have=0, boot="")
+    def __init__(self, lab: Lab, visitor: Visitor = VISITOR) -> None:
+        super().__init__(lab, visitor, have=0, boot="")
         self.said: list[Any] = []
         lab.watch(self)
 
     def send(self, frame: Any) -> None:
         self.said.append(frame)
         super().send(frame)
+
+
+class Reader(Page):
+    """A page that reads its frames and acknowledges them, as long as the branch is open."""
+
+    def __init__(self, lab: Lab, visitor: Visitor = VISITOR) -> None:
+        super().__init__(lab, visitor)
+        self.sent: list[str] = []
+        self.frames: list[dict[str, Any]] = []
+        self.last_seq = 0
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def clocks(self) -> list[dict[str, Any]]:
+        """The clocks it was told, also those within other frames."""
+        return [frame if frame["k"] == "clock" else frame["clock"] for frame in self.frames if _has_clock(frame)]
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of watchers that it was told."""
+        return [frame["count"] for frame in self.frames if frame["k"] == "watchers"]
+
+    async def _read(self) -> None:
+        with contextlib.suppress(BranchClosed):
+            while True:
+                text = await self.next_frame()
+                frame = json.loads(text)
+                self.sent.append(text)
+                self.frames.append(frame)
+                if frame["k"] in ("d", "snap"):
+                    self.last_seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
+                    self.acknowledged(self.last_seq)
+
+
+def _has_clock(frame: dict[str, Any]) -> bool:
+    return frame["k"] == "clock" or "clock" in frame

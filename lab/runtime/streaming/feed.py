@@ -5,15 +5,12 @@ acknowledged; a slow page closes its window and finds the newest state when it o
 """
 
 from collections import deque
-from dataclasses import dataclass
 
-from lab.protocol.frames import encode_deltas
 from lab.runtime.streaming.ring import Ring
+from lab.runtime.streaming.shared import Deltas, SharedFrames
 
 MAX_UNACKED_BYTES = 256 * 1024
 MAX_UNACKED_FRAMES = 8
-MAX_EVENTS_PER_FRAME = 512
-MAX_BYTES_PER_FRAME = 48 * 1024
 MAX_MISSED_EVENTS = 2_000
 """A page that missed this number of events while the window was closed gets a snapshot instead."""
 
@@ -40,12 +37,6 @@ class Window:
             self._bytes -= self._frames.popleft()[1]
 
 
-@dataclass(frozen=True)
-class Deltas:
-    frame: bytes
-    last_seq: int
-
-
 class SnapshotNeeded:
     """The socket has to start from a whole view."""
 
@@ -53,14 +44,24 @@ class SnapshotNeeded:
 class Feed:
     """The position of one socket in a branch."""
 
-    def __init__(self, have: int | None) -> None:
-        """`have`: the last seq that the page holds; None when it must start from a snapshot."""
+    def __init__(self, have: int | None, shared: SharedFrames) -> None:
+        """`have`: the last seq that the page holds; None when it must start from a snapshot. `shared`: the frames of
+        the branch.
+        """
         self.position = have
+        self._shared = shared
         self.window = Window()
         self._dirty = False
 
-    def next(self, ring: Ring, sent_ms: int) -> Deltas | SnapshotNeeded | None:
-        """What to send now; None when there is nothing, or the window is closed. Tell `sent` or `snapped` after it."""
+    @property
+    def is_dirty(self) -> bool:
+        """Whether there was something to send while the window was closed."""
+        return self._dirty
+
+    def next(self, ring: Ring, sent_ms: int, clock: bytes | None = None) -> Deltas | SnapshotNeeded | None:
+        """What to send now; None when there is nothing, or the window is closed. Tell `sent` or `snapped` after it.
+        `clock`: encoded, to be sent with the newest event.
+        """
         position = self.position
         if position == ring.last_seq:
             return None
@@ -72,8 +73,7 @@ class Feed:
         if self._dirty and ring.last_seq - position >= MAX_MISSED_EVENTS:
             return SnapshotNeeded()
         self._dirty = False
-        events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
-        return Deltas(encode_deltas(events, sent_ms), position + len(events))
+        return self._shared.deltas(ring, position, sent_ms, clock)
 
     def sent(self, deltas: Deltas) -> None:
         self.position = deltas.last_seq

@@ -2,20 +2,21 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import msgspec
 
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import Clock, Core, No, Snap, Welcome, encode
+from lab.protocol.frames import Clock, Core, No, Watchers, Welcome, encode
 from lab.recordings.recording import Recording
 from lab.rights import Right
 from lab.runtime.live_run import Snapshot
 from lab.runtime.pacer import wall_ms
 from lab.runtime.streaming.feed import Feed, SnapshotNeeded
 from lab.runtime.streaming.ring import Ring
+from lab.runtime.streaming.shared import SharedFrames
 from lab.texts.refusal import Refusal
 
 
@@ -33,6 +34,14 @@ class Visitor:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
+MAX_WAITING_ANSWERS = 64
+"""Of a socket that asks and does not read."""
+
+
+class TooManyWaiting(Exception):
+    """The page does not read what it asked for."""
+
+
 class BranchClosed(Exception):
     """There is nothing to look at any more."""
 
@@ -43,6 +52,7 @@ class WatchedLab(Protocol):
     recording: Recording
     ring: Ring
     boot: str
+    shared: SharedFrames
 
     @property
     def core(self) -> Core: ...
@@ -53,29 +63,42 @@ class WatchedLab(Protocol):
     @property
     def bootstrap(self) -> str: ...
 
+    @property
+    def watchers(self) -> Collection[object]: ...
+
     def clock(self) -> Clock: ...
 
     async def snapshot(self) -> Snapshot: ...
 
 
 class Watcher:
-    """A user who watches a branch. Use it from the event loop."""
+    """A user who watches a branch. Use it from the event loop.
+
+    Who may act on the branch gets everything as it is made; who only looks gets it when `time_moved` is called, which
+    the lab does ten times a second, for all of them at once: they share the frames then.
+    """
 
     def __init__(self, lab: WatchedLab, visitor: Visitor, *, have: int, boot: str) -> None:
         """`have` and `boot`: the last seq that the page holds, and of which start of the server."""
         self.lab = lab
         self._visitor = visitor
-        self._feed = Feed(have if have and boot == lab.boot else None)
+        self._feed = Feed(have if have and boot == lab.boot else None, lab.shared)
         self._wake = asyncio.Event()
         self._mail: deque[bytes] = deque()
         self._welcome_due = True
-        self._clock_due = True
+        self._has_news = True
+        self._count_due = False
         self._is_closed = False
         self._sent_clock: Clock | None = None
 
     @property
     def user_id(self) -> int:
         return self._visitor.user_id
+
+    @property
+    def is_own(self) -> bool:
+        """Whether its user may act on the branch: who only looks does not keep it awake."""
+        return "act" in self._visitor.rights
 
     @property
     def language(self) -> str:
@@ -90,16 +113,23 @@ class Watcher:
     def acknowledged(self, seq: int) -> None:
         """The page has everything up to `seq`."""
         self._feed.window.acknowledged(seq)
+        if self._feed.is_dirty:
+            self._has_news = True
         self._wake.set()
 
     def send(self, frame: msgspec.Struct | dict[str, Any]) -> None:
-        """A frame for this socket alone."""
+        """A frame for this socket alone. Of a page that does not read them, the connection is closed."""
         self._mail.append(encode(frame))
+        self._wake.set()
+
+    def count_changed(self) -> None:
+        """Another number of pages watches."""
+        self._count_due = True
         self._wake.set()
 
     def time_moved(self) -> None:
         """There may be events, and the clock shows another time."""
-        self._clock_due = True
+        self._has_news = True
         self._wake.set()
 
     def core_changed(self) -> None:
@@ -116,39 +146,50 @@ class Watcher:
         """The engine stopped by itself."""
         self.send(No(None, **why.as_json(self.language)))
 
-    async def next_frame(self) -> bytes:
-        """The next frame to send; waits until there is one. Raises Gone when none will come."""
+    async def next_frame(self) -> str:
+        """The next frame to send; waits until there is one. Raises BranchClosed when none will come, and TooManyWaiting
+        when the page leaves too many unread.
+        """
         while True:
             if self._is_closed:
                 raise BranchClosed
+            if len(self._mail) > MAX_WAITING_ANSWERS:
+                raise TooManyWaiting
             frame = await self._next()
             if frame is not None:
                 return frame
             self._wake.clear()
             await self._wake.wait()
 
-    async def _next(self) -> bytes | None:
+    async def _next(self) -> str | None:
         lab = self.lab
         if self._welcome_due:
             self._welcome_due = False
-            return encode(self._welcome())
+            return encode(self._welcome()).decode()
         if self._mail:
-            return self._mail.popleft()
-        found = self._feed.next(lab.ring, wall_ms())
+            return self._mail.popleft().decode()
+        if self._count_due:
+            self._count_due = False
+            return encode(Watchers(len(lab.watchers))).decode()
+        if not self._has_news and not self.is_own:
+            return None
+        clock = lab.clock()
+        encoded = None if clock == self._sent_clock else lab.shared.clock(clock)
+        found = self._feed.next(lab.ring, wall_ms(), encoded)
         if isinstance(found, SnapshotNeeded):
             snapshot = await lab.snapshot()
             skipped = self._feed.snapped(snapshot.seq, len(snapshot.state))
-            return encode(Snap(snapshot.seq, snapshot.at_us, msgspec.Raw(snapshot.state), skipped))
+            return lab.shared.snap(snapshot, skipped)
         if found is not None:
             self._feed.sent(found)
-            return found.frame
-        if self._clock_due:
-            self._clock_due = False
-            clock = lab.clock()
-            if clock != self._sent_clock:
+            if found.has_clock:
                 self._sent_clock = clock
-                return encode(clock)
-        return None
+            return found.text
+        self._has_news = False
+        if encoded is None:
+            return None
+        self._sent_clock = clock
+        return encoded.decode()
 
     def _welcome(self) -> Welcome:
         lab = self.lab

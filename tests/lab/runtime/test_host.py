@@ -7,14 +7,17 @@ from typing import Any, cast
 
 import pytest
 
+from lab.protocol.frames import Done
 from lab.runtime import host as host_module
 from lab.runtime import lab as lab_module
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun, PublishedUpdate
-from lab.runtime.streaming.watcher import BranchClosed
+from lab.runtime.policy import IN_CLASS, LabPolicy
+from lab.runtime.streaming import audience
+from lab.runtime.streaming.watcher import MAX_WAITING_ANSWERS, BranchClosed, TooManyWaiting, Watcher
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
-from tests.support.labs import Page, play, set_mode, submit, until
+from tests.support.labs import LOOKER, VISITOR, Page, Reader, connected, play, set_mode, submit, until
 from tests.support.recorded_runs import CONFIG, TOPIC
 
 
@@ -46,8 +49,7 @@ def test_busy_lab_does_not_delay_others(tmp_path: Path) -> None:
 
 def test_unwatched_lab_pauses_and_later_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
-    monkeypatch.setattr(host_module, "UNWATCHED_PAUSE_S", 0.3)
-    monkeypatch.setattr(host_module, "UNWATCHED_SLEEP_S", 0.8)
+    monkeypatch.setattr(host_module, "ALONE", LabPolicy(pause_s=0.3, sleep_s=0.8, has_ports=False))
 
     async def scene(host: Host) -> None:
         watched = await host.start("r1", "main", CONFIG)
@@ -69,6 +71,94 @@ def test_unwatched_lab_pauses_and_later_closes(tmp_path: Path, monkeypatch: pyte
         # what its owner has paused stands still for that reason, whoever watches
         await until(lambda: host.open_lab("r2", "main") is None)
         assert not (await host.lab("r2", "main")).clock().rests
+
+    play(tmp_path, scene)
+
+
+def test_who_only_looks_does_not_keep_a_lab_awake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "HOUSEKEEPING_S", 0.02)
+
+    async def scene(host: Host) -> None:
+        host.set_policy("r1", LabPolicy(pause_s=0.2, sleep_s=0.4, has_ports=False))
+        lab = await host.start("r1", "main", CONFIG)
+        own, looker = Reader(lab), Reader(lab, LOOKER)
+        await until(lambda: lab.clock().at_us > 0)
+        await asyncio.sleep(0.6)
+        assert lab.core == "live"
+        lab.leave(own)
+        await until(lambda: lab.core == "recorded")
+        assert host.open_lab("r1", "main") is lab  # it is still looked at
+        await until(lambda: looker.clocks[-1]["core"] == "recorded")
+        lab.leave(looker)
+        await until(lambda: host.open_lab("r1", "main") is None)
+
+    play(tmp_path, scene)
+
+
+def test_ports_of_a_class_are_opened_when_they_are_asked_for(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        host.set_policy("r1", IN_CLASS)
+        lab = await host.start("r1", "main", CONFIG)
+        assert lab.bootstrap == ""
+        bootstrap = await lab.ask_for_ports()
+        assert len(bootstrap.split(",")) == 3 and bootstrap == lab.bootstrap
+        await connected(lab)
+        await lab.sleep()
+        await lab.wake()
+        assert lab.bootstrap == bootstrap
+
+    play(tmp_path, scene)
+
+
+def test_arrivals_are_told_to_who_acts_and_once_a_second(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.act(set_mode("pause"))
+        own = Reader(lab)
+        await until(lambda: bool(own.frames))
+        lookers = [Reader(lab, LOOKER) for _ in range(60)]
+        await until(lambda: all(page.clocks for page in lookers))
+        before = sum(len(page.frames) for page in lookers)
+        await until(lambda: own.counts == [61])
+        assert sum(len(page.frames) for page in lookers) == before
+        assert all(len(page.frames) <= 3 for page in lookers), "welcome, snapshot, clock"
+
+    play(tmp_path, scene)
+
+
+def test_who_only_looks_gets_frames_at_each_beat_and_shares_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audience, "BEAT_S", 1e9)
+
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        await lab.act(set_mode("pause"))
+        own, lookers = Reader(lab), [Reader(lab, LOOKER) for _ in range(5)]
+        await until(lambda: all(page.clocks for page in (own, *lookers)))
+        seen = lookers[0].last_seq
+        for line in (TOPIC, "producer open p1 --acks all", "producer stream p1 orders-0 400"):
+            await lab.act(submit(line))
+        await lab.act(lambda live: live.run.advance(live.run.now_us + 500_000))
+        await until(lambda: own.last_seq == lab.ring.last_seq)
+        assert {page.last_seq for page in lookers} == {seen}
+        lab.audience.tell_followers()
+        await until(lambda: all(page.last_seq == lab.ring.last_seq for page in lookers))
+        first, *others = ([text for text in page.sent if '"k":"d"' in text] for page in lookers)
+        assert all(one is same for other in others for one, same in zip(first, other, strict=True)), "encoded once"
+        assert lookers[0].clocks[-1] == own.clocks[-1] and "clock" in lookers[0].frames[-1]
+
+    play(tmp_path, scene)
+
+
+def test_page_that_does_not_read_its_answers_is_given_up(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.start("r1", "main", CONFIG)
+        watcher = Watcher(lab, VISITOR, have=0, boot="")
+        for number in range(MAX_WAITING_ANSWERS + 1):
+            watcher.send(Done(f"u{number}", 1))
+        with pytest.raises(TooManyWaiting):
+            await watcher.next_frame()
 
     play(tmp_path, scene)
 
@@ -107,7 +197,7 @@ def test_maintenance_continues_while_another_lab_closes(tmp_path: Path, monkeypa
         pages = [Page(first), Page(second)]
         ends = threading.Event()
         busy = asyncio.create_task(first.act(lambda live: ends.wait(PATIENCE_S)))
-        monkeypatch.setattr(host_module, "UNWATCHED_PAUSE_S", 0.0)
+        first.policy = second.policy = LabPolicy(pause_s=0.0, sleep_s=600.0, has_ports=False)
         first.leave(pages[0])
         await asyncio.sleep(0.2)  # by now it is to be paused, and takes its time
         await second.act(submit(TOPIC))

@@ -10,16 +10,14 @@ from broker_core.events.codec import encode_with_patch
 from lab.protocol.event_schema import schema_hash
 from lab.protocol.frames import MAX_FRAME_BYTES, Do, Hello, InvalidFrame, check_hello, parse
 from lab.runtime.streaming.feed import (
-    MAX_BYTES_PER_FRAME,
-    MAX_EVENTS_PER_FRAME,
     MAX_MISSED_EVENTS,
     MAX_UNACKED_BYTES,
     MAX_UNACKED_FRAMES,
-    Deltas,
     Feed,
     SnapshotNeeded,
 )
 from lab.runtime.streaming.ring import Ring
+from lab.runtime.streaming.shared import MAX_BYTES_PER_FRAME, MAX_EVENTS_PER_FRAME, Deltas, SharedFrames
 
 
 @cache
@@ -104,7 +102,7 @@ def test_event_larger_than_a_frame_goes_alone() -> None:
 
 def test_new_page_gets_a_snapshot_and_then_every_event() -> None:
     ring = filled(Ring(0), 10)
-    feed = Feed(None)
+    feed = Feed(None, SharedFrames())
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
     assert feed.snapped(10, 1000) == 0
     assert feed.next(ring, 0) is None
@@ -114,7 +112,7 @@ def test_new_page_gets_a_snapshot_and_then_every_event() -> None:
 
 def test_reconnecting_page_gets_missed_events() -> None:
     ring = filled(Ring(0), 3_000)
-    feed = Feed(200)
+    feed = Feed(200, SharedFrames())
     got: list[int] = []
     while (found := feed.next(ring, 0)) is not None:
         got += seqs(found)
@@ -127,23 +125,23 @@ def test_reconnecting_page_gets_missed_events() -> None:
 @pytest.mark.parametrize("have", [5, 4_000])
 def test_page_beyond_the_ring_gets_a_snapshot(have: int) -> None:
     ring = filled(Ring(0, capacity=100), 3_000)
-    feed = Feed(have)
+    feed = Feed(have, SharedFrames())
     assert isinstance(feed.next(ring, 0), SnapshotNeeded)
     assert feed.snapped(3_000, 1) == max(0, 3_000 - have)
 
 
 def test_frames_are_bounded() -> None:
     ring = filled(Ring(0), 3_000, size=10)
-    found = Feed(0).next(ring, 0)
+    found = Feed(0, SharedFrames()).next(ring, 0)
     assert len(seqs(found)) == MAX_EVENTS_PER_FRAME
     ring = filled(Ring(0), 300, size=1_000)
-    found = Feed(0).next(ring, 0)
+    found = Feed(0, SharedFrames()).next(ring, 0)
     assert isinstance(found, Deltas) and len(found.frame) <= MAX_BYTES_PER_FRAME + 2_000
 
 
 def test_eight_unacknowledged_frames_close_the_window() -> None:
     ring = filled(Ring(0), 1)
-    feed = Feed(0)
+    feed = Feed(0, SharedFrames())
     for _ in range(MAX_UNACKED_FRAMES):
         found = feed.next(ring, 0)
         assert isinstance(found, Deltas)
@@ -156,7 +154,7 @@ def test_eight_unacknowledged_frames_close_the_window() -> None:
 
 def test_unacknowledged_256_kb_close_the_window() -> None:
     ring = filled(Ring(0), 30, size=40_000)
-    feed = Feed(0)
+    feed = Feed(0, SharedFrames())
     sent = 0
     while (found := feed.next(ring, 0)) is not None:
         assert isinstance(found, Deltas)
@@ -167,7 +165,7 @@ def test_unacknowledged_256_kb_close_the_window() -> None:
 
 def blocked_feed(ring: Ring) -> Feed:
     """A feed whose window is closed by eight small frames."""
-    feed = Feed(ring.last_seq)
+    feed = Feed(ring.last_seq, SharedFrames())
     for _ in range(MAX_UNACKED_FRAMES):
         filled(ring, 1)
         found = feed.next(ring, 0)
@@ -202,7 +200,7 @@ def test_whatever_a_page_acknowledges_it_ends_at_the_newest_state() -> None:
     for seed in range(50):
         random_numbers = random.Random(seed)
         ring = Ring(0, capacity=400)
-        feed = Feed(None)
+        feed = Feed(None, SharedFrames())
         at = -1
         for _ in range(200):
             filled(ring, random_numbers.choice((0, 1, 5, 700)))

@@ -3,14 +3,14 @@
 /**
  * @typedef {"pause" | "play" | "event_paced"} Mode
  * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
- *             watchers: number, core?: "live" | "recorded", rests?: boolean, reached?: number | null }} Clock
+ *             core?: "live" | "recorded", rests?: boolean, reached?: number | null }} Clock
  *   `horizon_us`: nothing unknown to the page can happen before it; `next_us`: when the next event is due;
  *   `rests`: the run was paused because no page was connected; `reached`: the rate that was reached lately, where it is known
  */
 
 export class LiveClock {
   /** @type {Clock} */
-  reported = { k: "clock", at_us: 0, mode: "pause", rate: 0.0025, horizon_us: 0, next_us: null, watchers: 1 };
+  reported = { k: "clock", at_us: 0, mode: "pause", rate: 0.0025, horizon_us: 0, next_us: null };
   #now;
   #said_ms = 0;
   #event_us = 0;

@@ -34,6 +34,8 @@ export class LiveFeed {
   skipped = 0;
   /** Seq of the last event that came; 0 before the first snapshot. */
   received = 0;
+  /** How many pages watch the branch, as far as the server says so. */
+  watchers = 1;
   painted = new Painted();
 
   #schema;
@@ -139,7 +141,11 @@ export class LiveFeed {
         this.#snapshot(frame);
         break;
       case "d":
-        this.#events(frame);
+        if (this.#events(frame) && frame.clock) this.#setClock(frame.clock);
+        break;
+      case "watchers":
+        this.watchers = frame.count;
+        this.#tell.note("live");
         break;
       case "clock":
         this.#setClock(frame);
@@ -166,14 +172,14 @@ export class LiveFeed {
     this.#tell.snapshot({ seq, at_us });
   }
 
-  /** @param {{ ev: WireEvent[], sent_ms: number }} frame */
+  /** @param {{ ev: WireEvent[], sent_ms: number }} frame @returns {boolean} did they follow those before? */
   #events({ ev, sent_ms }) {
     const { index } = this.#recording;
     for (const wire of ev) {
       if (wire[0] <= this.received) continue;
       if (wire[0] !== this.received + 1) {
         this.#socket?.restart();
-        return;
+        return false;
       }
       this.#recording.append(wire);
       this.received = wire[0];
@@ -182,6 +188,7 @@ export class LiveFeed {
     }
     this.painted.came(sent_ms);
     this.#tell.note("live");
+    return true;
   }
 
   /** @param {Clock} clock */

@@ -129,7 +129,8 @@ export class Player {
   }
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.reported.next_us; }
-  get watchers() { return this.#clock.reported.watchers; }
+  /** How many pages watch the branch; told to those who may act on it. */
+  get watchers() { return this.#feed.watchers; }
   /** Whether the run was paused because no page was connected. */
   get rests() { return Boolean(this.#clock.reported.rests); }
   get connection() { return this.#feed.connection; }

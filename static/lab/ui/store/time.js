@@ -37,7 +37,7 @@ export const seekSeq = (seq) => run("seek", () => player.seekSeq(Math.max(0, seq
 
 /** Sets the speed: simulated time over wall time. @param {number} rate */
 export async function setRate(rate) {
-  if (!steer("speed")) return;
+  if (rate === (wantedRate.peek() ?? player.rate) || !steer("speed")) return;
   const { refusal } = player;
   wantedRate.value = rate;
   await run("speed", () => player.setRate(rate));

@@ -120,6 +120,10 @@ function handlerOf(event) {
   return handlers.get(event.key.toLowerCase()) ?? null;
 }
 
+/** A key that is held acts on the lab at this interval, ms: the lab accepts ten acts a second in the long run. */
+const REPEAT_MS = 110;
+let acted = 0;
+
 addEventListener("keydown", (event) => {
   const typing = closest(event, "input:not([type=range], [type=checkbox]), textarea, select");
   const inDialog = closest(event, "dialog");
@@ -131,6 +135,8 @@ addEventListener("keydown", (event) => {
   const run = handlerOf(event);
   if (!run || !here.run) return;
   event.preventDefault();
+  if (event.repeat && !player.isPast && performance.now() - acted < REPEAT_MS) return;
+  acted = performance.now();
   run();
 });
 

@@ -1,0 +1,20 @@
+"""How long the labs of a run stay awake when nobody needs them, and whether applications may connect."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LabPolicy:
+    """Of a run. `pause_s`: how long a lab plays without a page of somebody who may act on it; `sleep_s`: how long it
+    then keeps its engine. `has_ports`: its brokers listen on TCP ports whenever the engine runs, else once they are
+    asked for.
+    """
+
+    pause_s: float
+    sleep_s: float
+    has_ports: bool
+
+
+ALONE = LabPolicy(pause_s=60.0, sleep_s=600.0, has_ports=True)
+IN_CLASS = LabPolicy(pause_s=60.0, sleep_s=120.0, has_ports=False)
+"""Forty labs of a class share one machine."""

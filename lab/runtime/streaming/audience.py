@@ -1,0 +1,74 @@
+"""All who watch a branch: who is told what, and how often."""
+
+import asyncio
+
+from lab.runtime.streaming.watcher import Watcher
+
+BEAT_S = 0.1
+"""Pages that only look get what has happened at this interval, all at once."""
+COUNT_S = 1.0
+"""How often the number of watchers is told, at most."""
+
+
+class Audience:
+    """Use it from the event loop on which it was made."""
+
+    def __init__(self) -> None:
+        self.watchers: set[Watcher] = set()
+        self._loop = asyncio.get_running_loop()
+        self._beat: asyncio.TimerHandle | None = None
+        self._count: asyncio.TimerHandle | None = None
+        self._told_count = 0
+
+    @property
+    def has_own_page(self) -> bool:
+        """Whether somebody who may act on the branch has its page open."""
+        return any(watcher.is_own for watcher in self.watchers)
+
+    def add(self, watcher: Watcher) -> None:
+        self.watchers.add(watcher)
+        self._count_soon()
+
+    def remove(self, watcher: Watcher) -> None:
+        self.watchers.discard(watcher)
+        self._count_soon()
+
+    def time_moved(self) -> None:
+        """Something has happened, or the clock is another: told at once to who may act, else with the next beat."""
+        is_followed = False
+        for watcher in self.watchers:
+            if watcher.is_own:
+                watcher.time_moved()
+            else:
+                is_followed = True
+        if is_followed and self._beat is None:
+            # One beat for all branches: the loop wakes those who look together, and they share frames.
+            self._beat = self._loop.call_at((self._loop.time() // BEAT_S + 1) * BEAT_S, self.tell_followers)
+
+    def tell_followers(self) -> None:
+        """There may be something new for the pages that only look."""
+        self._beat = None
+        for watcher in self.watchers:
+            if not watcher.is_own:
+                watcher.time_moved()
+
+    def close(self) -> None:
+        """The branch is closed for good."""
+        for timer in (self._beat, self._count):
+            if timer is not None:
+                timer.cancel()
+        for watcher in self.watchers:
+            watcher.close()
+
+    def _count_soon(self) -> None:
+        if self._count is None:
+            self._count = self._loop.call_later(COUNT_S, self._tell_count)
+
+    def _tell_count(self) -> None:
+        self._count = None
+        if self._told_count == len(self.watchers):
+            return
+        self._told_count = len(self.watchers)
+        for watcher in self.watchers:
+            if watcher.is_own:
+                watcher.count_changed()

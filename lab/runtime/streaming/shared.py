@@ -1,0 +1,70 @@
+"""Frames that are encoded once for all who watch a branch."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from lab.protocol.frames import Clock, Snap, encode, encode_deltas
+from lab.runtime.live_run import Snapshot
+from lab.runtime.streaming.ring import Ring
+
+MAX_EVENTS_PER_FRAME = 512
+MAX_BYTES_PER_FRAME = 48 * 1024
+KEPT_FRAMES = 32
+"""Pages that keep up ask for the newest ones; those that are behind, for a few ranges before."""
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """A `d` frame up to event `last_seq`. `has_clock`: the clock is in it."""
+
+    frame: bytes
+    last_seq: int
+    has_clock: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """As a socket sends it."""
+        return self.frame.decode()
+
+
+class SharedFrames:
+    """The frames of one branch."""
+
+    def __init__(self) -> None:
+        self._deltas: OrderedDict[tuple[int, int, bytes | None], Deltas] = OrderedDict()
+        self._clock: tuple[Clock, bytes] | None = None
+        self._snap: tuple[Snapshot, int, str] | None = None
+
+    def deltas(self, ring: Ring, position: int, sent_ms: int, clock: bytes | None) -> Deltas:
+        """Events after `position`, as many as fit into a frame; with the clock if there are no more after them."""
+        events = ring.after(position, MAX_EVENTS_PER_FRAME, MAX_BYTES_PER_FRAME)
+        last_seq = position + len(events)
+        if last_seq < ring.last_seq:
+            clock = None
+        key = position, last_seq, clock
+        found = self._deltas.get(key)
+        if found is None:
+            found = self._deltas[key] = Deltas(encode_deltas(events, sent_ms, clock), last_seq, clock is not None)
+            if len(self._deltas) > KEPT_FRAMES:
+                self._deltas.popitem(last=False)
+        return found
+
+    def clock(self, clock: Clock) -> bytes:
+        """The frame of a clock."""
+        if self._clock is None or self._clock[0] != clock:
+            self._clock = clock, encode(clock)
+        return self._clock[1]
+
+    def snap(self, snapshot: Snapshot, skipped: int) -> str:
+        """The frame of a snapshot, as a socket sends it. Most pages that get one have skipped nothing."""
+        if self._snap is None or self._snap[0] is not snapshot or self._snap[1] != skipped:
+            frame = encode(Snap(snapshot.seq, snapshot.at_us, msgspec.Raw(snapshot.state), skipped))
+            self._snap = snapshot, skipped, frame.decode()
+        return self._snap[2]
+
+    def forget(self) -> None:
+        """The events are those of another ring from now on."""
+        self._deltas.clear()

@@ -1,0 +1,55 @@
+"""How much one socket may ask: a bucket of acts, one refusal a second, and an end for who goes on regardless."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+REFUSALS_ENDING = 200
+REFUSALS_WITHIN_S = 10.0
+ANSWERED_EVERY_S = 1.0
+
+Verdict = Literal["go", "refuse", "drop", "close"]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """`per_s` acts a second in the long run, `at_once` after a pause."""
+
+    per_s: float
+    at_once: int
+
+
+ALONE = Rate(100, 300)
+"""A user's own runs: scripts may be quick, and only this user waits."""
+IN_CLASS = Rate(10, 30)
+"""Runs of a class share the machine with those of everybody in it."""
+
+
+class ActLimit:
+    """The bucket of a socket. `clock`: seconds that never decrease."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._left = float(rate.at_once)
+        self._filled_s = clock()
+        self._refused_s: deque[float] = deque(maxlen=REFUSALS_ENDING)
+        self._answered_s = float("-inf")
+
+    def take(self) -> Verdict:
+        """What to do with one more act: carry it out, refuse it, drop it without an answer, or close the socket."""
+        now_s = self._clock()
+        self._left = min(self._rate.at_once, self._left + (now_s - self._filled_s) * self._rate.per_s)
+        self._filled_s = now_s
+        if self._left >= 1:
+            self._left -= 1
+            return "go"
+        self._refused_s.append(now_s)
+        if len(self._refused_s) == REFUSALS_ENDING and now_s - self._refused_s[0] < REFUSALS_WITHIN_S:
+            return "close"
+        if now_s - self._answered_s < ANSWERED_EVERY_S:
+            return "drop"
+        self._answered_s = now_s
+        return "refuse"
