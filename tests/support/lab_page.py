@@ -74,13 +74,18 @@ def signed_in(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
 
 def open_run(page: Page, visitor: Visitor, run: str) -> Page:
     """Opens the page of a run of three brokers as the visitor."""
-    address = visitor.server.address
-    for cookie in visitor.cookies:
-        page.context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": address}])
+    be(page, visitor)
     page.set_viewport_size(WIDE)
-    page.goto(f"{address}/r/{run}/main")
+    page.goto(f"{visitor.server.address}/r/{run}/main")
     expect(page.locator(".nodes .state.up")).to_have_count(3)
     return page
+
+
+def be(page: Page, visitor: Visitor) -> None:
+    """Signs a page in as the visitor; it shows nothing for that."""
+    for cookie in visitor.cookies:
+        address = visitor.server.address
+        page.context.add_cookies([{"name": cookie.name, "value": cookie.value or "", "url": address}])
 
 
 def sign_in(page: Page, server: LabServer) -> Page:

@@ -63,8 +63,11 @@ SLOW = (
     "tests/core/wire/test_wire_codec.py",
 )
 
-#: Files of which each test may run in another process: what they share is made quickly, and the tests take long.
-SPLIT = ("tests/browser/test_browser_tour.py", "tests/fuzz/test_sim.py")
+#: Files and a folder of which each test may run in another process: what they share is made quickly, and the tests take
+#: long. Those of the last minutes are among them, so that the processes end at the same time.
+SPLIT = ("tests/browser/", "tests/fuzz/test_sim.py")
+#: Of the tests in a browser the longest, which come first.
+TOUR = "tests/browser/test_browser_tour.py"
 
 MAX_PROCESSES = 8
 
@@ -74,11 +77,11 @@ _left_out: Counter[str] = Counter()
 
 
 class FileScheduling(LoadScopeScheduling):
-    """Gives each process whole files, whose tests may share a cluster; tests of a file in `SPLIT` one by one."""
+    """Gives each process whole files, whose tests may share a cluster; tests in `SPLIT` one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return nodeid if file in SPLIT else file
+        return nodeid if file.startswith(SPLIT) else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -142,7 +145,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _order(item: pytest.Item, in_browser: Collection[str]) -> tuple[bool, int, str]:
     file = _file(item)
     if file in in_browser:
-        return True, 0 if file in SPLIT else 1, file
+        return True, 0 if file == TOUR else 1, file
     if item.get_closest_marker("jvm") is not None:
         return False, -1, file
     return False, SLOW.index(file) if file in SLOW else len(SLOW), file
