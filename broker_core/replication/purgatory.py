@@ -42,6 +42,11 @@ class Purgatory(Generic[Waiting]):
                 self._watchers[partition].pop(request, None)  # a request may have named a partition twice
         return operation
 
+    def forget(self, partition: str) -> None:
+        """A partition is gone. It stays while an operation waits for it."""
+        if not self._watchers.get(partition, True):
+            del self._watchers[partition]
+
     def get(self, request: str) -> Waiting | None:
         """The operation of a request, if it is still delayed."""
         return self._operations.get(request)

@@ -161,7 +161,10 @@ class LiveRun:
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether much has happened since the last one, and that was saved some time ago."""
-        if not self._recording.is_kept or not self._checkpoints.is_idle:
+        if not self._recording.is_kept:
+            self._disk.rewritten.clear()
+            return False
+        if not self._checkpoints.is_idle:
             return False
         now_s = self.pacer.now_s()
         if self._checkpoint_began_s is not None:

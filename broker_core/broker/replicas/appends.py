@@ -193,6 +193,10 @@ class Produces:
             del self.coordinator_appends[name]
         return True
 
+    def forget(self, name: str) -> None:
+        """The replica of this partition was deleted."""
+        self._delayed.forget(name)
+
     def check(self, name: str) -> None:
         """Something happened to this partition that a request may have waited for."""
         if name in self.coordinator_appends:

@@ -231,6 +231,10 @@ class Fetches:
             self._replicas.high_watermark_moved(partition)
         self._record_deletion.check(requested.partition)
 
+    def forget(self, name: str) -> None:
+        """The replica of this partition was deleted."""
+        self._delayed.forget(name)
+
     def check(self, name: str) -> None:
         """Something happened to this partition that a request may have waited for."""
         for delayed in self._delayed.watching(name):

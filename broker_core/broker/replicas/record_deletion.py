@@ -100,6 +100,10 @@ class RecordDeletion:
             self._host.name,
         )
 
+    def forget(self, name: str) -> None:
+        """The replica of this partition was deleted."""
+        self._purgatory.forget(name)
+
     def check(self, name: str) -> None:
         """A follower's log start offset may have risen, or the leader changed."""
         for delayed in self._purgatory.watching(name):

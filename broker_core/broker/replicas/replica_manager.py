@@ -230,8 +230,13 @@ class ReplicaManager:
         partition.go_offline()
         if delete:
             del self.partitions[name]
+            self.host.kernel.subjects.pop(partition.key, None)
             self.host.logs.delete(partition)
         self._leadership_changed(name)
+        if delete:
+            self.produces.forget(name)
+            self.fetches.forget(name)
+            self.record_deletion.forget(name)
 
     def _leadership_changed(self, name: str) -> None:
         self.produces.check(name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from broker_core.eras import DEFAULT_ERA, ERAS, Era
 from broker_core.events import Envelope, Event
 from broker_core.events.world import InvariantViolated
-from broker_core.partitions import partition_of
+from broker_core.partitions import partition_of, topic_of
 from broker_core.sim.invariants.catalogue import INVARIANTS, MAY_BREAK, Explanation, explain_by_mode, message
 from broker_core.sim.invariants.shadow import (
     AcknowledgedProduce,
@@ -25,6 +25,10 @@ from broker_core.texts import Text, code_of, text
 
 #: invariants about lost records: the era explains a violation only if its truncation removed them
 _ABOUT_LOSS = frozenset({"I-COMMIT", "I-COMPLETE"})
+
+
+KEPT_DELETED = 1_000
+"""Partitions of deleted topics that are remembered."""
 
 
 class Checker:
@@ -67,6 +71,7 @@ class Checker:
         self._diverged: set[str] = set()
         self._raised: set[tuple[str, str, str]] = set()
         self._found: list[Event] = []
+        self._deleted: dict[str, None] = {}
         self._checks = _checks(self.invariants)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,6 +116,19 @@ class Checker:
         if partition is None:
             partition = self.partitions[name] = ShadowPartition()
         return partition
+
+    def partition_deleted(self, name: str) -> None:
+        """Records that a topic was deleted. The last ones are remembered: requests for them may still be in flight."""
+        self._deleted.pop(name, None)
+        self._deleted[name] = None
+        if len(self._deleted) > KEPT_DELETED:
+            oldest = next(iter(self._deleted))
+            del self._deleted[oldest]
+            partition = self.partitions.get(oldest)
+            if partition is not None and partition.version < 0 and not partition.replicas:
+                del self.partitions[oldest]
+                for settings in self.settings.values():
+                    settings.pop(f"topics/{topic_of(oldest)}", None)
 
     def violated(
         self,

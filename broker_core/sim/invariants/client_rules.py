@@ -40,9 +40,9 @@ def sent(checker: Checker, event: rpc.RpcSent) -> None:
         # An error instead of an offset, or a duplicate batch that is only known to be written.
         if isinstance(base, str) or base < 0:
             continue
-        partition = checker.partitions[name]
-        shadow = partition.replicas.get(event.source)
-        if shadow is None:
+        partition = checker.partitions.get(name)
+        shadow = partition.replicas.get(event.source) if partition is not None else None
+        if partition is None or shadow is None:
             # decided while another partition of the request was still waiting; the replica was moved since
             continue
         shadow_log = shadow.log

@@ -18,7 +18,7 @@ from broker_core.sim.invariants.shadow import (
 from broker_core.sim.invariants.watermark_rules import check_cut
 from broker_core.texts import Text, text
 
-KEPT_HISTORY = 4 * KEPT_BATCHES
+KEPT_HISTORY = 2 * KEPT_BATCHES
 
 _ORDER = "violation.log_order"
 _NOT_BEHIND = "violation.log_not_behind"
@@ -137,17 +137,22 @@ def appended(checker: Checker, event: log.BatchAppended) -> None:
     if timestamp < shadow_log.max_timestamp:
         timestamp = shadow_log.max_timestamp
     batch = ShadowBatch(chain, identity, written_in, segment, position, event.size, timestamp)
-    shadow_log.append(base, last, batch)
     # A broker not yet notified of a topic's deletion may still lead the old one: its log is not one of the new topic.
     if written_in >= 0 and not shadow.is_stale:
         history = partition.history
         first = history.setdefault((written_in, base), batch)
+        if first is not batch and first == batch:
+            # one object for all replicas
+            batch = first
+        shadow_log.append(base, last, batch)
         if first is batch:
             if len(history) > KEPT_HISTORY:
                 for key in list(history)[: KEPT_HISTORY // 2]:
                     del history[key]
         elif first.chain != chain or chain is None:
             _match(checker, partition, shadow, base, first)
+    else:
+        shadow_log.append(base, last, batch)
 
 
 @watches(log.RefusedAppendWritten)

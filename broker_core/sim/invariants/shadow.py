@@ -8,7 +8,8 @@ import msgspec
 
 from broker_core.sim.invariants.catalogue import Explanation
 
-KEPT_BATCHES = 4096
+KEPT_BATCHES = 1024
+"""Of each replica at least, and at most twice as many. A replica that is farther behind is compared by its chain."""
 KEPT_ANSWERS = 512
 KEPT_INDEX_ENTRIES = 1024
 

@@ -215,3 +215,4 @@ def znode_deleted(checker: Checker, event: control.ZnodeDeleted) -> None:
             )
             if is_foreign:
                 _manually(checker, new, path)
+            checker.partition_deleted(name)
