@@ -5,6 +5,9 @@ import resource
 from broker_core.sim.disk import set_max_open_files
 
 MAX_DESCRIPTORS = 65_536
+OWN_DESCRIPTORS = 128
+"""Of listening sockets, recordings, pages and pipes."""
+MIN_CONNECTIONS = 16
 
 
 def use_all_descriptors() -> None:
@@ -18,3 +21,10 @@ def use_all_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
     set_max_open_files((MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft) // 2)
+
+
+def max_connections() -> int:
+    """How many connections of clients this process has descriptors for, beside files and its own sockets and pipes."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else min(soft, MAX_DESCRIPTORS)
+    return max(MIN_CONNECTIONS, limit // 2 - OWN_DESCRIPTORS)

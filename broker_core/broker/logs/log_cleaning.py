@@ -6,7 +6,7 @@ applies retention to compacted logs.
 """
 
 from broker_core.broker.config.broker_config import BrokerConfig
-from broker_core.broker.logs.host import LogHost
+from broker_core.broker.logs.host import NEXT_SLICE_US, LogHost
 from broker_core.errors import Errors, KafkaException
 from broker_core.events.log import LogUncleanable
 from broker_core.log.cleaner import CleaningFacts, LogToClean, OffsetMap, Uncleanable
@@ -30,19 +30,19 @@ class LogCleaning:
         return 0
 
     def run(self) -> int | None:
-        """Cleans what is due; returns after how long it looks again, None where the broker has no cleaner."""
+        """Cleans the log that is due first; returns after how long it looks again: soon if it did, None where the
+        broker has no cleaner.
+        """
         config = self._host.config
         if not config.log_cleaner_enable:
             return None
-        has_cleaned = True
-        while has_cleaned:
-            has_cleaned = self._clean_filthiest()
-            for partition in self._compacted():
-                try:
-                    partition.delete_old_segments(self._host.wall_ms)
-                except KafkaException as failure:
-                    self._give_up(partition, failure.code)
-        return config.log_cleaner_backoff_ms * 1_000
+        has_cleaned = self._clean_filthiest()
+        for partition in self._compacted():
+            try:
+                partition.delete_old_segments(self._host.wall_ms)
+            except KafkaException as failure:
+                self._give_up(partition, failure.code)
+        return NEXT_SLICE_US if has_cleaned else config.log_cleaner_backoff_ms * 1_000
 
     def clean_now(self, name: str) -> CleaningFacts | None:
         """Cleans what there is to clean in one log, however little; None when that is nothing.

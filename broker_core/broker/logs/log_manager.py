@@ -6,7 +6,7 @@ something. A task dies with its process. All of them can also be run on demand.
 
 from functools import partial
 
-from broker_core.broker.logs.host import BackgroundTask, LogHost
+from broker_core.broker.logs.host import NEXT_SLICE_US, BackgroundTask, LogHost
 from broker_core.broker.logs.log_cleaning import LogCleaning
 from broker_core.errors import KafkaException
 from broker_core.events.log import FilesUnlinked, LogDeleted, RetentionFailed
@@ -20,8 +20,6 @@ from broker_core.sim.handlers import TimerHandler, Unpacked
 
 TIMER_PREFIX = "log_manager."
 AGAIN_US = 30_000_000
-NEXT_SLICE_US = 10_000
-"""A task with more to do continues after this time: requests are handled between its slices."""
 REMOVAL_TIMER = "log_manager.removal"
 
 

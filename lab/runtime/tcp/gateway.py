@@ -18,6 +18,7 @@ from broker_core.events.world import ClientRefused
 from broker_core.run import Listener
 from broker_core.texts import render
 from broker_core.wire.framing import FrameSplitter
+from lab.runtime.descriptors import max_connections
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.tcp.bound_ports import HOST, bind_again, hold, port_of, release_port, share
 from lab.runtime.tcp.turns import feed
@@ -31,7 +32,7 @@ MAX_IN_FLIGHT = 8
 MAX_PENDING_TURNS = 2
 """That the lab's thread is asked for at once: one that it takes, and the next."""
 MAX_CONNECTIONS = 10_000
-"""Kafka sets no limit (`max.connections`); this process has descriptors for so many."""
+"""Of one lab. Kafka sets no limit (`max.connections`); this process may have descriptors for fewer."""
 MAX_HELD_BYTES = 256 * 1024 * 1024
 """Of requests that are not whole yet, over all connections of a lab. Kafka sets no limit."""
 IDLE_LOOK_S = 1.0
@@ -160,6 +161,8 @@ class Gateway:
         self._listeners: Mapping[int, Listener] = {}
         self._held_bytes = 0
         self._may_complain_s = 0.0
+        self._max_connections = min(MAX_CONNECTIONS, max_connections())
+        self._refused = 0
         self._waiting = 0
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
@@ -200,14 +203,17 @@ class Gateway:
         """Whether a connection may stay; the engine learns of it with its first frame."""
         if client.broker_id not in self._listeners:
             return False
-        if len(self._open) >= MAX_CONNECTIONS:
+        if len(self._open) >= self._max_connections:
+            self._refused += 1
             if self.now_s() >= self._may_complain_s:
                 self._may_complain_s = self.now_s() + COMPLAINT_S
                 logger.warning(
-                    "b%s refuses a connection of %s: %s are open, which is the limit. Close some of them.",
+                    "b%s refuses a connection of %s: %s are open, which is the limit (%s refused so far)."
+                    " Close some of them, or raise the limit of open files of this process (ulimit -n).",
                     client.broker_id,
                     client.peer,
                     len(self._open),
+                    self._refused,
                 )
             return False
         self._open.add(client)
