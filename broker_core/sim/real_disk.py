@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
 
+from broker_core.errors import KafkaException
 from broker_core.sim.disk_types import Archive, ArchivingDisk, CutFact, is_below, validate_path
 from broker_core.sim.new_folder import NewFolder
 from broker_core.sim.storage_errors import storage_error, storage_errors
@@ -95,7 +96,7 @@ class RealFile:
         if size >= self.size:
             return
         self._disk.note_rewritten(self.path)
-        with storage_errors(self.path):
+        with storage_errors(self._disk, self.path):
             os.ftruncate(self.descriptor, size)
         self.size = size
         self.written_size = min(self.written_size, size)
@@ -108,7 +109,7 @@ class RealFile:
 
     def allocate(self, size: int) -> None:
         if size > self.size:
-            with storage_errors(self.path):
+            with storage_errors(self._disk, self.path):
                 os.ftruncate(self.descriptor, size)
             self.size = size
         self._allocated_size = max(self._allocated_size, size)
@@ -117,7 +118,7 @@ class RealFile:
         if self.synced_size == self.written_size and not self._overwritten:
             return
         if self._disk.physical_fsync:
-            with storage_errors(self.path):
+            with storage_errors(self._disk, self.path):
                 os.fsync(self.descriptor)
         self.synced_size = self.written_size
         self._overwritten.clear()
@@ -164,7 +165,7 @@ class RealFile:
         except OSError as error:
             # A partial batch at the end would later look like a torn write, so the file is truncated to its size.
             os.ftruncate(descriptor, self.size)
-            raise storage_error(self.path, error) from error
+            raise self._disk.failed(self.path, error) from error
         return size
 
 
@@ -185,6 +186,9 @@ class RealDisk(ArchivingDisk):
         self.change_count = 0
         #: files that were made, removed, truncated or overwritten, until those who copy the disk remove them
         self.rewritten: set[str] = set()
+        #: the first failure of the operating system to write. A broker may have answered it like Kafka; an engine whose
+        #: recording is executed again would not meet it again
+        self.failure: KafkaException | None = None
         self.root = Path(root)
         # paths as text: making a Path costs as much as the call of the operating system
         self._root = str(self.root)
@@ -203,6 +207,13 @@ class RealDisk(ArchivingDisk):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._living.add(self)
+
+    def failed(self, path: str, error: OSError) -> KafkaException:
+        """Notes that the operating system failed to write, and returns what to raise (KAFKA_STORAGE_ERROR)."""
+        failure = storage_error(path, error)
+        if self.failure is None:
+            self.failure = failure
+        return failure
 
     def note_rewritten(self, path: str) -> None:
         """Notes a change of a file other than appended bytes."""
@@ -225,7 +236,7 @@ class RealDisk(ArchivingDisk):
             file = RealFile(self, path, stat.st_size, stat.st_mtime_ns // 1_000_000)
         elif create:
             file = RealFile(self, path, 0)
-            with storage_errors(path):
+            with storage_errors(self, path):
                 file.create()
         else:
             raise FileNotFoundError(path)
@@ -252,7 +263,7 @@ class RealDisk(ArchivingDisk):
         self.change_count += 1
         self._new_folder.forget()
         real = self._real(path)
-        with storage_errors(path):
+        with storage_errors(self, path):
             try:
                 os.mkdir(real)
             except (FileExistsError, FileNotFoundError):
@@ -265,7 +276,7 @@ class RealDisk(ArchivingDisk):
         target = self._real(new)
         self.note_rewritten(old)
         self.note_rewritten(new)
-        with storage_errors(old):
+        with storage_errors(self, old):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.rename(self._real(old), target)
         self._forget(new)
@@ -289,7 +300,7 @@ class RealDisk(ArchivingDisk):
         self.note_rewritten(path)
         self._forget(path)
         self._new_folder.forget()
-        with storage_errors(path):
+        with storage_errors(self, path):
             os.unlink(self._real(path))
         return cut
 
@@ -312,7 +323,7 @@ class RealDisk(ArchivingDisk):
         temporary = real if self._new_folder.is_written_at_once(path, data) else f"{real}.tmp"
         self.note_rewritten(path)
         self._forget(path)
-        with storage_errors(path):
+        with storage_errors(self, path):
             try:
                 self._write_file(temporary, data)
             except FileNotFoundError:

@@ -1,24 +1,36 @@
 """Failures of the operating system, as errors of Kafka."""
 
 import errno
+from typing import Protocol
 
 from broker_core.errors import Errors, KafkaException
 from broker_core.texts import text
 
 
+class FailingDisk(Protocol):
+    """What notes failures."""
+
+    def failed(self, path: str, error: OSError) -> KafkaException:
+        """Notes that the operating system failed to write, and returns what to raise."""
+        ...
+
+
 class storage_errors:
-    """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do."""
+    """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do. The disk
+    notes it.
+    """
 
-    __slots__ = ("_path",)
+    __slots__ = ("_disk", "_path")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, disk: "FailingDisk", path: str) -> None:
+        self._disk = disk
         self._path = path
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise storage_error(self._path, error) from error
+            raise self._disk.failed(self._path, error) from error
 
 
 def storage_error(path: str, error: OSError) -> KafkaException:

@@ -139,6 +139,10 @@ class RecordedLogs:
         self._events.forget(last_seq + 1)
         self._inputs.forget(input_count)
 
+    def abandon(self) -> None:
+        """Lets go of the files as they are."""
+        self._folder.abandon()
+
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
         self._folder.sync()

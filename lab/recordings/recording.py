@@ -46,7 +46,11 @@ class Recording:
         self._lock = threading.RLock()
         self._inputs_lock = threading.RLock()
         self._pending_lock = threading.Lock()
-        self.logs = RecordedLogs(folder, header, is_bounded=is_bounded)
+        self._is_bounded = is_bounded
+        self._open(header)
+
+    def _open(self, header: Header | None) -> None:
+        self.logs = RecordedLogs(self.folder, header, is_bounded=self._is_bounded)
         self._derivation = Derivation(self.logs)
         self._pending: list[Made] = []
         self._pending_bytes = 0
@@ -55,6 +59,14 @@ class Recording:
         self._failure: Exception | None = None
         self.last_seq = self.logs.last_seq
         self.last_at_us = self.logs.last_at_us
+
+    def reopen(self) -> None:
+        """Opens the files again, as after a crash: a write has failed, and part of it may be in them. Events that were
+        not written are left to be made again from the inputs. Raises what the constructor does.
+        """
+        with self._lock, self._inputs_lock:
+            self.logs.abandon()
+            self._open(None)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class Lab:
         """By the id of the user whom they serve."""
         self._has_page = has_page
         self._is_refused = False
+        self._has_failed_writing = False
         self.pacer = Pacer(follows_wall=not has_page)
         self._wall_report = None if has_page else WallReport()
         self._unwatched_since_s = self.pacer.now_s()
@@ -203,6 +204,9 @@ class Lab:
         async with self._waking:
             self._ensure_open()
             if self._live is None:
+                if self._has_failed_writing:
+                    await self._in_thread(self.recording.reopen)
+                    self._has_failed_writing = False
                 self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
                 self._listen(live)
@@ -252,6 +256,7 @@ class Lab:
             return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
             refusal = Refusal("refusal.lab_stopped", 503, problem=_problem(error))
+            self._has_failed_writing |= self.recording.is_kept and not isinstance(error, ZookeeperError)
             await self._fail(live, refusal)
             raise refusal from error
         except _NOTHING_HAPPENED:
@@ -414,6 +419,8 @@ class Lab:
         if live is None or failed not in (None, live):
             return
         self._live = None
+        if not self._has_page:
+            logger.error("%s", why)
         self.pacer.set_mode("pause")
         driver, self._driver = self._driver, None
         if driver is not None and driver is not asyncio.current_task():

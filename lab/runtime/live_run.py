@@ -133,7 +133,12 @@ class LiveRun:
     def collect(self, *, for_pages: bool = True) -> PublishedUpdate:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anything is
         published. `for_pages`: events are encoded as pages receive them, too.
+
+        Raises KafkaException if the disk of the brokers failed: what the engine made since is neither recorded nor
+        published, whatever a broker has answered.
         """
+        if self._disk.failure is not None:
+            raise self._disk.failure
         run, recording = self.run, self._recording
         inputs = run.take_inputs()
         encoded = [(given.at_us, *given.encode_parts()) for given in inputs]

@@ -1,17 +1,26 @@
 """A cluster without a page: in real time, on a ZooKeeper in memory, with TCP ports, recorded as any other run."""
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Mapping
 
 from lab.recordings.folder import BranchFolder
 from lab.runtime import engine
 from lab.runtime.alarm_report import AlarmReport
 from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import wall_ms
+from lab.runtime.space import ensure_space
 from lab.runtime.tcp.gateway import Gateway
+from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 ALARM_OBSERVER = -1
 """In place of the id of a user."""
+LOOK_S = 1.0
+"""Between two looks at whether the engine runs."""
 
 
 @contextlib.asynccontextmanager
@@ -26,7 +35,7 @@ async def standalone(
     """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
     one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port. `keep_s`:
     how much of the past is recorded; with 0 nothing is written but the brokers' files, and an engine that fails cannot
-    be built again.
+    be built again. Otherwise it is, from the recording, as soon as that is possible.
 
     Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
     """
@@ -38,10 +47,50 @@ async def standalone(
     )
     try:
         await lab.act(engine.boot)
-        await lab.act(lambda live: live.pacer.follow_from((wall_ms() - config.start_wall_ms) * 1_000))
+        clock = _Clock(lab, (wall_ms() - config.start_wall_ms) * 1_000)
+        await lab.act(clock.follow)
         await lab.observe(ALARM_OBSERVER, lambda live: AlarmReport(lab.pacer.now_s))
         gateway = await lab.open_ports(ports, advertised)
         await gateway.ready()
-        yield lab, gateway
+        keeper = asyncio.create_task(_keep_running(lab, clock))
+        try:
+            yield lab, gateway
+        finally:
+            keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeper
     finally:
         await lab.close()
+
+
+class _Clock:
+    """Which simulated time belongs to the wall, since the cluster was booted at `at_us`."""
+
+    def __init__(self, lab: Lab, at_us: int) -> None:
+        self._lab = lab
+        self._began_s = lab.pacer.now_s()
+        self._at_us = at_us
+
+    def follow(self, live: LiveRun) -> None:
+        """Has a cluster that was built go on in real time."""
+        live.pacer.set_mode("play")
+        live.pacer.follow_from(self._at_us + int((self._lab.pacer.now_s() - self._began_s) * 1e6))
+
+
+async def _keep_running(lab: Lab, clock: _Clock) -> None:
+    """Builds the engine again after it has failed, as with a full disk, once that is possible."""
+    reported = ""
+    while True:
+        await asyncio.sleep(LOOK_S)
+        if lab.core == "live" or not lab.recording.is_kept:
+            continue
+        try:
+            ensure_space(lab.recording.folder.path)
+            await lab.act(clock.follow)
+        except Refusal as refusal:
+            if str(refusal) != reported:
+                reported = str(refusal)
+                logger.warning("%s The cluster serves no client until then.", refusal)
+        else:
+            reported = ""
+            logger.warning("The cluster was built again from its recording, and serves clients.")

@@ -11,9 +11,11 @@ from tests.support.paths import ROOT
 
 
 @contextmanager
-def cluster(data: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def cluster(data: Path, *arguments: str, max_files: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    """`max_files`: how many files and connections it may have open."""
+    limited = ["sh", "-c", f'ulimit -n {max_files}; exec "$@"', "sh"] if max_files else []
     started = subprocess.Popen(
-        [sys.executable, "manage.py", "cluster", *arguments],
+        [*limited, sys.executable, "manage.py", "cluster", *arguments],
         cwd=ROOT,
         env={**os.environ, "HIGHWATER_DATA": str(data)},
         stdout=subprocess.PIPE,

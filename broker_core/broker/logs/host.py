@@ -8,7 +8,6 @@ from broker_core.eras import Era
 from broker_core.replication.partition import Partition
 from broker_core.sim.kernel import Kernel
 
-
 NEXT_SLICE_US = 10_000
 """A task with more to do continues after this time: requests are handled between its slices."""
 

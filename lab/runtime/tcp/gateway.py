@@ -161,7 +161,6 @@ class Gateway:
         self._listeners: Mapping[int, Listener] = {}
         self._held_bytes = 0
         self._may_complain_s = 0.0
-        self._max_connections = min(MAX_CONNECTIONS, max_connections())
         self._refused = 0
         self._waiting = 0
         self._loop = asyncio.get_running_loop()
@@ -203,7 +202,7 @@ class Gateway:
         """Whether a connection may stay; the engine learns of it with its first frame."""
         if client.broker_id not in self._listeners:
             return False
-        if len(self._open) >= self._max_connections:
+        if len(self._open) >= min(MAX_CONNECTIONS, max_connections()):
             self._refused += 1
             if self.now_s() >= self._may_complain_s:
                 self._may_complain_s = self.now_s() + COMPLAINT_S

@@ -1,18 +1,20 @@
 """What happens to clusters without a page on a bad day: nothing that was acknowledged is lost, and it is reported."""
 
+import errno
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
 
 from lab.runtime import lab as lab_module
 from lab.runtime import space
-from lab.runtime.descriptors import use_all_descriptors
+from lab.runtime.descriptors import OWN_DESCRIPTORS, use_all_descriptors
 from lab.runtime.tcp import gateway
 from lab.testing import Highwater
 from tests.support.cluster_process import cluster, first_line
@@ -46,15 +48,19 @@ class Sender:
         """Returns the number of records without an answer."""
         return self._producer.flush(seconds)
 
-    def stored(self) -> list[int]:
+    def messages(self) -> list[Message]:
         """What a consumer reads, as many as were sent."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "reader"})
         consumer.assign([TopicPartition("records", 0, OFFSET_BEGINNING)])
-        found: list[int] = []
+        found: list[Message] = []
         while len(found) < self.sent:
-            found += [int(message.value() or b"") for message in consumer.consume(self.sent, PATIENCE_S)]
+            found += consumer.consume(self.sent, PATIENCE_S)
         consumer.close()
         return found
+
+    def stored(self) -> list[int]:
+        """The numbers that a consumer reads."""
+        return [int(message.value() or b"") for message in self.messages()]
 
     @staticmethod
     def _delivered(error: object, message: object) -> None:
@@ -95,6 +101,58 @@ def test_cluster_on_a_full_disk_serves_again_when_there_is_room(
     assert "is full" in caplog.text and "The cluster continues" in caplog.text
 
 
+def test_jumps_of_the_host_clock_are_reported_and_change_no_timestamp(
+    unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    time_ns = time.time_ns
+    unpaged.run(
+        "kafka-topics.sh --create --topic records --partitions 1 --replication-factor 3"
+        " --config message.timestamp.type=LogAppendTime"
+    )
+    sender = Sender(unpaged.bootstrap)
+    sender.send(20)
+    assert sender.wait(PATIENCE_S) == 0
+    for hours, said in ((1, "set forward by 3600.0 s"), (-1, "set back by 7200.0 s")):
+        monkeypatch.setattr(time, "time_ns", lambda hours=hours: time_ns() + hours * 3_600_000_000_000)
+        while said not in caplog.text:
+            sender.wait(0.1)
+        sender.send(20)
+        assert sender.wait(PATIENCE_S) == 0
+    monkeypatch.undo()
+    assert sender.stored() == list(range(60))
+    now_ms = time_ns() // 1_000_000
+    assert all(0 <= now_ms - message.timestamp()[1] < 60_000 for message in sender.messages())
+
+
+@pytest.mark.parametrize("part", ["cluster", "recording"])
+def test_cluster_whose_writes_fail_is_built_again_from_its_recording(
+    unpaged: Highwater, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, part: str
+) -> None:
+    write = os.pwrite
+
+    def fail(descriptor: int, data: bytes, position: int) -> int:
+        if f"/{part}/" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
+            # a part of the bytes gets there
+            if len(data) > 10:
+                return write(descriptor, data[:10], position)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, data, position)
+
+    sender = Sender(unpaged.bootstrap)
+    sender.send(50)
+    assert sender.wait(PATIENCE_S) == 0
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", fail)
+        full.setattr(os, "pwritev", lambda descriptor, parts, at: fail(descriptor, b"".join(parts), at))
+        sender.send(50)
+        while "The lab stopped" not in caplog.text:
+            sender.wait(0.1)
+    assert sender.wait(PATIENCE_S) == 0
+    assert sender.stored() == list(range(100))
+    assert "No space left on device; free some space" in caplog.text
+    assert "The cluster was built again from its recording" in caplog.text
+
+
 def test_two_thousand_connections_do_not_keep_others_out(unpaged: Highwater) -> None:
     use_all_descriptors()
     host, _, port = unpaged.bootstrap.partition(",")[0].partition(":")
@@ -107,6 +165,27 @@ def test_two_thousand_connections_do_not_keep_others_out(unpaged: Highwater) -> 
         sender = Sender(unpaged.bootstrap)
         sender.send(10)
         assert sender.wait(PATIENCE_S) == 0
+
+
+def test_connections_beyond_the_descriptors_of_the_process_are_refused_and_reported(tmp_path: Path) -> None:
+    with cluster(tmp_path, "--port", "0", max_files=400) as running:
+        bootstrap = first_line(running)
+        host, _, port = bootstrap.partition(":")
+        served = 0
+        with ExitStack() as closing:
+            for _ in range(300):
+                each = closing.enter_context(socket.create_connection((host, int(port)), PATIENCE_S))
+                with suppress(ConnectionError):
+                    each.sendall(API_VERSIONS)
+                    served += each.recv(8)[4:] == bytes.fromhex("0000002b")
+        assert served == 400 // 2 - OWN_DESCRIPTORS
+        sender = Sender(bootstrap)
+        sender.send(10)
+        assert sender.wait(PATIENCE_S) == 0
+        assert sender.stored() == list(range(10))
+        running.send_signal(signal.SIGINT)
+        _, reported = running.communicate(timeout=PATIENCE_S)
+        assert "72 are open, which is the limit" in reported and "Traceback" not in reported
 
 
 def test_refused_connection_is_reported(
