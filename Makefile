@@ -2,6 +2,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 DATA ?= data
+LIFE_SECONDS ?= 3600
 
 RUN := .venv/bin/python
 MANAGE := $(RUN) manage.py
@@ -78,9 +79,9 @@ sim: setup  ## random schedules with all invariants on   (SEED=7, or RUNS=2000; 
 tour: setup  ## walk through a running lab in a browser and leave screenshots   (DATA=data)
 	@$(WITH_CHROMIUM) && HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) tour $(ARGS)
 
-soak: setup  ## the random tests at their full counts, then a cluster under load for an hour   (ARGS="-k name")
+soak: setup  ## the random tests at their full counts, then a cluster under load for an hour   (ARGS="-k name" LIFE_SECONDS=900)
 	@HIGHWATER_SOAK=1 $(RUN) -m pytest -m soak $(ARGS)
-	@$(RUN) -m benchmarks --only life --life-seconds 3600
+	@$(RUN) -m benchmarks --only life --life-seconds $(LIFE_SECONDS)
 
 mutants: setup  ## plant a bug for each invariant and show where it is caught
 	@$(RUN) -m tests.support.mutants

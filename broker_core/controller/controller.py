@@ -4,6 +4,7 @@ Watches, responses and requests are handled one after the other, as in Kafka's s
 that something has changed: the data is always read again, which also sets the watch for the next change.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -382,7 +383,7 @@ class Controller:
 
     def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         """Creates topics in ZooKeeper; their leaders are elected later."""
-        names = [spec.name for spec in request.topics]
+        names = Counter(spec.name for spec in request.topics)
         results: list[TopicResult] = []
         for spec in request.topics:
             if not self.is_active:
@@ -390,7 +391,7 @@ class Controller:
             elif spec.name == CLUSTER_METADATA_TOPIC:
                 why = f"Creation of internal topic {CLUSTER_METADATA_TOPIC} is prohibited."
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, why))
-            elif names.count(spec.name) > 1:
+            elif names[spec.name] > 1:
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Found multiple entries for this topic."))
             else:
                 results.append(self.admin.create_topic(spec, validate_only=request.validate_only))
@@ -398,16 +399,18 @@ class Controller:
 
     def create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
         """Adds partitions to topics in ZooKeeper; their leaders are elected later."""
-        names = [spec.name for spec in request.topics]
+        names = Counter(spec.name for spec in request.topics)
         results: list[TopicResult] = []
         for spec in request.topics:
             if not self.is_active:
                 results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
-            elif names.count(spec.name) > 1:
+            elif names[spec.name] > 1:
                 results.append(TopicResult(spec.name, Errors.INVALID_REQUEST, "Duplicate topic in request."))
             elif not can_be_znode(spec.name):
                 # a lookup of a name that is not valid in a path aborts the request; earlier topics are done
-                return CreatePartitionsResponse(tuple(TopicResult(name, Errors.UNKNOWN_SERVER_ERROR) for name in names))
+                return CreatePartitionsResponse(
+                    tuple(TopicResult(each.name, Errors.UNKNOWN_SERVER_ERROR) for each in request.topics)
+                )
             elif self.context.is_queued_for_deletion(spec.name):
                 why = "The topic is queued for deletion."
                 results.append(TopicResult(spec.name, Errors.INVALID_TOPIC_EXCEPTION, why))

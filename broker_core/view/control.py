@@ -171,8 +171,9 @@ def _znode_deleted(view: View, event: control.ZnodeDeleted, at_us: int, seq: int
     parts = event.path.split("/")
     if event.path.startswith("/brokers/topics/"):
         if len(parts) == 4 and parts[3] in view["topics"]:
+            names = _partitions_of(view, parts[3])
             patch += TOPICS.remove(view, parts[3])
-            for name in [name for name, partition in view["partitions"].items() if partition["topic"] == parts[3]]:
+            for name in names:
                 patch += PARTITIONS.remove(view, name)
     elif event.path == "/controller":
         patch += _no_controller(view)
@@ -206,6 +207,19 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
     return PARTITIONS.put(view, name, partition)
 
 
+def _partitions_of(view: View, topic: str) -> list[str]:
+    """The partitions of a topic that are in the view; a new topic has none there."""
+    shown = view["topics"].get(topic)
+    if shown is None:
+        return []
+    partitions = view["partitions"]
+    names = [partition_name(topic, index) for index in range(shown["partitions"])]
+    if all(name in partitions for name in names):
+        return names
+    # an external write may have numbered them in another way
+    return [name for name, each in partitions.items() if each["topic"] == topic]
+
+
 def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
     replicas = {index: list(said.partitions[index]) for index in sorted(said.partitions)}
     shown: Topic = {
@@ -213,9 +227,10 @@ def _topic(view: View, topic: str, said: TopicZnode) -> Patch:
         "partitions": len(replicas),
         "replication_factor": max((len(ids) for ids in replicas.values()), default=0),
     }
-    patch = TOPICS.put(view, topic, shown)
     partitions = view["partitions"]
-    for name in [name for name, each in partitions.items() if each["topic"] == topic]:
+    before = _partitions_of(view, topic)
+    patch = TOPICS.put(view, topic, shown)
+    for name in before:
         if partitions[name]["partition"] not in replicas:
             patch += PARTITIONS.remove(view, name)
     for index, ids in replicas.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from lab.runtime import lab as lab_module
 from lab.runtime import space
@@ -151,6 +152,22 @@ def test_cluster_whose_writes_fail_is_built_again_from_its_recording(
     assert sender.stored() == list(range(100))
     assert "No space left on device; free some space" in caplog.text
     assert "The cluster was built again from its recording" in caplog.text
+
+
+@pytest.mark.parametrize(("requests", "topics"), [(1, 1_000), (100, 5)])
+def test_many_topics_asked_for_at_once_are_all_created(unpaged: Highwater, requests: int, topics: int) -> None:
+    admin = AdminClient({"bootstrap.servers": unpaged.bootstrap})
+    names = [[f"t-{request}-{number}" for number in range(topics)] for request in range(requests)]
+    created = [
+        admin.create_topics([NewTopic(name, 1, 1) for name in asked], operation_timeout=PATIENCE_S) for asked in names
+    ]
+    for futures in created:
+        for future in futures.values():
+            assert future.result(PATIENCE_S) is None
+    found = admin.list_topics(timeout=PATIENCE_S).topics
+    assert {name for asked in names for name in asked} <= set(found)
+    assert all(partition.leader > 0 for topic in found.values() for partition in topic.partitions.values())
+    assert unpaged.view()["alarms"] == {}
 
 
 def test_two_thousand_connections_do_not_keep_others_out(unpaged: Highwater) -> None:
