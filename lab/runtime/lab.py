@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from broker_core.refusals import ClusterError, ConfigException, KafkaException, ShellError
-from broker_core.texts import Value, message_of
 from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
+from lab.runtime.failures import problem_of
 from lab.runtime.lab_thread import LabThread
 from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
 from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
@@ -255,7 +255,7 @@ class Lab:
             live = await self.wake()
             return await self._in_thread(lambda: self._work(live, job))
         except (KafkaException, ZookeeperError, OSError) as error:
-            refusal = Refusal("refusal.lab_stopped", 503, problem=_problem(error))
+            refusal = Refusal("refusal.lab_stopped", 503, problem=problem_of(error))
             self._has_failed_writing |= self.recording.is_kept and not isinstance(error, ZookeeperError)
             await self._fail(live, refusal)
             raise refusal from error
@@ -497,10 +497,3 @@ async def wait_for(event: asyncio.Event, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-
-
-def _problem(error: KafkaException | ZookeeperError | OSError) -> Value:
-    """What stops the engine, in the reader's language where the lab has words for it."""
-    if isinstance(error, KafkaException):
-        return message_of(error.code)
-    return error.what if isinstance(error, ZookeeperError) else str(error)
