@@ -1,4 +1,4 @@
-"""What the panel of a lesson asks over HTTP: the causal chain of its debrief."""
+"""What the panel of a lesson asks over HTTP: the causal chain of its debrief, and the solution of a step."""
 
 import asyncio
 
@@ -8,6 +8,9 @@ from django.views.decorators.http import require_GET
 from broker_core.events.envelope import sentence
 from lab.api.history import for_branch, json_answer, number_of
 from lab.exercises.chain import chain_of
+from lab.exercises.loader import exercises
+from lab.exercises.observer import ExerciseObserver
+from lab.exercises.solution import sections_of
 from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.runtime.lab import Lab
@@ -28,3 +31,16 @@ async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     return json_answer(
         [[{"seq": one[0], "at_us": one[1], "sentence": sentence(one[4], language)} for one in part] for part in parts],
     )
+
+
+@require_GET
+@for_branch("act")
+async def solution(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The lines that do the step in progress, as `lab.exercises.solution` describes them."""
+    observer = lab.observers.get((await request.auser()).pk or 0)
+    if not isinstance(observer, ExerciseObserver):
+        raise Refusal("refusal.no_exercise_started", 409)
+    shown = observer.shown
+    active = next((step["id"] for step in shown.frames["en"]["steps"] if step["state"] == "active"), "")
+    sections = sections_of(exercises()[shown.exercise])
+    return json_answer({"step": active, "lines": next((one.lines for one in sections if one.step == active), [])})

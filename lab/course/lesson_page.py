@@ -45,7 +45,7 @@ def lesson_page(
         "open_attempt": open_attempt,
         "is_done": is_done,
         "standing": standing,
-        "next": course.after(lesson),
+        "next": course.following(lesson),
     }
 
 
@@ -54,6 +54,7 @@ def _outline(steps: list[Step], opened: Set[str]) -> list[dict[str, Any]]:
     return [{"kind": step.kind, "text": step.text if step.id in opened else None} for step in steps]
 
 
-def in_lists(lesson: Lesson) -> dict[str, Any]:
-    """A lesson in the list of a lab's page."""
-    return {**listed(lesson.exercise), "number": lesson.number}
+def in_lists(lesson: Lesson, course: Course) -> dict[str, Any]:
+    """A lesson in the list of a lab's page. `next`: the slug of the lesson that follows it."""
+    following = course.following(lesson)
+    return {**listed(lesson.exercise), "number": lesson.number, "next": following.slug if following else ""}

@@ -97,6 +97,13 @@ class Course(msgspec.Struct, frozen=True):
         place = slugs.index(lesson.slug) + 1
         return self.lessons[slugs[place]] if place < len(slugs) else None
 
+    def following(self, lesson: Lesson) -> Lesson | None:
+        """What to go on with after a lesson: on the first path its next one, else the next in the course."""
+        path = [one.slug for one in self.first_path]
+        if lesson.slug in path[:-1]:
+            return self.first_path[path.index(lesson.slug) + 1]
+        return self.after(lesson)
+
 
 def definition(path: Path = COURSE) -> Definition:
     """What the file says. Raises ContentError with the place of what is wrong."""

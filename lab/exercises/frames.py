@@ -76,6 +76,7 @@ def _step_frame(
         "choices": _choices(step, state.seed, language),
         "makes_step": step.prediction is not None and isinstance(step.prediction.after, RpcArrives),
         "checked": checked and {"at_us": checked.at_us, "seq": checked.seq, "detail": render(checked.detail, language)},
+        "skipped": progress.skipped,
         "why_not": render(why_not, language) if is_active else "",
         "wrong": wrong.text.said(language) if is_active and wrong is not None else "",
         "given": given and msgspec.to_builtins(given),

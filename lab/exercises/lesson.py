@@ -9,7 +9,7 @@ import msgspec
 
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.exercises.bilingual import Bilingual
-from lab.exercises.happenings import Happening
+from lab.exercises.happenings import Happening, key_of
 from lab.exercises.predicate import Goal
 from lab.exercises.quantities import Quantity, check_quantity, is_word
 from lab.learning.misconceptions import inventory
@@ -297,6 +297,17 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     solution: str
     wrong: str
     content_version: str
+
+    @property
+    def happenings(self) -> list[Happening]:
+        """What is counted, each once: what its predictions wait for, and what its goals name."""
+        found: list[Happening] = []
+        for step in self.steps:
+            if step.prediction is not None:
+                found.append(step.prediction.after)
+            for goal in [*step.goals, *(one for wrong in step.wrong for one in wrong.goals)]:
+                found += goal.happenings
+        return list({key_of(one): one for one in found}.values())
 
     @property
     def number(self) -> str:

@@ -20,7 +20,9 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct):
-    """A prediction or an answer: the choice, how sure the learner was, the choice that came true (else the value)."""
+    """A prediction or an answer: the choice, how sure the learner was, the choice that came true (else the value).
+    `choice` is empty where the question was skipped.
+    """
 
     choice: str
     confidence: float | None
@@ -41,6 +43,7 @@ class Progress(msgspec.Struct):
         meanings: what the choices of its question mean, by their names.
         attempts: predictions that were locked in or answers that were given, also those that had to be repeated.
         seen: ids of wrong states that were shown.
+        skipped: the learner went on without doing it.
     """
 
     phase: StepPhase = "open"
@@ -50,6 +53,7 @@ class Progress(msgspec.Struct):
     attempts: int = 0
     seen: list[str] = []
     frozen: Frozen | None = None
+    skipped: bool = False
 
 
 class State(msgspec.Struct):

@@ -15,6 +15,7 @@ from lab.learning.events import (
     PredictionGiven,
     PredictionSettled,
     StepChecked,
+    StepSkipped,
     TransferAnswered,
     WrongStateShown,
 )
@@ -53,6 +54,9 @@ class Records:
 
     def hint(self, step: Step | None, shown: int) -> None:
         self._add(HintShown(step=step.id if step else "", hint=shown, lesson=self._lesson))
+
+    def skipped(self, step: Step) -> None:
+        self._add(StepSkipped(step=step.id, lesson=self._lesson))
 
     def predicted(self, step: Step, state: State) -> None:
         progress, choices = state.steps[step.id], choices_of(step)

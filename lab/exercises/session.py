@@ -5,7 +5,7 @@ event: its outcome is what was there when the thing in question had happened, wh
 """
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from broker_core.texts import Text, text
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.exercises.frames import lesson_frame
-from lab.exercises.happenings import Happening, Measured, Passed, RpcArrives, key_of
+from lab.exercises.happenings import Happening, Measured, Passed, RpcArrives
 from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
@@ -47,7 +47,7 @@ class ExerciseSession:
         self._pending: Fold | None = None
         self._wrong: Wrong | None = None
         self._why_not = text("goal.done")
-        self._happenings = tuple(_happenings_of(exercise))
+        self._happenings = tuple(exercise.happenings)
         if state is not None:
             with contextlib.suppress(msgspec.ValidationError):
                 self._state = msgspec.convert(state, State)
@@ -99,6 +99,8 @@ class ExerciseSession:
                 self._transfer(frame)
             case "hint":
                 self._hint()
+            case "skip":
+                self._skip(frame, moment)
             case "reset":
                 self._records.reset()
                 self._begin(moment, self._state.tally.seq if seq is None else seq)
@@ -214,7 +216,7 @@ class ExerciseSession:
         before = self.exercise.steps[place - 1]
         # What has happened stays so; it was counted for the step before.
         still = ask_all([goal for goal in before.goals if not goal.happenings], moment)
-        if still.met:
+        if still.met or self._state.steps[before.id].skipped:
             return GoalState(False, text("goal.predict_first"))
         # The instant that was asked about has passed: it has to be repeated.
         self._state.steps[step.id] = Progress(attempts=self._state.steps[step.id].attempts)
@@ -226,7 +228,7 @@ class ExerciseSession:
         given = self._state.steps[step.id].given
         return text("goal.answer") if given is None else text("goal.wrong_answer", answer=given.choice)
 
-    def _reached(self, step: Step, checked: Checked, moment: Moment) -> None:
+    def _reached(self, step: Step, checked: Checked | None, moment: Moment) -> None:
         steps = self._state.steps
         steps[step.id].phase = "done"
         steps[step.id].checked = checked
@@ -238,6 +240,27 @@ class ExerciseSession:
             if following.kind != "goals":
                 with contextlib.suppress(Unresolved):
                     steps[following.id].meanings = meanings_of(choices_of(following), moment)
+
+    def _skip(self, frame: ExerciseFrame, moment: Moment) -> None:
+        """Goes on without the step. Of a question only the answer is skipped: its outcome is told all the same."""
+        step = self._active()
+        if step is None or frame.step != step.id:
+            raise Refusal("refusal.no_step_to_skip", 409)
+        progress, checked = self._state.steps[step.id], None
+        if not progress.skipped:
+            progress.skipped = True
+            self._records.skipped(step)
+        if step.prediction is not None and progress.given is None:
+            self._lock_in(step, Given("", None), moment)
+            return
+        self._pending = None
+        if step.answer is not None:
+            with contextlib.suppress(Unresolved):
+                found = value_of(moment, step.answer.asks)
+                progress.given = Given("", None, outcome_of(choices_of(step), progress.meanings, moment, found))
+                checked = self._found(step, moment, found, moment.at_us, moment.tally.seq)
+        self._reached(step, checked, moment)
+        self._look(moment)
 
     def _hint(self) -> None:
         if self._state.hints_shown == len(self.exercise.hints):
@@ -257,10 +280,16 @@ class ExerciseSession:
         choice = choice_of(step, frame.choice)
         if frame.confidence is not None and not is_stop(frame.confidence, len(step.prediction.choices)):
             raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
-        progress.given = Given(choice, frame.confidence)
         progress.attempts += 1
+        self._lock_in(step, Given(choice, frame.confidence), moment)
+
+    def _lock_in(self, step: Step, given: Given, moment: Moment) -> None:
+        """Waits for the outcome from now on, or reads it if it is there."""
+        assert step.prediction is not None
+        self._state.steps[step.id].given = given
         self._state.tally.locked_us = moment.at_us
-        self._records.predicted(step, self._state)
+        if given.choice:
+            self._records.predicted(step, self._state)
         self._why_not = _awaited(step.prediction)
         self._wait_for_outcome(moment)
         tally = self._state.tally
@@ -364,7 +393,8 @@ class ExerciseSession:
             self._state.steps[step.id] = Progress("active", meanings=progress.meanings, attempts=progress.attempts)
             return
         progress.given.outcome = outcome_of(step.prediction.choices, progress.meanings, then, found)
-        self._records.settled(step, self._state)
+        if progress.given.choice:
+            self._records.settled(step, self._state)
         self._reached(step, checked, then)
 
     def _found(self, step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:
@@ -377,14 +407,3 @@ class ExerciseSession:
 
 def _awaited(prediction: Prediction) -> Text:
     return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
-
-
-def _happenings_of(exercise: Exercise) -> Iterable[Happening]:
-    """What the lesson counts, each once: what its predictions wait for, and what its goals name."""
-    found: list[Happening] = []
-    for step in exercise.steps:
-        if step.prediction is not None:
-            found.append(step.prediction.after)
-        for goal in [*step.goals, *(one for wrong in step.wrong for one in wrong.goals)]:
-            found += goal.happenings
-    return {key_of(one): one for one in found}.values()

@@ -76,11 +76,13 @@ def rating_of(right: bool, p: float, *, sure_before: bool = False, helped: bool 
     return int(Rating.Easy if sure_before and p >= CONFIDENT_P else Rating.Good)
 
 
-def birth_rating(settled: list[PredictionSettled]) -> int:
+def birth_rating(settled: list[PredictionSettled], *, is_skipped: bool = False) -> int:
     """The rating of a new card: the lowest of the lesson's predictions, each as it was last settled.
 
-    A lesson without a prediction begins as good.
+    A lesson without a prediction begins as good, one whose questions were skipped as again.
     """
+    if is_skipped:
+        return int(Rating.Again)
     ratings = [rating_of(one.right, one.p, helped=one.hints > 0 or one.attempt > 1) for one in settled]
     return min(ratings, default=int(Rating.Good))
 

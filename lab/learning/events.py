@@ -119,6 +119,13 @@ class HintShown(LearningEvent, frozen=True, kw_only=True, tag=True):
     kind = "hint"
 
 
+class StepSkipped(LearningEvent, frozen=True, kw_only=True, tag=True):
+    """The learner went on without doing a step or without answering its question."""
+
+    step: str
+    kind = "skip"
+
+
 class WrongStateShown(LearningEvent, frozen=True, kw_only=True, tag=True):
     """The cluster reached a state that the step knows as a likely mistake; `wrong` is its id."""
 
@@ -207,6 +214,7 @@ AnyEvent: TypeAlias = (
     | PredictionSettled
     | AnswerGiven
     | HintShown
+    | StepSkipped
     | WrongStateShown
     | LessonFinished
     | TransferAnswered

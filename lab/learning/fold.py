@@ -25,6 +25,7 @@ from lab.learning.events import (
     ReviewAsked,
     Skipped,
     StepChecked,
+    StepSkipped,
     TransferAnswered,
     WrongStateShown,
 )
@@ -172,6 +173,10 @@ class LearnerState:
         if event.misconception and not event.right:
             self._wrong(at_ms, event.lesson, event.misconception, 0.0)
 
+    def _step_skipped(self, at_ms: int, event: StepSkipped) -> None:
+        # Neither right nor wrong: it says nothing about what the learner knows.
+        self._lesson(at_ms, event).steps.setdefault(event.step, StepSummary(event.step)).skipped = True
+
     def _hint(self, at_ms: int, event: HintShown) -> None:
         lesson = self._lesson(at_ms, event)
         lesson.hints = max(lesson.hints, event.hint)
@@ -192,7 +197,9 @@ class LearnerState:
         if lesson.finished_at_ms is None:
             lesson.finished_at_ms = at_ms
         if event.lesson not in self.cards:
-            rating = birth_rating(list(self.settled.get(event.lesson, {}).values()))
+            settled = list(self.settled.get(event.lesson, {}).values())
+            is_skipped = not settled and any(step.skipped for step in lesson.steps.values())
+            rating = birth_rating(settled, is_skipped=is_skipped)
             self.cards[event.lesson] = new_card(at_ms, rating)
 
     def _transfer(self, at_ms: int, event: TransferAnswered) -> None:
@@ -281,6 +288,7 @@ _FOLDS: dict[type[LearningEvent], Callable[[LearnerState, int, Any], None]] = {
     PredictionSettled: LearnerState._settled,
     AnswerGiven: LearnerState._answer,
     HintShown: LearnerState._hint,
+    StepSkipped: LearnerState._step_skipped,
     WrongStateShown: LearnerState._wrong_state,
     LessonFinished: LearnerState._finished,
     TransferAnswered: LearnerState._transfer,

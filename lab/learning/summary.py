@@ -35,6 +35,7 @@ class StepSummary(msgspec.Struct):
     brier: float | None = None
     hints: int = 0
     wrong_states: int = 0
+    skipped: bool = False
     seconds: float = 0.0
 
 

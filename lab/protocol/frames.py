@@ -28,7 +28,7 @@ MIN_RATE = 0.001
 MAX_RATE = 100.0
 
 TimeOp = Literal["pause", "play", "event_paced", "step_event", "step_rpc", "rate", "now"]
-ExerciseOp = Literal["start", "predict", "answer", "transfer", "hint", "reset", "leave"]
+ExerciseOp = Literal["start", "predict", "answer", "transfer", "hint", "skip", "reset", "leave"]
 Core = Literal["live", "recorded"]
 
 

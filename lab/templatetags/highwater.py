@@ -109,7 +109,14 @@ def module(context: template.Context, path: str) -> SafeString:
 def preload_modules(paths: str) -> SafeString:
     """Links that let the browser fetch modules and all that they import at once; `paths` with blanks between them."""
     wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
-    return mark_safe("".join(format_html('<link rel="modulepreload" href="{}">', static(path)) for path in wanted))
+    return mark_safe("".join(map(_preload, wanted)))
+
+
+def _preload(path: str) -> SafeString:
+    """Without the digest that the import map asks for, the browser would not use what it has loaded."""
+    file = vendor.lock().files.get(path.removeprefix("vendor/")) if path.startswith("vendor/") else None
+    integrity = format_html(' integrity="{}"', file.sha384) if file else ""
+    return format_html('<link rel="modulepreload" href="{}"{}>', static(path), integrity)
 
 
 @register.simple_tag(takes_context=True)

@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
 
-_INLINE = re.compile(r"(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)")
+_INLINE = re.compile(r"(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
 _BULLET = re.compile(r"[-*] ")
 _NUMBER = re.compile(r"\d+\. ")
 
@@ -21,7 +21,7 @@ def prose(text: str) -> SafeString:
 
 @register.filter
 def inline(text: str) -> SafeString:
-    """The same for a line: `code`, **bold** and *emphasis*; code may be inside bold."""
+    """The same for a line: `code`, **bold** and *emphasis*; the others may be inside bold."""
     return mark_safe(_inline(text))
 
 

@@ -155,7 +155,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
-        "exercises": [in_lists(one) for one in whole.lessons.values()],
+        "exercises": [in_lists(one, whole) for one in whole.lessons.values()],
         "lesson": started,
         "state_charts": state_charts(),
     }

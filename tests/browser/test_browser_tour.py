@@ -263,7 +263,7 @@ class Keys:
         self.lab.sees(self.page.locator("hw-why section"), "an answer")
 
     def hint(self) -> None:
-        self.page.get_by_role("tab", name="Exercise", exact=True).click()
+        self.page.get_by_role("tab", name="Lesson", exact=True).click()
         self.page.get_by_role("button", name="Start: The high watermark").click()
         self.lab.sees(self.page.locator("hw-exercise .step.now"), "the first step of the exercise")
         self.lab.press("h")

@@ -126,7 +126,7 @@ def test_pages_of_the_course_fit_every_width(reader: Page, lab_server: LabServer
 def test_texts_of_a_lesson_that_is_started_in_an_open_lab_are_loaded(front: Page, lab_server: LabServer) -> None:
     front.get_by_role("button", name="Open a lab").click()
     expect(front.locator(".hw-partition", has_text="orders-0")).to_contain_text("leader")
-    front.get_by_role("tab", name="Exercise").click()
+    front.get_by_role("tab", name="Lesson").click()
     front.get_by_role("button", name="Start: The high watermark").click()
     expect(front.locator("hw-exercise .step.now")).to_contain_text("acks")
 

@@ -130,16 +130,25 @@ def _grounds(page: Page) -> list[str]:
     return grounds
 
 
-def test_exercise_is_a_drawer_in_a_narrow_window(lab: Page) -> None:
+def test_side_panel_pushes_the_picture_aside_in_a_narrow_window(lab: Page) -> None:
     lab.set_viewport_size(TABLET)
     lab.reload()
     # Its scripts have come, and listen to keys.
     expect(lab.locator(".number")).to_have_text(re.compile(r"event \d"))
     expect(lab.locator("#side")).to_be_hidden()
-    press(lab, "e")
+    press(lab, "e", "c")
     expect(lab.locator("#side")).to_be_visible()
+    expect(lab.locator("#inspector")).to_be_hidden()
+    edge = lab.locator("#side").evaluate("(side) => side.getBoundingClientRect().right")
+    for beside in ("#stage", "#time", ".tp", "#console-line"):
+        assert lab.locator(beside).evaluate("(one) => one.getBoundingClientRect().left") >= edge
+    press(lab, "Alt+1")
+    expect(lab.locator("#inspector")).to_be_visible()
+    lab.get_by_role("button", name="Inspector").click()
+    expect(lab.locator("#inspector")).to_be_hidden()
     press(lab, "e")
     expect(lab.locator("#side")).to_be_hidden()
+    expect(lab.locator("#inspector")).to_be_visible()
 
 
 def test_inspector_is_a_sheet_on_a_phone(lab: Page) -> None:

@@ -65,7 +65,7 @@ def walk(tour: Tour) -> None:
 
 
 def _panel(lab: LabPage) -> Locator:
-    lab.page.get_by_role("tab", name="Exercise", exact=True).click()
+    lab.page.get_by_role("tab", name="Lesson", exact=True).click()
     return lab.page.locator("hw-exercise")
 
 

@@ -45,10 +45,8 @@ def _solve(tour: Tour, lab: LabPage, exercise: Exercise) -> None:
     with tour.stop(f"{exercise.slug}: the debrief, and a tick in the list"):
         lab.sees(panel.locator(".debrief"), "the debrief")
         panel.get_by_role("button", name="Leave").click()
-        panel.get_by_role("button", name="Leave the exercise?").click()
-        lab.sees(
-            panel.get_by_role("button", name=f"Repeat the exercise: {exercise.title.en}"), "the list with its tick"
-        )
+        panel.get_by_role("button", name="Leave the lesson?").click()
+        lab.sees(panel.get_by_role("button", name=f"Repeat the lesson: {exercise.title.en}"), "the list with its tick")
         if lab.shown.is_paused:
             tour.pictures("exercises", lab.page, open_panel)
 
@@ -86,7 +84,7 @@ def _until_done(lab: LabPage, panel: Locator, place: int) -> None:
 
 
 def _panel(lab: LabPage) -> Locator:
-    lab.page.get_by_role("tab", name="Exercise", exact=True).click()
+    lab.page.get_by_role("tab", name="Lesson", exact=True).click()
     return lab.page.locator("hw-exercise")
 
 

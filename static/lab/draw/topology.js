@@ -20,6 +20,8 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 
 /** While time runs too fast for pills, the picture is drawn at this interval, ms: its lines count recent messages. */
 const CROWDED_MS = 66;
+/** Half of the broker in the middle, and some room. */
+const MIDDLE = 92;
 /** While only the clock advances, the picture is drawn at this interval, ms: its durations show tenths. */
 const CLOCK_MS = 100;
 
@@ -137,20 +139,24 @@ export class Topology {
     const items = [];
     let x = 12;
     let y = 18;
-    // In the narrowest picture the two halves of the legend just fit beside the broker in the middle.
     const gap = this.#width < 780 ? 10 : 15;
+    const kinds = ["committed", "open", "truncated", "belief"].map((name) => t(`draw.legend.${name}`));
+    // The left half of the legend ends at the broker in the middle.
+    const room = this.#width / 2 - MIDDLE - 12 - kinds.reduce((sum, label) => sum + 16 + uiWidth(label, 10), 0);
+    let after = isNarrow(this.#width) ? gap : Math.min(gap, Math.max(3, room / kinds.length));
     /** @param {SVGElement} mark @param {number} w @param {string} label */
     const item = (mark, w, label) => {
       const words = s("text", { x: x + w + 5, y, class: "hw-legend-text" }, label);
       set(mark, { transform: `translate(${x},${y - 4})` });
       items.push(mark, words);
-      x += w + gap + uiWidth(label, 10);
+      x += w + after + uiWidth(label, 10);
     };
-    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
-    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
+    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, kinds[0]);
+    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, kinds[1]);
     item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }),
-      s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
-    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
+      s("path", { d: "M2 4L9-3" })), 11, kinds[2]);
+    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, kinds[3]);
+    after = gap;
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");

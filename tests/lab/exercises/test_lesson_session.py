@@ -18,6 +18,7 @@ from lab.learning.events import (
     LessonFinished,
     LessonStarted,
     PredictionSettled,
+    StepSkipped,
     TransferAnswered,
     WrongStateShown,
 )
@@ -250,3 +251,41 @@ def test_transfer_with_a_confidence_that_is_no_stop_is_refused_and_can_be_answer
         finished.handle("transfer", choice="0", confidence=0.42)
     finished.handle("transfer", choice="0", confidence=0.99)
     assert finished.session.frame("en")["debrief"]["transfer"]["choice"] == 0
+
+
+def test_skipped_steps_are_done_and_count_as_no_answer() -> None:
+    learner = Learner(exercises()[SEGMENTS].steps[0].id)
+    for step in learner.exercise.steps:
+        while learner.step(step.id)["state"] == "active":
+            learner.handle("skip", step.id)
+        shown = learner.step(step.id)
+        assert (shown["state"], shown["skipped"]) == ("done", True)
+    assert learner.session.is_finished
+    events = learner.session.take_learning_events()
+    skipped = [event.step for event in events if isinstance(event, StepSkipped)]
+    assert skipped == [step.id for step in learner.exercise.steps]
+    assert not any(isinstance(event, AnswerGiven | PredictionSettled) for event in events)
+    assert isinstance(events[-1], LessonFinished)
+
+
+def test_skipped_prediction_still_tells_its_outcome() -> None:
+    learner = Learner("predict", slug="008-a-records-way")
+    learner.handle("skip", "predict")
+    assert not learner.session.is_masked
+    learner.do("producer open p1 --acks all", "producer send p1 orders-0 hello:world", "step rpc until done")
+    given = learner.step("predict")["given"]
+    assert (given["choice"], given["outcome"]) == ("", "1")
+    assert "One request to the leader" in learner.step("predict")["reasons"]["1"]
+
+
+def test_skipped_question_shows_what_is_right() -> None:
+    learner = Learner("index-size")
+    learner.handle("skip", "index-size")
+    shown = learner.step("index-size")
+    assert (shown["state"], shown["given"]["choice"], shown["given"]["outcome"]) == ("done", "", "10485760")
+
+
+def test_step_that_is_not_in_progress_cannot_be_skipped() -> None:
+    learner = Learner("index-size")
+    with pytest.raises(Refusal, match="not in progress"):
+        learner.handle("skip", learner.exercise.steps[-1].id)

@@ -303,7 +303,7 @@ export class Player {
     return answer;
   }
 
-  /** @param {string} op start, predict, hint, reset or leave @param {object} body */
+  /** @param {string} op start, predict, hint, skip, reset or leave @param {object} body */
   exercise(op, body) {
     return this.#feed.ask({ k: "exercise", op, ...body });
   }

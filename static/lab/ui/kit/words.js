@@ -77,12 +77,12 @@ export const tailOf = (replica) => Object.entries(replica.tail)
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 
 /**
- * `code`, **bold** and *emphasis* of a line; code may be inside bold.
+ * `code`, **bold** and *emphasis* of a line; the others may be inside bold.
  * @param {string} text
  * @returns {(string | TemplateResult)[]}
  */
 export function inline(text) {
-  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/);
+  const parts = text.split(/(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
     if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
     if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
@@ -94,14 +94,19 @@ export function inline(text) {
 /** A line of the console in which no option breaks after its hyphens. @param {string} line */
 export const typed = (line) => line.split(/(\s+)/).map((word) => (word.startsWith("-") ? html`<span class="option">${word}</span>` : word));
 
-/** @param {string} text @returns {TemplateResult} */
-function block(text) {
+/** A line of code: with `runs` a button, because the console runs it. @param {string} line @param {boolean} runs */
+const codeLine = (line, runs) => (runs
+  ? html`<button type="button" class="code-line" title=${t("exercise.run_line")}>${typed(line)}</button>`
+  : html`<span class="code-line">${typed(line)}</span>`);
+
+/** @param {string} text @param {boolean} runs @returns {TemplateResult} */
+function block(text, runs) {
   const lines = text.split("\n");
   /** @param {RegExp} pattern */
   const items = (pattern) => lines.map((line) => html`<li>${inline(line.replace(pattern, ""))}</li>`);
   if (text.startsWith("```")) {
     const code = lines.filter((line) => !line.startsWith("```"));
-    return html`<pre class="mono">${code.map((line) => html`<span class="code-line">${typed(line)}</span>`)}</pre>`;
+    return html`<pre class="mono">${code.map((line) => codeLine(line, runs))}</pre>`;
   }
   if (text.startsWith("#")) return html`<h3>${inline(text.replace(/^#+\s*/, ""))}</h3>`;
   if (lines.every((line) => /^[-*] /.test(line))) return html`<ul>${items(/^[-*] /)}</ul>`;
@@ -112,5 +117,6 @@ function block(text) {
 /**
  * Small Markdown: paragraphs, headings, lists, fenced code, `code`, **bold**, *emphasis*. Never HTML.
  * @param {string | null | undefined} text
+ * @param {{ runs?: boolean }} [more] `runs`: lines of code are commands, and buttons
  */
-export const markdown = (text) => (text ?? "").trim().split(/\n{2,}/).map((part) => block(part.trim()));
+export const markdown = (text, { runs = false } = {}) => (text ?? "").trim().split(/\n{2,}/).map((part) => block(part.trim(), runs));

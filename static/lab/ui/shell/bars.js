@@ -7,6 +7,7 @@ import { addressOf } from "../store/address.js";
 import { HwElement, byId, html, icon } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { exercises } from "../store/exercises.js";
+import { toggleConsole } from "../store/console.js";
 import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
@@ -31,7 +32,8 @@ export function openTab(name) {
 export function toggleSide(name) {
   const open = panels.value.side && sideTab.value === name;
   sideTab.value = name;
-  panels.value = { ...panels.value, side: !open };
+  const isNarrow = matchMedia("(max-width: 1279px)").matches;
+  panels.value = { side: !open, inspector: isNarrow ? open : panels.value.inspector };
 }
 
 /** Shows a screen in the place of the picture. @param {string} name */
@@ -70,7 +72,7 @@ class HwRail extends HwElement {
       ${this.item("producers", { symbol: "produce", key: "O", ...screen("producers") })}
       ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
-      ${this.item("console", { key: "C", press: () => (consoleOpen.value = !consoleOpen.value), pressed: consoleOpen.value })}
+      ${this.item("console", { key: "C", press: toggleConsole, pressed: consoleOpen.value })}
       <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
         aria-label=${t("analytics.title")}>${icon("chart")}</a>
       <div class="spacer"></div>
@@ -178,7 +180,7 @@ class HwStageBar extends HwElement {
     effect(() => {
       void shown.value;
       requestAnimationFrame(() =>
-        this.querySelector("[aria-pressed=true]:not(.drawer)")?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+        this.querySelector(".seg [aria-pressed=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }));
     });
   }
 
@@ -196,6 +198,8 @@ class HwStageBar extends HwElement {
       </span>
       ${["picture", "table"].includes(shown.value) ? this.topic(view) : ""}
       <span class="spacer"></span><span class="inv" role="status">${this.health(view)}</span>
+      <button class="chip drawer" aria-pressed=${panels.value.inspector} title=${t("inspector.title")} aria-label=${t("inspector.title")}
+        @click=${() => (panels.value = { ...panels.value, inspector: !panels.value.inspector })}>${icon("find")}</button>
     </div>`;
   }
 }

@@ -6,8 +6,9 @@ import { instant } from "../kit/format.js";
 import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { t } from "../kit/i18n.js";
 import { lineButton } from "../parts/common.js";
-import { offered } from "../store/console.js";
+import { offered, takesFocus, toggleConsole } from "../store/console.js";
 import { consoleOpen, effect, moment, player, signal, welcome } from "../store/state.js";
+import { stepRpc } from "../store/time.js";
 import { ERROR_LINE, printed, typed } from "../kit/words.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -39,7 +40,7 @@ class HwConsole extends HwElement {
     effect(() => {
       if (!consoleOpen.value) return;
       this.#seen = "";
-      this.#opens = moment.peek().seq > 0;
+      this.#opens = takesFocus.peek() && moment.peek().seq > 0;
     });
     effect(() => {
       const line = offered.value;
@@ -61,7 +62,10 @@ class HwConsole extends HwElement {
 
   async #send() {
     const line = this.input.value.trim();
-    if (!line) return;
+    if (!line) {
+      await stepRpc(); // As Enter does outside of the field.
+      return;
+    }
     this.#offers.value = [];
     this.#seen = "";
     this.input.value = "";
@@ -210,6 +214,8 @@ class HwConsole extends HwElement {
         <label class="prompt" for="console-line" aria-label=${title}>$</label>
         <input id="console-line" class="mono" autocomplete="off" autocapitalize="off" spellcheck="false"
           placeholder=${t("console.placeholder")} @keydown=${this.#key} @input=${() => (this.#offers.value = [])}>
+        <button type="button" class="ghost" title="${t("console.close")} ( C )" aria-label=${t("console.close")}
+          @click=${toggleConsole}>${icon("close")}</button>
       </form>`;
   }
 }

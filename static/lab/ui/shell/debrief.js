@@ -1,15 +1,17 @@
 // What follows the last step of a lesson: the causal chain of this run, the explanation, a question in another setting, what is next.
 import { html } from "../kit/element.js";
 import { instant } from "../kit/format.js";
-import { t } from "../kit/i18n.js";
+import { short, t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
 import { request, here } from "../store/api.js";
+import { exercises } from "../store/exercises.js";
 import { send, stopsOf } from "../store/lesson.js";
 import { effect, exercise, signal } from "../store/state.js";
 import { seekSeq } from "../store/time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { TemplateResult } from "lit" */
+/** @import { Exercise } from "../store/exercises.js" */
 /** @import { Debrief, TransferFrame } from "../store/state.js" */
 
 /** @typedef {{ seq: number, at_us: number, sentence: string }} Cause */
@@ -66,11 +68,21 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
       ${reasons.map((reason) => html`<div class="reason">${markdown(reason)}</div>`)}` : sure(choices.length)}</section>`;
 }
 
-/** What follows the last step. @param {string} slug @param {Debrief} debrief @returns {TemplateResult} */
-export function debriefOf(slug, { text, against, chain_title: title, transfer }) {
+/**
+ * What follows the last step.
+ * @param {Exercise} lesson
+ * @param {Debrief} debrief
+ * @param {(slug: string) => void} goOn starts the next lesson
+ * @returns {TemplateResult}
+ */
+export function debriefOf({ slug, next }, debrief, goOn) {
+  const after = exercises.find((one) => one.slug === next);
+  const { text, against, chain_title: title, transfer } = debrief;
   return html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${causes(title)}${markdown(text)}</section>
     ${against ? html`<blockquote class="against" lang="zh-CN">${against.quote}</blockquote>
       <div class="prose against-text">${markdown(against.text)}</div>` : ""}
     ${transfer ? transferOf(transfer) : ""}
-    <p class="next"><a class="btn" href="/course/${slug}/">${t("exercise.lesson_page")}</a></p>`;
+    <div class="next">${after ? html`<button class="btn pri"
+      @click=${() => goOn(next)}>${t("exercise.next", { n: after.number, title: after.title[short] })}</button>` : ""}
+      <a class="btn" href="/course/${slug}/">${t("exercise.lesson_page")}</a></div>`;
 }

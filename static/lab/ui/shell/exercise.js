@@ -1,6 +1,6 @@
 // The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
 import { refuse } from "../store/api.js";
-import { offerLine } from "../store/console.js";
+import { offerLine, runLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
 import { steer } from "../store/interactions.js";
 import { HwElement, html, icon } from "../kit/element.js";
@@ -10,6 +10,7 @@ import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, exerciseEnded, moment, own, partition, signal } from "../store/state.js";
 import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
+import { playedLine, showSolution, stopSolution } from "../store/solution.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
 import { debriefOf } from "./debrief.js";
@@ -75,10 +76,16 @@ effect(() => {
   keep(FINISHED, []);
 });
 
-/** Puts a line of code that is pressed into the console. @param {Event} event */
-function takeLine(event) {
-  const line = closest(event, ".code-line");
-  if (line) offerLine(line.textContent.trim());
+/** Runs the command that is pressed; with Shift it is put into the console instead. @param {MouseEvent} event */
+async function takeLine(event) {
+  const button = closest(event, "button.code-line");
+  if (!button) return;
+  const line = button.textContent.trim();
+  if (event.shiftKey) {
+    offerLine(line);
+    return;
+  }
+  button.dataset.ran = (await runLine(line)) === null ? "refused" : "ran";
 }
 
 /** @param {Texts} texts @param {string} [address] of the page that the title leads to */
@@ -91,7 +98,8 @@ const STATE_CLASS = { done: { step: "done", bar: "d" }, active: { step: "now", b
 
 class HwExercise extends HwElement {
   #sure = signal("");
-  /** Steps that are done and are shown in full; the others show their first lines only. @type {Signal<Set<string>>} */
+  /** Steps that are done and whose mark was pressed: the last one is shown in full, the others show their first lines, else the
+   * other way round. @type {Signal<Set<string>>} */
   #opened = signal(new Set());
   #active = "";
 
@@ -100,6 +108,12 @@ class HwExercise extends HwElement {
     if (active === this.#active) return;
     this.#active = active;
     this.querySelector(".step.now, .debrief")?.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+  }
+
+  /** Whether a step is shown in full. @param {StepFrame} step */
+  #isFull({ id, state }) {
+    const last = openedSteps().filter((one) => one.state === "done").at(-1)?.id;
+    return state !== "done" || (id === last) !== this.#opened.value.has(id);
   }
 
   /** @param {string} id */
@@ -149,17 +163,18 @@ class HwExercise extends HwElement {
   /** @param {StepFrame} step @param {number} place */
   mark(step, place) {
     if (step.state !== "done") return html`<span class="n">${place + 1}</span>`;
-    return html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#opened.value.has(step.id)}
+    return html`<button class="n" aria-label=${t("exercise.step_n", { n: place + 1 })} aria-expanded=${this.#isFull(step)}
       @click=${() => this.#toggle(step.id)}>✓</button>`;
   }
 
   /** @param {StepFrame} step @param {number} place */
   step(step, place) {
-    const { text, kind, checked, state, why_not, wrong, freeze } = step;
-    const names = [STATE_CLASS[state].step, this.#opened.value.has(step.id) ? "full" : ""];
+    const { text, kind, checked, state, why_not, wrong, freeze, skipped } = step;
+    const isFull = this.#isFull(step);
+    const names = [STATE_CLASS[state].step, isFull ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
-      <div class="prose">${markdown(text)}
+      <div class="prose" @click=${() => state === "done" && !isFull && this.#toggle(step.id)}>${markdown(text, { runs: true })}
         ${checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(checked.at_us)}>
           ${instant(checked.at_us)} · ${checked.detail}</button>` : ""}
         ${freeze ? html`<div class="freeze">${icon("pause")}<div>${markdown(freeze.text)}
@@ -168,7 +183,20 @@ class HwExercise extends HwElement {
         ${kind === "prediction" ? predictionOf(step) : kind === "answer" ? answerOf(step) : ""}
         ${wrong ? html`<div class="wrong" role="status">${markdown(wrong)}</div>` : ""}
         ${state === "active" && why_not && kind === "goals" ? html`<p class="why-not">${why_not}</p>` : ""}
+        ${skipped && kind === "goals" ? html`<p class="skipped">${t("exercise.skipped")}</p>` : ""}
+        ${state === "active" ? this.help(step) : ""}
       </div></li>`;
+  }
+
+  /** What helps on without doing the step. @param {StepFrame} step */
+  help({ id }) {
+    const line = playedLine.value;
+    if (line !== null) return html`<div class="help" role="status"><code>${line}</code>
+      <button class="btn small" @click=${stopSolution}>${t("exercise.stop")}</button></div>`;
+    return html`<div class="help">
+      <button class="btn small" title=${t("exercise.show_title")} @click=${showSolution}>${t("exercise.show")}</button>
+      <button class="btn small" title=${t("exercise.skip_title")} @click=${() => send("skip", { step: id })}>${t("exercise.skip")}</button>
+    </div>`;
   }
 
   /** The part that begins with a step, as a heading. @param {StepFrame} step */
@@ -204,7 +232,7 @@ class HwExercise extends HwElement {
   /** @param {ExerciseFrame} frame */
   hints({ hints, hints_in_all: n, finished }) {
     const shown = hints.map((hint, place) => html`<div class="hint shown">${icon("bulb")}
-      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint)}</div></div>`);
+      <div class="prose"><b>${t("exercise.hint_n", { n: place + 1 })}</b>${markdown(hint, { runs: true })}</div></div>`);
     if (finished || hints.length >= n) return shown;
     return html`${shown}<button class="hint" @click=${nextHint}>${icon("bulb")}
       <span>${t("exercise.hint_of", { at: hints.length + 1, n })}</span><kbd>H</kbd></button>`;
@@ -223,7 +251,7 @@ class HwExercise extends HwElement {
         ${frame.debrief ? html`<div class="concept prose">
           <div class="cap">${t("exercise.concept")}</div>${markdown(frame.debrief.concept)}</div>` : ""}
         ${this.hints(frame)}
-        ${frame.debrief ? debriefOf(frame.slug, frame.debrief) : ""}
+        ${frame.debrief ? debriefOf(lesson, frame.debrief, leaveFor) : ""}
       </div>
       <div class="ex-f"><span>${t("transport.event", { n: spaced(moment.value.seq) })}</span><span class="spacer"></span>
         ${/** @type {const} */ (["reset", "leave"]).map((op) => html`<button class="btn small" @click=${() => this.#twice(op)}>

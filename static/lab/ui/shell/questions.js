@@ -46,6 +46,7 @@ function options(step, isClosed) {
 
 /** What became of a prediction. @param {Given} given @param {StepFrame["said"]} said @param {boolean} makesStep */
 function verdict({ choice, outcome }, said, makesStep) {
+  if (!choice) return outcome ? t("exercise.outcome", { outcome: said[outcome] ?? outcome }) : t("exercise.no_prediction");
   if (!outcome) return t(makesStep ? "exercise.locked" : "exercise.locked_only");
   const spoken = { outcome: said[outcome] ?? outcome, choice: said[choice] ?? choice };
   return t(outcome === choice ? "exercise.as_predicted" : "exercise.not_predicted", spoken);
@@ -80,7 +81,8 @@ export function answerOf(step) {
   if (choices.length) return html`${options(step, isRight)}
     ${isRight ? "" : html`<div class="row"><button class="btn pri" ?disabled=${!chosenIn(step).value}
       @click=${() => answer(step.id, chosenIn(step).value)}>${t("exercise.check")}</button></div>`}${after}`;
-  if (isRight) return html`<p class="verdict" role="status">${t("exercise.answer_right", { answer: given?.choice ?? "" })}</p>${after}`;
+  if (isRight) return html`<p class="verdict" role="status">${given?.choice
+    ? t("exercise.answer_right", { answer: given.choice }) : t("exercise.outcome", { outcome: given?.outcome ?? "" })}</p>${after}`;
   /** @param {SubmitEvent} event */
   const submit = (event) => {
     event.preventDefault();

@@ -1,11 +1,40 @@
-// Lines for the console that other parts of the page propose.
-import { consoleOpen, signal } from "./state.js";
+// Lines for the console that other parts of the page propose or run.
+import { act } from "./api.js";
+import { consoleOpen, effect, moment, signal } from "./state.js";
 
 /** A line that the console is to take over; "" when there is none. */
 export const offered = signal("");
+/** Whether the console takes the focus when it opens: not when it opens to show what a command printed. */
+export const takesFocus = signal(true);
 
 /** Opens the console and puts a line into it, without sending it. @param {string} line */
 export function offerLine(line) {
   consoleOpen.value = true;
   offered.value = line;
+}
+
+/** Opens the console or closes it. */
+export function toggleConsole() {
+  takesFocus.value = true;
+  consoleOpen.value = !consoleOpen.value;
+}
+
+/**
+ * Runs a line, and opens the console once the command prints something.
+ * @param {string} line
+ * @returns {Promise<number | null>} the command's number; null where it was refused
+ */
+export async function runLine(line) {
+  const command = await act(line);
+  if (command === null) return null;
+  const stop = effect(() => {
+    const entry = moment.value.view.console[command];
+    if (!entry || (entry.state !== "done" && !entry.output.length)) return;
+    if (entry.output.length && !consoleOpen.peek()) {
+      takesFocus.value = false;
+      consoleOpen.value = true;
+    }
+    queueMicrotask(() => stop());
+  });
+  return command;
 }

@@ -22,7 +22,7 @@ export { batch, computed, effect, signal };
  * @typedef {{ number: number, minutes: number, title: string }} Part
  * @typedef {{ id: string, state: "active" | "done", kind: "goals" | "prediction" | "answer", part: Part | null, text: string,
  *             choices: Choice[], makes_step: boolean, checked: { at_us: number, seq: number, detail: string } | null,
- *             why_not: string, wrong: string, given: Given | null, said: Record<string, string>,
+ *             skipped: boolean, why_not: string, wrong: string, given: Given | null, said: Record<string, string>,
  *             reasons: Record<string, string>, freeze: Freeze | null }} StepFrame a step that has opened
  *   `choices`: of a question, in the order shown; an answer without choices is a number; `makes_step`: locking in makes a step;
  *   `said`: the values of the choices, in words; `reasons`: known ones, by name

@@ -1,15 +1,16 @@
 // The keyboard. Single letters are off while a field has the focus, and can be switched off altogether (WCAG 2.1.4).
 import { byId } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
-import { act, fork, here, overlay } from "../../store/api.js";
+import { act, dismiss, fork, here, messages, overlay } from "../../store/api.js";
 import { produceOne } from "../../act/produce.js";
 import { openTab, share, toggleSide } from "../../shell/bars.js";
 import { toggleFollow } from "../../store/follow.js";
+import { toggleConsole } from "../../store/console.js";
 import { canLockIn, lockIn, nextHint } from "../../store/lesson.js";
 import { whyOfSelection } from "../../inspect/index.js";
 import { choicesFor, openMenuOf } from "../../parts/menus.js";
 import { keysOn, SCREEN_KEYS, zkMessages } from "../../store/keys.js";
-import { consoleOpen, moment, nodeTarget, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
+import { moment, nodeTarget, panels, player, select, selection, sheetOpen, shown, split } from "../../store/state.js";
 import { goLive, notch, seek, seekSeq, step, stepRpc, togglePaced, togglePlay } from "../../store/time.js";
 
 const MAX_LANE = 5000;
@@ -68,6 +69,7 @@ function collapse() {
 
 function escape() {
   if (overlay.value) overlay.value = null;
+  else if (messages.value.length) dismiss(messages.value.at(-1)?.id ?? 0);
   else if (sheetOpen.value && matchMedia("(max-width: 820px)").matches) sheetOpen.value = false;
   else if (selection.value) select("");
 }
@@ -94,7 +96,7 @@ const handlers = new Map(Object.entries({
   "\\": collapse,
   e: () => toggleSide("exercise"),
   a: () => toggleSide("act"),
-  c: () => (consoleOpen.value = !consoleOpen.value),
+  c: toggleConsole,
   b: () => fork(),
   f: toggleFollow,
   m: () => (overlay.value = { kind: "bookmark" }),
@@ -124,10 +126,23 @@ function handlerOf(event) {
 const REPEAT_MS = 110;
 let acted = 0;
 
+/** Escape leaves a field; Enter on the choice that is taken locks the answer in. @param {KeyboardEvent} event @param {boolean} inDialog */
+function takenByElement(event, inDialog) {
+  const { key, target } = event;
+  if (key === "Escape" && !inDialog && target instanceof HTMLElement && target.matches("input, textarea, select")) {
+    target.blur();
+    return true;
+  }
+  if (key !== "Enter" || !closest(event, "[role=radio][aria-checked=true]") || !canLockIn()) return false;
+  event.preventDefault();
+  lockIn();
+  return true;
+}
+
 addEventListener("keydown", (event) => {
   const typing = closest(event, "input:not([type=range], [type=checkbox]), textarea, select");
   const inDialog = closest(event, "dialog");
-  if (event.defaultPrevented || typing || (inDialog && event.key !== "Escape")) return;
+  if (event.defaultPrevented || takenByElement(event, Boolean(inDialog)) || typing || (inDialog && event.key !== "Escape")) return;
   // A button that has the focus keeps the keys that press it; a slider those that move it. The picture has had its turn.
   if (["Enter", " "].includes(event.key) && closest(event, "button, a, summary, [role=radio]")) return;
   if (closest(event, "[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
@@ -140,5 +155,6 @@ addEventListener("keydown", (event) => {
   run();
 });
 
-// A button pressed with the pointer gives the focus back: Enter and Space are keys of the transport again.
-addEventListener("click", (event) => event.detail > 0 && closest(event, "button:not([role]), summary")?.blur());
+// A button pressed with the pointer, and a command of a lesson, gives the focus back: Enter and Space are keys of the transport again.
+addEventListener("click", (event) =>
+  closest(event, event.detail > 0 ? "button:not([role]), summary, [role=tab], [role=radio]" : ".code-line")?.blur());

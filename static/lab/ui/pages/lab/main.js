@@ -38,8 +38,8 @@ const screenOf = (query) => [...SCREENS, "table"].find((name) => name === query.
 shown.value = screenOf(query);
 place.value = { ...diskPlace(query), from: null };
 select(query.get("sel") ?? "");
-// In narrow windows the side panel would cover the picture (tablet) or push it away (phone): it opens when it is asked for.
-const covers = matchMedia("(min-width: 821px) and (max-width: 1279px)");
+// In narrow windows one panel at most is beside the picture (tablet), or would push it away (phone): the side panel opens when asked for.
+const tablet = matchMedia("(min-width: 821px) and (max-width: 1279px)");
 if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
 const [ranges, window] = [rangesOf(query.get("off")), windowOf(query.get("win"))];
@@ -95,6 +95,15 @@ effect(() => {
   lab.style.setProperty("--more-lanes", `${LANE_PX * Math.min(LANES_MORE, Math.max(0, lanes - LANES_USUAL))}px`);
 });
 
+effect(() => {
+  // Beside a lesson the inspector is closed there until something is selected.
+  if (selection.value && tablet.matches) panels.value = { ...panels.peek(), inspector: true };
+});
+
+tablet.addEventListener("change", () => {
+  if (tablet.matches) panels.value = { ...panels.peek(), inspector: !panels.peek().side };
+});
+
 // --- what is open stays open ---------------------------------------------------------------------------------------
 
 if (!matchMedia("(max-width: 1279px)").matches) {
@@ -113,7 +122,7 @@ effect(() => {
   const slug = exercise.value?.slug ?? "";
   if (slug && slug !== inExercise) {
     sideTab.value = "exercise";
-    if (!covers.matches) panels.value = { ...panels.peek(), side: true };
+    panels.value = { side: true, inspector: panels.peek().inspector && !tablet.matches };
   }
   inExercise = slug;
 });

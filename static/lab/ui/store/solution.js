@@ -1,0 +1,127 @@
+// Shows how a step is done: plays its lines of solution.lab (see lab/exercises/solution.py) in this lab, slowly.
+import { request, here, refuse } from "./api.js";
+import { runLine } from "./console.js";
+import { goTo } from "./disk.js";
+import { openedSteps, send } from "./lesson.js";
+import { moment, player, shown, signal } from "./state.js";
+import { setRate, stepRpc } from "./time.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+
+const LINE_MS = 900;
+const STEP_MS = 350;
+const LOOK_MS = 100;
+const MAX_STEPS = 500;
+/** A stretch of simulated time is played in about so many seconds. */
+const STRETCH_S = 4;
+/** As long as a play without a length takes at most. */
+const PLAY_US = 60_000_000;
+/** After so long without the end of the step, time runs faster. */
+const FASTER_MS = 2500;
+const FASTER = 4;
+const FASTEST = 20;
+const MEASURE_MS = 10_000;
+
+/** The line that is played; null while nothing is. @type {Signal<string | null>} */
+export const playedLine = signal(null);
+/** The broker that `@controller` meant last. */
+let controller = -1;
+let stopped = false;
+
+/** @param {number} ms @returns {Promise<void>} */
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+/** @param {string} id */
+const isActive = (id) => !stopped && openedSteps().find((step) => step.id === id)?.state === "active";
+const isPlaying = () => player.mode !== "pause";
+
+/** Messages in flight like "Produce.request", the oldest first. @param {string} message */
+const inFlight = (message) => Object.entries(moment.value.view.rpcs)
+  .filter(([, { api, kind }]) => `${api}.${kind}` === message)
+  .map(([name]) => name).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+
+/** A line with the broker that is the controller, and the names of messages, in their places. @param {string} line */
+function resolved(line) {
+  const named = line.replace(/@([A-Z][A-Za-z]+\.(?:request|response))/g, (whole, message) => inFlight(message)[0] ?? whole);
+  if (!named.includes("@controller")) return named;
+  if (controller < 0 || !named.includes("restore")) controller = moment.value.view.controller.broker;
+  return named.replaceAll("@controller", String(controller));
+}
+
+/** Lets time run until the step is done, or for so long. @param {string} step @param {number | null} us */
+async function playUntilDone(step, us) {
+  const end_us = player.live_at_us + (us ?? PLAY_US);
+  const rate = us === null ? player.rate : Math.max(player.rate, us / 1e6 / STRETCH_S);
+  if (rate !== player.rate) await setRate(Math.min(FASTEST, rate));
+  let since = performance.now();
+  while (isActive(step) && player.live_at_us < end_us) {
+    // A freeze of the step pauses the run.
+    if (!isPlaying()) await player.play();
+    await wait(LOOK_MS);
+    if (us !== null || performance.now() - since < FASTER_MS || player.rate >= FASTEST) continue;
+    since = performance.now();
+    await setRate(Math.min(FASTEST, player.rate * FASTER));
+  }
+}
+
+/** @param {string} step @param {() => boolean} isReached */
+async function stepUntil(step, isReached) {
+  for (let steps = 0; steps < MAX_STEPS && isActive(step) && !isReached(); steps++) {
+    await stepRpc();
+    await wait(STEP_MS);
+  }
+}
+
+/** Measures on the page what the step asks for, as its learner would. */
+async function measure() {
+  const broker = Object.keys(moment.value.view.nodes).find((name) => /^b\d+$/.test(name)) ?? "";
+  shown.value = "disk";
+  goTo({ broker, mode: "copy", path: "" });
+  for (let waited = 0; waited < MEASURE_MS; waited += LOOK_MS) {
+    await wait(LOOK_MS);
+    const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("hw-disk-copy .btn.pri"));
+    if (!button || button.disabled) continue;
+    button.click();
+    return;
+  }
+}
+
+/** @param {string} step @param {string} line */
+async function playLine(step, line) {
+  const [verb, object, ...rest] = line.split(/\s+/);
+  if (verb === "pause") await player.pause();
+  else if (verb === "play") await playUntilDone(step, object ? Number.parseFloat(object) * 1e6 : null);
+  else if (verb === "predict" || verb === "answer") {
+    if (!openedSteps().find(({ id }) => id === step)?.given?.outcome) await send("skip", { step });
+  } else if (verb === "fact") await measure();
+  else if (verb === "step" && object === "rpc" && !rest.length) await stepRpc();
+  else if (verb === "step" && object === "rpc") await stepUntil(step, () => rest[1] !== "done" && inFlight(rest[1]).length > 0);
+  else await runLine(resolved(line));
+}
+
+/** Plays the solution of the step in progress. What it asks is answered without counting as an answer of the learner. */
+export async function showSolution() {
+  if (playedLine.peek() !== null) return;
+  playedLine.value = "";
+  stopped = false;
+  const wasPlaying = isPlaying();
+  try {
+    if (player.isPast) player.goLive();
+    /** @type {{ step: string, lines: string[] }} */
+    const { step, lines } = await (await request(`${here.api}/solution`)).json();
+    const { rate } = player;
+    for (const line of lines) {
+      if (!isActive(step)) break;
+      playedLine.value = line;
+      await playLine(step, line);
+      await wait(LINE_MS);
+    }
+    if (!wasPlaying && isPlaying()) await player.pause();
+    if (player.rate !== rate) await setRate(rate);
+  } catch (error) {
+    refuse(error);
+  }
+  playedLine.value = null;
+}
+
+/** Ends it after the line that is played now. */
+export const stopSolution = () => void (stopped = true);

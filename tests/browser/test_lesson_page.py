@@ -1,0 +1,103 @@
+"""A lesson in a real browser as somebody does it who follows the texts: commands, keys, questions, the next lesson."""
+
+import re
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
+from tests.support.lab_server import LabServer
+
+FIRST = "008-a-records-way"
+
+
+def start(page: Page, server: LabServer, slug: str) -> None:
+    """Starts a lesson from its page."""
+    page.set_viewport_size(WIDE)
+    page.goto(f"{server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/course/{slug}/")
+    page.get_by_role("button", name=re.compile("^Start")).first.click()
+    expect(page.locator(".step.now .n")).to_have_text("1")
+    expect(page.locator(".hw-partition").first).to_contain_text("leader")
+
+
+@pytest.fixture
+def first(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
+    """The first lesson of the course, just started."""
+    start(page, lab_server, FIRST)
+    return page
+
+
+def step_until(page: Page, number: str) -> None:
+    """Presses Enter, wherever the focus is, until the step is in progress."""
+    for _ in range(40):
+        if page.locator(".step.now .n").inner_text() == number:
+            return
+        before = page.locator(".number").inner_text()
+        page.keyboard.press("Enter")
+        expect(page.locator(".number")).not_to_have_text(before)
+    raise AssertionError(f"step {number} was not reached")
+
+
+def test_command_runs_by_one_click_and_the_keys_of_the_text_work_after_it(first: Page) -> None:
+    command = first.locator(".step.now .code-line")
+    command.click()
+    expect(command).to_have_attribute("data-ran", "ran")
+    assert first.evaluate("document.activeElement === document.body")
+    step_until(first, "2")
+    first.locator(".opt[data-value='3']").click()
+    first.get_by_role("radio", name="70 %").click()
+    first.keyboard.press("Enter")
+    expect(first.locator(".step.now .verdict")).to_contain_text("Locked in")
+    for command in first.locator(".step.now .code-line").all():
+        command.click()
+        expect(command).to_have_attribute("data-ran", "ran")
+    step_until(first, "3")
+    done = first.locator(".step.done").nth(1)
+    expect(done.locator(".verdict")).to_have_text("You predicted 3; the outcome was 1.")
+    expect(done.locator(".reason")).to_have_count(2)
+    # The step that was just done can be read on, and what it offers be used.
+    expect(done.locator(".code-line").first).to_be_visible()
+
+
+def test_console_gives_the_keyboard_back(first: Page) -> None:
+    first.keyboard.press("c")
+    expect(first.locator("#console-line")).to_be_focused()
+    before = first.locator(".number").inner_text()
+    first.keyboard.press("Enter")
+    expect(first.locator(".number")).not_to_have_text(before)
+    first.keyboard.press("Escape")
+    expect(first.locator("#console-line")).not_to_be_focused()
+    first.keyboard.press("Space")
+    expect(first.locator(".tp .tag")).not_to_contain_text("PAUSED")
+    first.get_by_role("button", name="Close the console").click()
+    expect(first.locator("#console-line")).to_have_count(0)
+
+
+def test_lesson_is_shown_to_its_end_and_the_next_one_begins(first: Page) -> None:
+    for number in ("2", "3", "4", "end"):
+        first.get_by_role("button", name="Show the solution").click()
+        reached = first.locator(".debrief") if number == "end" else first.locator(".step.now .n", has_text=number)
+        expect(reached).to_be_visible()
+        expect(first.locator(".help[role=status]")).to_have_count(0)
+    # What was shown is no prediction of the learner.
+    expect(first.locator(".step.done").nth(1).locator(".verdict")).to_have_text("The outcome is 1.")
+    first.get_by_role("button", name="Next: 1.2").click()
+    expect(first.locator("hw-exercise h2")).to_have_text("Ask with Kafka's own commands")
+    expect(first.locator(".step.now .n")).to_have_text("1")
+
+
+def test_skipped_step_goes_on_and_says_so(first: Page) -> None:
+    first.get_by_role("button", name="Skip").click()
+    expect(first.locator(".step.now .n")).to_have_text("2")
+    expect(first.locator(".step.done").first).to_contain_text("skipped")
+    first.get_by_role("button", name="Skip").click()
+    expect(first.locator(".step.now .verdict")).to_contain_text("No prediction.")
+
+
+def test_lesson_in_progress_fits_every_width(first: Page) -> None:
+    first.locator(".step.now .code-line").click()
+    for size in (TABLET, PHONE, WIDE):
+        first.set_viewport_size(size)
+        nothing_sticks_out(first)
+        expect(first.locator(".step.now")).to_be_visible()
