@@ -6,7 +6,7 @@ import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledB
   unflushed } from "../core/view/selectors.js";
 import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
-import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
+import { Keyed, clip, means, monoWidth, pressable, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { History } from "../core/recording/history.js" */
@@ -20,8 +20,6 @@ import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./sv
 
 /** While time runs too fast for pills, the picture is drawn at this interval, ms: its lines count recent messages. */
 const CROWDED_MS = 66;
-/** Half of the broker in the middle, and some room. */
-const MIDDLE = 92;
 /** While only the clock advances, the picture is drawn at this interval, ms: its durations show tenths. */
 const CLOCK_MS = 100;
 
@@ -140,29 +138,26 @@ export class Topology {
     let x = 12;
     let y = 18;
     const gap = this.#width < 780 ? 10 : 15;
-    const kinds = ["committed", "open", "truncated", "belief"].map((name) => t(`draw.legend.${name}`));
-    // The left half of the legend ends at the broker in the middle.
-    const room = this.#width / 2 - MIDDLE - 12 - kinds.reduce((sum, label) => sum + 16 + uiWidth(label, 10), 0);
-    let after = isNarrow(this.#width) ? gap : Math.min(gap, Math.max(3, room / kinds.length));
     /** @param {SVGElement} mark @param {number} w @param {string} label */
     const item = (mark, w, label) => {
       const words = s("text", { x: x + w + 5, y, class: "hw-legend-text" }, label);
       set(mark, { transform: `translate(${x},${y - 4})` });
       items.push(mark, words);
-      x += w + after + uiWidth(label, 10);
+      x += w + gap + uiWidth(label, 10);
     };
-    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, kinds[0]);
-    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, kinds[1]);
+    item(s("rect", { y: -5, width: 11, height: 11, rx: 2.5, class: "hw-legend-committed" }), 11, t("draw.legend.committed"));
+    item(s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5, class: "hw-legend-open" }), 11, t("draw.legend.open"));
     item(s("g", { class: "hw-legend-truncated" }, s("rect", { x: 0.5, y: -4.5, width: 10, height: 10, rx: 2.5 }),
-      s("path", { d: "M2 4L9-3" })), 11, kinds[2]);
-    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, kinds[3]);
-    after = gap;
+      s("path", { d: "M2 4L9-3" })), 11, t("draw.legend.truncated"));
+    // The left half of the legend ends before the broker in the middle.
+    if (!isNarrow(this.#width)) [x, y] = [12, 34];
+    item(s("path", { d: "M5 -4l4 7h-8z", class: "hw-legend-belief" }), 10, t("draw.legend.belief"));
     /** @type {[string, string][]} */
     const families = [["produce", "Produce"], ["fetch", "Fetch"], ["control", t("draw.legend.control")], ["zk", "ZK"]];
     const response = t("draw.legend.response");
     if (isNarrow(this.#width)) [x, y] = [12, 34];
-    else x = this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) =>
-      sum + 14 + gap + uiWidth(label, 10), 5 - gap);
+    else [x, y] = [this.#width - 12 - [...families.map(([, label]) => label), response].reduce((sum, label) =>
+      sum + 14 + gap + uiWidth(label, 10), 5 - gap), 18];
     for (const [family, label] of families) item(s("rect", { y: -4, width: 14, height: 9, rx: 4.5, class: `hw-fill ${family}` }), 14,
       label);
     item(s("rect", { x: 0.5, y: -3.5, width: 13, height: 8, rx: 4, class: "hw-legend-response" }), 14, response);
@@ -201,7 +196,7 @@ export class Topology {
   #makeBadge(id) {
     const plate = s("rect", { y: -10, height: 20, rx: 10 });
     const label = s("text", { y: 3.8, "text-anchor": "middle" });
-    const root = means(s("g", { class: "hw-badge", tabindex: 0, role: "button" }, plate, label), { type: "link", id });
+    const root = means(pressable({ class: "hw-badge" }, plate, label), { type: "link", id });
     return { root, plate, label };
   }
 
@@ -256,7 +251,7 @@ export class Topology {
     const tag_plate = tag.appendChild(s("rect", { height: 15, rx: 4 }));
     const tag_text = tag.appendChild(s("text", { y: 10.9, "text-anchor": "middle" }));
     const lines = [s("text", { x: 12, y: 34 }), s("text", { x: 12, y: 48.5 })];
-    const root = s("g", { tabindex: 0, role: "button" }, plate, hatch, bar, title, tag, ...lines);
+    const root = pressable({}, plate, hatch, bar, title, tag, ...lines);
     return { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines, name: id };
   }
 
@@ -413,7 +408,7 @@ export class Topology {
     const plate = s("rect", { height: 15, rx: 7.5, class: "hw-dock-plate" });
     const left = s("rect", { y: 12, x: 6, height: 1.6, rx: 0.8, class: "hw-dock-left" });
     const label = s("text", { y: 10.4, "text-anchor": "middle" });
-    return { root: s("g", { tabindex: 0, role: "button" }, plate, left, label), plate, left, label };
+    return { root: pressable({}, plate, left, label), plate, left, label };
   }
 
   /**

@@ -19,14 +19,17 @@ export function toggleConsole() {
   consoleOpen.value = !consoleOpen.value;
 }
 
+/** What these print is seen in the picture, too. */
+const SEEN_IN_PICTURE = /^(producer|consumer|broker|link|hold|release) /;
+
 /**
- * Runs a line, and opens the console once the command prints something.
+ * Runs a line, and opens the console once the command prints something that is seen nowhere else.
  * @param {string} line
  * @returns {Promise<number | null>} the command's number; null where it was refused
  */
 export async function runLine(line) {
   const command = await act(line);
-  if (command === null) return null;
+  if (command === null || SEEN_IN_PICTURE.test(line)) return command;
   const stop = effect(() => {
     const entry = moment.value.view.console[command];
     if (!entry || (entry.state !== "done" && !entry.output.length)) return;
