@@ -4,11 +4,13 @@ import random
 from collections.abc import Sequence
 
 from broker_core.texts import Text, render, text
-from lab.exercises.lesson import Choice, Exercise, Step, Transfer, TransferChoice
+from lab.exercises.happenings import RpcArrives
+from lab.exercises.lesson import Choice, Exercise, Prediction, Step, Transfer, TransferChoice
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
-from lab.exercises.progress import Meaning, Progress
-from lab.exercises.quantities import Quantity, shown, value_of
+from lab.exercises.progress import Checked, Meaning, Progress
+from lab.exercises.quantities import Quantity, quantity_text, shown, value_of
+from lab.learning.scoring import is_stop
 from lab.texts.refusal import Refusal
 
 MAX_ANSWER_LENGTH = 40
@@ -115,3 +117,27 @@ def number_of(value: str | None) -> int:
     if len(words) > MAX_ANSWER_LENGTH or not words.removeprefix("-").isdecimal():
         raise Refusal("refusal.not_a_number", value=words[:MAX_ANSWER_LENGTH])
     return int(words)
+
+
+def found_at(step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:
+    """What a question had asked about, as it was found at an instant."""
+    asks = asked_by(step)
+    value = text("quantity.value", value=shown(asks, found))
+    return Checked(at_us, text("goal.outcome", offset=quantity_text(moment, asks), found=value).code, seq)
+
+
+def awaited(prediction: Prediction) -> Text:
+    """What a prediction that is locked in still waits for."""
+    return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
+
+
+def answer_asked(progress: Progress) -> Text:
+    """What a step that asks for an answer waits for."""
+    given = progress.given
+    return text("goal.answer") if given is None else text("goal.wrong_answer", answer=given.choice)
+
+
+def check_confidence(confidence: float | None, choices: int) -> None:
+    """Raises Refusal unless one can be so sure with that many choices."""
+    if confidence is not None and not is_stop(confidence, choices):
+        raise Refusal("refusal.invalid_confidence", confidence=confidence)

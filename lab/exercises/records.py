@@ -55,8 +55,10 @@ class Records:
     def hint(self, step: Step | None, shown: int) -> None:
         self._add(HintShown(step=step.id if step else "", hint=shown, lesson=self._lesson))
 
-    def skipped(self, step: Step) -> None:
-        self._add(StepSkipped(step=step.id, lesson=self._lesson))
+    def skipped(self, step: Step, state: State) -> None:
+        """The learner goes on without the step; said once of a step."""
+        if not state.steps[step.id].skipped:
+            self._add(StepSkipped(step=step.id, lesson=self._lesson))
 
     def predicted(self, step: Step, state: State) -> None:
         progress, choices = state.steps[step.id], choices_of(step)

@@ -12,22 +12,31 @@ import msgspec
 
 from broker_core.events import Envelope
 from broker_core.events.rpc import RpcDelivered
-from broker_core.texts import Text, text
+from broker_core.texts import text
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.exercises.frames import lesson_frame
-from lab.exercises.happenings import Happening, Measured, Passed, RpcArrives
-from lab.exercises.lesson import Exercise, Prediction, Step, Wrong
+from lab.exercises.happenings import Happening, Measured, Passed
+from lab.exercises.lesson import Exercise, Step, Wrong
 from lab.exercises.moment import Moment
 from lab.exercises.places import Unresolved
 from lab.exercises.predicate import GoalState, ask_all
 from lab.exercises.progress import Checked, Frozen, Given, Progress, State, StepPhase
-from lab.exercises.quantities import quantity_text, shown, value_of
-from lab.exercises.questions import asked_by, choice_of, choices_of, meanings_of, number_of, outcome_of
+from lab.exercises.quantities import value_of
+from lab.exercises.questions import (
+    answer_asked,
+    awaited,
+    check_confidence,
+    choice_of,
+    choices_of,
+    found_at,
+    meanings_of,
+    number_of,
+    outcome_of,
+)
 from lab.exercises.records import Records
 from lab.exercises.tally import Tally
 from lab.learning.events import AnyEvent
-from lab.learning.scoring import is_stop
 from lab.protocol.frames import ExerciseFrame
 from lab.texts.refusal import Refusal
 
@@ -207,11 +216,11 @@ class ExerciseSession:
 
     def _ask(self, step: Step, moment: Moment) -> GoalState:
         if step.answer is not None:
-            return GoalState(False, self._answer_asked(step))
+            return GoalState(False, answer_asked(self._state.steps[step.id]))
         if step.prediction is None:
             return ask_all(step.goals, moment)
         if self._state.steps[step.id].given is not None:
-            return GoalState(False, _awaited(step.prediction))
+            return GoalState(False, awaited(step.prediction))
         place = self.exercise.steps.index(step)
         before = self.exercise.steps[place - 1]
         # What has happened stays so; it was counted for the step before.
@@ -223,10 +232,6 @@ class ExerciseSession:
         self._state.steps[before.id].phase = "active"
         self._state.steps[before.id].checked = None
         return still
-
-    def _answer_asked(self, step: Step) -> Text:
-        given = self._state.steps[step.id].given
-        return text("goal.answer") if given is None else text("goal.wrong_answer", answer=given.choice)
 
     def _reached(self, step: Step, checked: Checked | None, moment: Moment) -> None:
         steps = self._state.steps
@@ -242,14 +247,13 @@ class ExerciseSession:
                     steps[following.id].meanings = meanings_of(choices_of(following), moment)
 
     def _skip(self, frame: ExerciseFrame, moment: Moment) -> None:
-        """Goes on without the step. Of a question only the answer is skipped: its outcome is told all the same."""
+        """Goes on without the step; the outcome of a question is told all the same."""
         step = self._active()
         if step is None or frame.step != step.id:
             raise Refusal("refusal.no_step_to_skip", 409)
         progress, checked = self._state.steps[step.id], None
-        if not progress.skipped:
-            progress.skipped = True
-            self._records.skipped(step)
+        self._records.skipped(step, self._state)
+        progress.skipped = True
         if step.prediction is not None and progress.given is None:
             self._lock_in(step, Given("", None), moment)
             return
@@ -258,7 +262,7 @@ class ExerciseSession:
             with contextlib.suppress(Unresolved):
                 found = value_of(moment, step.answer.asks)
                 progress.given = Given("", None, outcome_of(choices_of(step), progress.meanings, moment, found))
-                checked = self._found(step, moment, found, moment.at_us, moment.tally.seq)
+                checked = found_at(step, moment, found, moment.at_us, moment.tally.seq)
         self._reached(step, checked, moment)
         self._look(moment)
 
@@ -278,8 +282,7 @@ class ExerciseSession:
         if progress.given is not None:
             raise Refusal("refusal.prediction_locked")
         choice = choice_of(step, frame.choice)
-        if frame.confidence is not None and not is_stop(frame.confidence, len(step.prediction.choices)):
-            raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
+        check_confidence(frame.confidence, len(step.prediction.choices))
         progress.attempts += 1
         self._lock_in(step, Given(choice, frame.confidence), moment)
 
@@ -290,7 +293,7 @@ class ExerciseSession:
         self._state.tally.locked_us = moment.at_us
         if given.choice:
             self._records.predicted(step, self._state)
-        self._why_not = _awaited(step.prediction)
+        self._why_not = awaited(step.prediction)
         self._wait_for_outcome(moment)
         tally = self._state.tally
         if tally.happened(step.prediction.after, since_step=True) >= step.prediction.times:
@@ -315,7 +318,7 @@ class ExerciseSession:
         progress.given = Given(given, None, outcome if outcome == given else None)
         self._records.answered(step, self._state, outcome)
         if outcome == given:
-            self._reached(step, self._found(step, moment, found, moment.at_us, moment.tally.seq), moment)
+            self._reached(step, found_at(step, moment, found, moment.at_us, moment.tally.seq), moment)
         self._look(moment)
 
     def _transfer(self, frame: ExerciseFrame) -> None:
@@ -325,8 +328,7 @@ class ExerciseSession:
         place = number_of(frame.choice)
         if not 0 <= place < len(transfer.choices):
             raise Refusal("refusal.invalid_choice", choice=str(frame.choice), choices=f"0-{len(transfer.choices) - 1}")
-        if frame.confidence is not None and not is_stop(frame.confidence, len(transfer.choices)):
-            raise Refusal("refusal.invalid_confidence", confidence=frame.confidence)
+        check_confidence(frame.confidence, len(transfer.choices))
         self._state.transfer = place
         self._records.transferred(place, frame.confidence)
 
@@ -387,7 +389,7 @@ class ExerciseSession:
         then = Moment(view, at_event[0], moment.paused, self._state.tally)
         try:
             found = value_of(then, step.prediction.asks)
-            checked = self._found(step, then, found, *at_event)
+            checked = found_at(step, then, found, *at_event)
         except Unresolved:
             # It lost its leader in that instant: the question has no answer any more.
             self._state.steps[step.id] = Progress("active", meanings=progress.meanings, attempts=progress.attempts)
@@ -396,14 +398,3 @@ class ExerciseSession:
         if progress.given.choice:
             self._records.settled(step, self._state)
         self._reached(step, checked, then)
-
-    def _found(self, step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:
-        asks = asked_by(step)
-        says = text(
-            "goal.outcome", offset=quantity_text(moment, asks), found=text("quantity.value", value=shown(asks, found))
-        )
-        return Checked(at_us, says.code, seq)
-
-
-def _awaited(prediction: Prediction) -> Text:
-    return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
