@@ -112,6 +112,14 @@ def preload_modules(paths: str) -> SafeString:
     return mark_safe("".join(map(_preload, wanted)))
 
 
+@register.simple_tag
+def prefetch_modules(paths: str) -> SafeString:
+    """Links that let the browser fetch the modules of the page that is likely to be next, when it has nothing to do."""
+    wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
+    links = (format_html('<link rel="prefetch" as="script" href="{}">', static(path)) for path in wanted)
+    return mark_safe("".join(links))
+
+
 def _preload(path: str) -> SafeString:
     """Without the digest that the import map asks for, the browser would not use what it has loaded."""
     file = vendor.lock().files.get(path.removeprefix("vendor/")) if path.startswith("vendor/") else None

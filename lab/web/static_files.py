@@ -5,6 +5,7 @@ paths, and a browser may keep every file for ever, because another build has ano
 import hashlib
 import mimetypes
 import time
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
@@ -13,9 +14,13 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from lab.api.packing import MIN_BYTES, answer, packed, takes_packed
 from lab.texts.refusal import Refusal
 
 FRESH_S = 1.0
+MAX_PACKED = 1_000
+"""Files that are held in memory as they are sent; all scripts and styles are fewer."""
+_PACKED = ("text/", "application/json", "image/svg+xml")
 KEEP_FOR_EVER = "public, max-age=31536000, immutable"
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
@@ -62,6 +67,11 @@ class BuildStorage(StaticFilesStorage):
         return f"{settings.STATIC_URL}{_build.id()}/{name}"
 
 
+@lru_cache(maxsize=MAX_PACKED)
+def _packed_file(file: Path, modified_ns: int) -> bytes:
+    return packed(file.read_bytes())
+
+
 @require_safe
 def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
     """One file of static/. An address of another build gets today's file, but must ask again next time."""
@@ -70,6 +80,9 @@ def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
     if not file.is_relative_to(root) or not file.is_file():
         raise Refusal("refusal.no_static_file", HTTPStatus.NOT_FOUND, path=path)
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    response = HttpResponse(file.read_bytes(), content_type=kind)
+    stat = file.stat()
+    is_packed = kind.startswith(_PACKED) and stat.st_size >= MIN_BYTES and takes_packed(request)
+    content = _packed_file(file, stat.st_mtime_ns) if is_packed else file.read_bytes()
+    response = answer(content, kind, is_packed=is_packed)
     response["Cache-Control"] = KEEP_FOR_EVER if build == _build.id() else "no-store"
     return response

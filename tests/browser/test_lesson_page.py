@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from tests.support.axe import violations
 from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import LabServer
 
@@ -19,6 +20,12 @@ def start(page: Page, server: LabServer, slug: str) -> None:
     page.get_by_role("button", name=re.compile("^Start")).first.click()
     expect(page.locator(".step.now .n")).to_have_text("1")
     expect(page.locator(".hw-partition").first).to_contain_text("leader")
+
+
+def faults(page: Page) -> list[str]:
+    """What axe finds, but for lanes and cards: their names say in words what the figures on them mean."""
+    drawn = re.compile(r'label-content-name-mismatch: <g [^>]*class="hw-(lane|node|dock) ')
+    return [one for one in violations(page) if not drawn.match(one)]
 
 
 @pytest.fixture
@@ -82,6 +89,7 @@ def test_lesson_is_shown_to_its_end_and_the_next_one_begins(first: Page) -> None
         expect(first.locator(".help[role=status]")).to_have_count(0)
     # What was shown is no prediction of the learner.
     expect(first.locator(".step.done").nth(1).locator(".verdict")).to_have_text("The outcome is 1.")
+    assert faults(first) == []
     first.get_by_role("button", name="Next: 1.2").click()
     expect(first.locator("hw-exercise h2")).to_have_text("Ask with Kafka's own commands")
     expect(first.locator(".step.now .n")).to_have_text("1")
@@ -101,3 +109,4 @@ def test_lesson_in_progress_fits_every_width(first: Page) -> None:
         first.set_viewport_size(size)
         nothing_sticks_out(first)
         expect(first.locator(".step.now")).to_be_visible()
+        assert faults(first) == []

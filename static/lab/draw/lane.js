@@ -4,7 +4,7 @@ import { CELL_H, boundaryX, offsetX } from "../core/layout/strips.js";
 import { lagTimeMax, leaderReplica } from "../core/view/selectors.js";
 import { shortDurationText } from "../core/player/timemap.js";
 import { GLYPHS } from "./glyphs.js";
-import { flash, means, monoWidth, pressable, s, set, show, text } from "./svg.js";
+import { flash, means, monoWidth, s, set, show, text } from "./svg.js";
 
 /** @import { Lane, PartitionPlace, StripsLayout } from "../core/layout/strips.js" */
 /** @import { View } from "../core/view/view.d.ts" */
@@ -37,7 +37,7 @@ export class LaneDrawing {
   constructor(id, t) {
     this.#t = t;
     this.#bar.append(s("rect", { width: BAR_W, height: 4, rx: 2, class: "hw-lag-ground" }), this.#bar_fill, this.#bar_tick);
-    this.root = means(pressable({}, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
+    this.root = means(s("g", { tabindex: 0, role: "button" }, this.#ground, this.#edge, this.#half, this.#glyph, this.#name, this.#role,
       this.#high_watermark, this.#cursor, this.#asks, this.#log_end, this.#committed, this.#bar, this.#caught_up), { type: "replica", id });
   }
 

@@ -151,14 +151,6 @@ export function means(element, target) {
 }
 
 /**
- * What is pressed in a drawing. Its name is its `aria-label`, which says what is written on it, so that this is not read as well.
- * @param {Record<string, string | number>} attributes
- * @param {SVGElement[]} children
- */
-export const pressable = (attributes, ...children) => s("g", { tabindex: 0, role: "button", ...attributes },
-  s("g", { "aria-hidden": "true" }, ...children));
-
-/**
  * The nearest thing that an event's target represents.
  * @param {EventTarget | null} place
  * @returns {import("../core/view/selectors.js").Target | null}

@@ -6,7 +6,7 @@ import { byName, ephemerals, familyOf, faultsOfLink, faultyLinks, inFlight, ledB
   unflushed } from "../core/view/selectors.js";
 import { durationText } from "../core/player/timemap.js";
 import { Flights } from "./flights.js";
-import { Keyed, clip, means, monoWidth, pressable, s, set, show, text, uiWidth } from "./svg.js";
+import { Keyed, clip, means, monoWidth, s, set, show, text, uiWidth } from "./svg.js";
 
 /** @import { Texts } from "../core/texts.js" */
 /** @import { History } from "../core/recording/history.js" */
@@ -196,7 +196,7 @@ export class Topology {
   #makeBadge(id) {
     const plate = s("rect", { y: -10, height: 20, rx: 10 });
     const label = s("text", { y: 3.8, "text-anchor": "middle" });
-    const root = means(pressable({ class: "hw-badge" }, plate, label), { type: "link", id });
+    const root = means(s("g", { class: "hw-badge", tabindex: 0, role: "button" }, plate, label), { type: "link", id });
     return { root, plate, label };
   }
 
@@ -251,7 +251,9 @@ export class Topology {
     const tag_plate = tag.appendChild(s("rect", { height: 15, rx: 4 }));
     const tag_text = tag.appendChild(s("text", { y: 10.9, "text-anchor": "middle" }));
     const lines = [s("text", { x: 12, y: 34 }), s("text", { x: 12, y: 48.5 })];
-    const root = pressable({}, plate, hatch, bar, title, tag, ...lines);
+    // Blanks keep the words of the card apart for what reads its text.
+    const root = s("g", { tabindex: 0, role: "button" }, plate, hatch, bar, title, tag, ...lines);
+    for (const one of [tag, ...lines]) one.before(" ");
     return { root, plate, hatch, bar, title, tag, tag_plate, tag_text, lines, name: id };
   }
 
@@ -408,7 +410,7 @@ export class Topology {
     const plate = s("rect", { height: 15, rx: 7.5, class: "hw-dock-plate" });
     const left = s("rect", { y: 12, x: 6, height: 1.6, rx: 0.8, class: "hw-dock-left" });
     const label = s("text", { y: 10.4, "text-anchor": "middle" });
-    return { root: pressable({}, plate, left, label), plate, left, label };
+    return { root: s("g", { tabindex: 0, role: "button" }, plate, left, label), plate, left, label };
   }
 
   /**

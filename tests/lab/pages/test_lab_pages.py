@@ -1,5 +1,6 @@
 """Signing in, the list of runs, who may see what, and what every answer carries."""
 
+import gzip
 import re
 
 import pytest
@@ -255,6 +256,18 @@ def test_static_files_are_cached_for_ever_under_the_build_address(visitor: Visit
     missing = visitor.get("/static/x/lab/nosuch.js").text
     assert "There is no static file" in missing and "run in your list" not in missing
     assert "Expected the address of a page of this lab." in visitor.get("/nosuch/").text
+
+
+@pytest.mark.parametrize("kind", ["style", "texts"])
+def test_scripts_and_texts_are_sent_packed_to_browsers_that_unpack(visitor: Visitor, kind: str) -> None:
+    page = visitor.get("/runs/").text
+    found = re.search(r'href="(/static/[^"]+tokens\.css)"' if kind == "style" else r'data-texts="([^"]+)"', page)
+    assert found
+    plain, packed = visitor.get(found[1]), visitor.get(found[1], **{"Accept-Encoding": "br, gzip;q=0.8"})
+    assert "Content-Encoding" not in plain.headers and packed.headers["Content-Encoding"] == "gzip"
+    assert packed.headers["Vary"] == "Accept-Encoding"
+    assert gzip.decompress(packed.body) == plain.body
+    assert len(packed.body) < len(plain.body) / 2
 
 
 def test_choosing_a_language_leads_to_no_other_site(visitor: Visitor) -> None:
