@@ -79,6 +79,6 @@ def _attempt(row: ExerciseProgress, exercise: Exercise) -> Attempt:
 
 def _dot(progress: dict[str, Any]) -> Dot:
     given = progress.get("given")
-    if not given or given.get("outcome") is None:
-        return "open"
+    if not given or given.get("outcome") is None or not given["choice"]:
+        return "open"  # Not settled yet, or skipped.
     return "right" if given["outcome"] == given["choice"] else "wrong"

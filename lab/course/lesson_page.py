@@ -54,7 +54,16 @@ def _outline(steps: list[Step], opened: Set[str]) -> list[dict[str, Any]]:
     return [{"kind": step.kind, "text": step.text if step.id in opened else None} for step in steps]
 
 
-def in_lists(lesson: Lesson, course: Course) -> dict[str, Any]:
-    """A lesson in the list of a lab's page. `next`: the slug of the lesson that follows it."""
-    following = course.following(lesson)
-    return {**listed(lesson.exercise), "number": lesson.number, "next": following.slug if following else ""}
+def in_lists(course: Course, summary: Summary) -> list[dict[str, Any]]:
+    """The lessons in the list of a lab's page. `next`: the slug of the lesson that follows; `is_finished`: once, by the
+    learner, in any run.
+    """
+    return [
+        {
+            **listed(lesson.exercise),
+            "number": lesson.number,
+            "next": following.slug if (following := course.following(lesson)) else "",
+            "is_finished": slug in summary.lessons and summary.lessons[slug].finished_at_ms is not None,
+        }
+        for slug, lesson in course.lessons.items()
+    ]

@@ -26,6 +26,7 @@ from lab.api.state_charts import state_charts
 from lab.course.attempts import started_on
 from lab.course.lesson_page import in_lists
 from lab.course.loader import course
+from lab.learning.log import summary_of
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
 from lab.runtime.host import host
@@ -155,7 +156,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "run": {"id": run, "name": found.run.name, "era": found.run.era, "era_text": f"era.{found.run.era}"},
         "branch": branch,
         "zookeeper": opened.zookeeper,
-        "exercises": [in_lists(one, whole) for one in whole.lessons.values()],
+        "exercises": in_lists(whole, await sync_to_async(summary_of)(user.pk)),
         "lesson": started,
         "state_charts": state_charts(),
     }

@@ -216,14 +216,16 @@ class HwEmpty extends HwElement {
     const lab = byId("lab");
     effect(() => void byId("main").classList.toggle("table-shown", shown.value !== "picture"));
     effect(() => void lab.classList.toggle("screen-shown", SCREENS.includes(shown.value)));
+    // Until the state of the run has come the page says nothing about it.
+    effect(() => void lab.classList.toggle("loading", !moment.value.seq));
     effect(() => void lab.classList.toggle("no-side", !panels.value.side));
     effect(() => void lab.classList.toggle("no-inspector", !panels.value.inspector));
   }
 
   render() {
-    const { view, connection, seq } = moment.value;
-    if (!seq && connection === "connecting") return html`<div class="nothing"><p>${t("empty.loading")}</p></div>`;
-    if (!seq || topicNames(view).length || shown.value !== "picture") return html``;
+    const { view, seq } = moment.value;
+    if (!seq) return html`<div class="nothing"><p role="status">${t("empty.loading")}</p></div>`;
+    if (topicNames(view).length || shown.value !== "picture") return html``;
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
     if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
     return html`<div class="nothing">

@@ -6,7 +6,6 @@ import { steer } from "../store/interactions.js";
 import { HwElement, html, icon } from "../kit/element.js";
 import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
-import { isListOfStrings, keep, kept } from "../kit/kept.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, exerciseEnded, moment, own, partition, signal } from "../store/state.js";
 import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
@@ -60,20 +59,14 @@ function leaveFor(slug) {
   form.submit();
 }
 
-const FINISHED = "highwater.finished";
-/** The exercises that were finished in this browser. */
-const finished = signal(new Set(kept(FINISHED, isListOfStrings, [])));
+/** The lessons that were finished. @type {Signal<Set<string>>} */
+const finished = signal(new Set(exercises.filter(({ is_finished: isFinished }) => isFinished).map(({ slug }) => slug)));
 effect(() => {
   const { slug = "", finished: isFinished = false } = exercise.value ?? {};
-  if (!isFinished || finished.peek().has(slug)) return;
-  finished.value = new Set([...finished.peek(), slug]);
-  keep(FINISHED, [...finished.value]);
+  if (isFinished && !finished.peek().has(slug)) finished.value = new Set([...finished.peek(), slug]);
 });
-
 effect(() => {
-  if (!exerciseEnded.value) return;
-  finished.value = new Set();
-  keep(FINISHED, []);
+  if (exerciseEnded.value) finished.value = new Set();
 });
 
 /** Runs the command that is pressed; with Shift it is put into the console instead. @param {MouseEvent} event */
@@ -241,6 +234,7 @@ class HwExercise extends HwElement {
   render() {
     const frame = exercise.value;
     const lesson = inProgress();
+    if (!moment.value.seq && page.lesson) return html`<p class="dim opening">${t("empty.loading")}</p>`;
     if (!lesson || !frame) return this.list();
     const begun = frame.steps.some(({ state }) => state === "done");
     return html`${this.head(lesson, frame)}

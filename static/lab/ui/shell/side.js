@@ -1,5 +1,5 @@
 // The panel at the left: the exercise, or what one can do.
-import { HwElement, html } from "../kit/element.js";
+import { HwElement, byId, html } from "../kit/element.js";
 import { onKey } from "../kit/events.js";
 import { exercises } from "../store/exercises.js";
 import { t } from "../kit/i18n.js";
@@ -11,7 +11,8 @@ const TABS = exercises.length ? ["exercise", "act"] : ["act"];
 class HwSide extends HwElement {
   connectedCallback() {
     super.connectedCallback();
-    if (!TABS.includes(sideTab.value) || !exercise.value) sideTab.value = exercise.value ? "exercise" : "act";
+    const isLesson = exercise.value || byId("lab").dataset.lesson;
+    if (!TABS.includes(sideTab.value) || !exercise.value) sideTab.value = isLesson ? "exercise" : "act";
   }
 
   render() {
