@@ -9,6 +9,7 @@ from django.urls import path
 
 from lab.api import analytics, clients, disk, find, history, lessons, texts
 from lab.web import challenge_pages, course_pages, dev, learning_pages, pages
+from lab.web.class_socket import ClassSocket
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -73,5 +74,8 @@ if settings.DEV:
     urlpatterns.append(path("dev/build", dev.build))
 handler404 = "lab.web.pages.page_not_found"
 
-_sockets: list[Any] = [path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi()))]
+_sockets: list[Any] = [
+    path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi())),
+    path("ws/classes/<slug:slug>/", cast(Any, ClassSocket.as_asgi())),
+]
 websockets = AuthMiddlewareStack(URLRouter(_sockets))

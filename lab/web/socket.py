@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from contextvars import Context
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -112,7 +113,8 @@ class LabSocket(AsyncWebsocketConsumer):
     def recheck(self) -> None:
         """Rights have changed. Any thread may call it."""
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
-            self._loop.call_soon_threadsafe(self._begin_recheck)
+            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
+            self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
 
     def _begin_recheck(self) -> None:
         checking = self._loop.create_task(self._recheck())

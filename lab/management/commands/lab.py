@@ -20,6 +20,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from lab.actions.live_class import close_classes
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
 from lab.learning.log import close_all
@@ -179,6 +180,7 @@ async def serve(listener: socket.socket, ready: Callable[[], None]) -> None:
     try:
         await serving
     finally:
+        await close_classes()
         await close_host()
 
 

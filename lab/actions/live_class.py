@@ -1,0 +1,199 @@
+"""The live classes of this process: opened from their logs when somebody comes, kept in step with the database.
+
+The database knows who is in and whether the door is open; the class states what differs from its own state. So what a
+crash left between both is made good when the class is opened again.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils import timezone
+
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
+from lab.classroom.board import Now
+from lab.classroom.events import CLASS, ROOM
+from lab.classroom.grants import LabGrant
+from lab.classroom.journal import FORMAT, Header
+from lab.classroom.room import Room
+from lab.classroom.words import ClassWords
+from lab.course.loader import course
+from lab.exercises.lesson import Exercise
+from lab.exercises.loader import exercises
+from lab.models import Class, Participant, Presence
+from lab.rights import Audience, Grant, grants
+from lab.selectors import MAIN
+
+logger = logging.getLogger(__name__)
+
+US = 1_000_000
+_STANDING = {
+    Presence.IN: "in",
+    Presence.WAITING: "waiting",
+    Presence.LEFT: "left",
+    Presence.KICKED: "kicked",
+    Presence.MERGED: "gone",
+    Presence.ERASED: "gone",
+}
+
+
+class LiveClass:
+    """An open class: its room and its words."""
+
+    def __init__(self, class_id: int, slug: str, room: Room, words: ClassWords) -> None:
+        self.class_id = class_id
+        self.slug = slug
+        self.room = room
+        self.words = words
+        self._granted: frozenset[LabGrant] = frozenset()
+
+    def apply(self, now: Now) -> None:
+        """Gives and ends rights to labs as the class's state has them."""
+        for given in now.grants - self._granted:
+            grants.give(self._grant(given))
+        ended = self._granted - now.grants
+        self._granted = now.grants
+        for one in ended:
+            grants.end(self._grant(one))
+
+    def _grant(self, given: LabGrant) -> Grant:
+        to: Audience | int = "all" if given.to == "all" else int(given.to.removeprefix("p"))
+        return Grant(self.class_id, given.lab.partition("/")[0], to, frozenset(given.rights))
+
+    async def mirror(self, who: str = ROOM, renamed: str = "") -> None:
+        """States what the database has and the class has not. `who` did it; `renamed`: has another name."""
+        found = await sync_to_async(self._facts)()
+        for fact in found:
+            await self.room.do(Given(who, fact))
+        if renamed:
+            await self.room.do(Given(who, Rename(renamed)))
+
+    def _facts(self) -> list[AnyFact]:
+        classroom = Class.objects.get(pk=self.class_id)
+        self.words.load()
+        return list(facts_of(classroom, self.room.now_us()))
+
+
+def facts_of(classroom: Class, now_us: int) -> Iterator[AnyFact]:
+    """What the database says of a class."""
+    people = classroom.participants.select_related("run").order_by("number")
+    for person in people:
+        yield person_of(person)
+    until = classroom.door_until
+    is_open = classroom.door_is_open and (until is None or until > timezone.now())
+    left_us = int((until - timezone.now()).total_seconds() * US) if until is not None else 0
+    yield SetDoor(is_open, now_us + left_us if until is not None else 0, classroom.admits)
+    if classroom.state == Class.State.ENDED:
+        yield EndClass()
+
+
+def person_of(person: Participant) -> SetPerson:
+    """A participant as the class states them."""
+    lab = f"{person.run.slug}/{MAIN}" if person.run is not None else ""
+    return SetPerson(person.source, person.role, _STANDING[Presence(person.presence)], person.consent, lab)  # type: ignore[arg-type]
+
+
+def lesson_of(chapter: str) -> Exercise | None:
+    """The lesson that a class works on: the one of this slug, or the first of a chapter of the course."""
+    known = exercises()
+    if chapter in known:
+        return known[chapter]
+    lessons = next((one.lessons for one in course().chapters if one.slug == chapter), ())
+    return lessons[0].exercise if lessons else None
+
+
+def _opening(chapter: str) -> OpenClass:
+    lesson = lesson_of(chapter)
+    if lesson is None:
+        return OpenClass()
+    hints = (len(lesson.hints),) * len(lesson.steps)
+    return OpenClass(lesson.slug, len(lesson.steps), lesson.minutes, hints)
+
+
+def class_folder(slug: str) -> Path:
+    """Where the log of a class and its handouts are."""
+    return Path(settings.DATA) / "classes" / slug
+
+
+class LiveClasses:
+    """Use it from one event loop."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, LiveClass] = {}
+        self._lock = asyncio.Lock()
+
+    def opened(self, slug: str) -> LiveClass | None:
+        """A class that is open already."""
+        return self._open.get(slug)
+
+    async def of(self, classroom: Class) -> LiveClass:
+        """The class, opened if need be. Raises Refusal when its log cannot be read."""
+        async with self._lock:
+            live = self._open.get(classroom.slug)
+            if live is None:
+                live = await self._begin(classroom)
+                self._open[classroom.slug] = live
+            return live
+
+    async def _begin(self, classroom: Class) -> LiveClass:
+        words = await sync_to_async(ClassWords)(classroom.pk)
+        header = Header(
+            FORMAT,
+            classroom.slug,
+            wall_ms=time.time_ns() // 1_000_000,
+            chapter=classroom.chapter,
+            languages=tuple(classroom.languages),
+            schema=CLASS.hash,
+        )
+        room = await Room.open(class_folder(classroom.slug), words, header)
+        live = LiveClass(classroom.pk, classroom.slug, room, words)
+        if not room.board.now.ended:
+            await room.do(Given(ROOM, await sync_to_async(_opening)(classroom.chapter)))
+            await live.mirror()
+        room.on_change(live.apply)
+        return live
+
+    async def close_class(self, slug: str) -> None:
+        """Ends the sockets of a class and closes its log; it may be opened again."""
+        async with self._lock:
+            live = self._open.pop(slug, None)
+            if live is not None:
+                await self._close(live)
+
+    async def close(self) -> None:
+        """Closes all classes, as the process ends."""
+        async with self._lock:
+            for live in list(self._open.values()):
+                try:
+                    await self._close(live)
+                except Exception:
+                    logger.exception("class %s was not closed in order; it is recovered when it is opened", live.slug)
+            self._open.clear()
+
+    async def _close(self, live: LiveClass) -> None:
+        await live.room.close()
+        await sync_to_async(grants.end_class)(live.class_id)
+
+
+_classes: LiveClasses | None = None
+
+
+def live_classes() -> LiveClasses:
+    """The classes of this process, made at the first call, which must come from the event loop that serves."""
+    global _classes
+    if _classes is None:
+        _classes = LiveClasses()
+    return _classes
+
+
+async def close_classes() -> None:
+    """Closes all classes. The next call of `live_classes` makes others."""
+    global _classes
+    if _classes is not None:
+        closing, _classes = _classes, None
+        await closing.close()

@@ -1,0 +1,306 @@
+"""The socket of a class: reads frames, hands them to the room, sends what its lanes hold."""
+
+import asyncio
+import contextlib
+import logging
+from contextvars import Context
+from http import HTTPStatus
+from typing import Any, cast
+
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
+
+from broker_core.texts import Text, render, text
+from lab.actions.live_class import LiveClass, live_classes
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import AnyFact, BeginHelpAt
+from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, Draw, texts_of
+from lab.classroom.buckets import ActLimits
+from lab.classroom.events import CLASS
+from lab.classroom.frames import (
+    CLOSE_FAILED,
+    CLOSE_INVALID_FRAME,
+    CLOSE_NOT_FOUND,
+    CLOSE_NOT_SIGNED_IN,
+    CLOSE_RIGHT_ENDED,
+    CLOSE_TOO_MANY,
+    MAX_INVALID_FRAMES,
+    ActFrame,
+    ClassAck,
+    ClassBye,
+    ClassDone,
+    ClassFrame,
+    ClassHello,
+    ClassNo,
+    ClassTime,
+    ClassWelcome,
+    Here,
+    InvalidClassFrame,
+    Kept,
+    PointFrame,
+    TimeAnswer,
+    ViewFrame,
+    You,
+    check_hello,
+    encode,
+    parse,
+)
+from lab.classroom.lanes import Outbox, TooManyAnswers
+from lab.models import Class, Participant
+from lab.preferences import chosen_language
+from lab.rights import hold, let_go, membership_of
+from lab.runtime.host import host
+from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
+
+MAX_REASON_BYTES = 123
+"""Of a closed socket, in UTF-8 (RFC 6455)."""
+
+
+class ClassSocket(AsyncWebsocketConsumer):
+    """/ws/classes/<class>/: see lab/classroom/frames.py for the frames."""
+
+    async def connect(self) -> None:
+        self._sender: asyncio.Task[None] | None = None
+        self._votes: set[asyncio.Task[None]] = set()
+        self._rechecks: set[asyncio.Task[None]] = set()
+        self._invalid_frames = 0
+        self._is_ended = False
+        self._loop = asyncio.get_running_loop()
+        await self.accept()
+        user = cast("User | AnonymousUser", self.scope["user"])
+        if not isinstance(user, User):
+            await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
+            return
+        self._user = user
+        slug = self.scope["url_route"]["kwargs"]["slug"]
+        try:
+            # Before the first look at the rights: none that ends from now on is missed.
+            hold(self)
+            self._classroom, self._member = await sync_to_async(self._found)(slug)
+            self._live: LiveClass = await live_classes().of(self._classroom)
+        except Refusal as refusal:
+            is_missing = refusal.status == HTTPStatus.NOT_FOUND
+            await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
+
+    def _found(self, slug: str) -> tuple[Class, Participant]:
+        """The class and the person's participation. Raises Refusal (404) for a class that they are not in, as for
+        none.
+        """
+        classroom = Class.objects.filter(slug=slug).first()
+        member = membership_of(self._user, classroom) if classroom is not None else None
+        if classroom is None or member is None:
+            raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
+        return classroom, member
+
+    # Rights
+
+    @property
+    def holder_id(self) -> int:
+        return self._user.pk
+
+    def recheck(self) -> None:
+        """Rights have changed. Any thread may call it."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
+            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
+            self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
+
+    def _begin_recheck(self) -> None:
+        checking = self._loop.create_task(self._recheck())
+        self._rechecks.add(checking)
+        checking.add_done_callback(self._rechecks.discard)
+
+    async def _recheck(self) -> None:
+        if hasattr(self, "_classroom") and await sync_to_async(self._member_now)() is None:
+            self.end("kicked", again=False)
+
+    def _member_now(self) -> Participant | None:
+        user = User.objects.filter(pk=self._user.pk).first()
+        return membership_of(user, self._classroom) if user else None
+
+    # Seat
+
+    def welcome(self) -> None:
+        """Says who the page's person is."""
+        live, p = self._live, self._member.source
+        viewer = self.outbox.viewer
+        frame = ClassWelcome(
+            slug=live.slug,
+            title=self._classroom.title,
+            boot=live.room.boot,
+            schema=CLASS.hash,
+            you=You(p, viewer.role, live.words.name(p)),
+            class_us=live.room.now_us(),
+            limits={"acts_a_second": ActLimits.RATE, "acts_at_once": ActLimits.BURST},
+        )
+        self._answer(frame)
+
+    def end(self, why: str, *, again: bool) -> None:
+        """Says that it is over, and closes."""
+        if self._is_ended:
+            return
+        self._is_ended = True
+        code = CLOSE_RIGHT_ENDED if why == "kicked" else CLOSE_FAILED
+        closing = self._loop.create_task(self._say_bye(ClassBye(why, again), code))
+        self._rechecks.add(closing)
+        closing.add_done_callback(self._rechecks.discard)
+
+    async def _say_bye(self, bye: ClassBye, code: int) -> None:
+        if self._sender is not None:
+            self._sender.cancel()
+        with contextlib.suppress(OSError):
+            await self.send(text_data=encode(bye).decode())
+            await self._close(
+                code, text("refusal.right_ended") if code == CLOSE_RIGHT_ENDED else text("class_act.closed")
+            )
+
+    async def disconnect(self, code: int) -> None:
+        let_go(self)
+        for task in (self._sender, *self._votes):
+            if task is not None:
+                task.cancel()
+        if hasattr(self, "outbox"):
+            self._live.room.leave(self._member.source, self)
+
+    # Frames
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not hasattr(self, "_live") or self._is_ended:
+            return
+        try:
+            frame = parse(text_data)
+            if not hasattr(self, "outbox"):
+                await self._greet(frame)
+            else:
+                await self._dispatch(frame)
+        except InvalidClassFrame as refusal:
+            await self._refuse_frame(refusal)
+        except TooManyAnswers:
+            await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+
+    async def _greet(self, frame: ClassFrame) -> None:
+        if not isinstance(frame, ClassHello):
+            raise InvalidClassFrame("refusal.hello_missing")
+        check_hello(frame)
+        room, p = self._live.room, self._member.source
+        viewer = room.board.viewer(p)
+        if viewer is None:
+            await self._live.mirror()
+            viewer = room.board.viewer(p)
+        if viewer is None:
+            self.end("kicked", again=False)
+            return
+        have = frame.have if frame.boot == room.boot else -1
+        self.outbox = Outbox(room.board, viewer, have)
+        self.welcome()
+        room.enter(p, self)
+        self._sender = asyncio.create_task(self._send_frames())
+
+    async def _dispatch(self, frame: ClassFrame) -> None:
+        room, p = self._live.room, self._member.source
+        match frame:
+            case ClassAck(upto=upto):
+                self.outbox.acknowledge(upto)
+            case ActFrame():
+                await self._act(frame)
+            case ViewFrame(view=view, term=term):
+                room.view(p, term, view)
+            case PointFrame():
+                room.point(p, frame)
+            case Here(hidden=hidden):
+                room.set_hidden(p, self, hidden)
+            case ClassTime(ms=ms):
+                self._answer(TimeAnswer(ms, room.now_us()))
+            case ClassHello():
+                raise InvalidClassFrame("refusal.second_hello")
+
+    async def _act(self, frame: ActFrame) -> None:
+        limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
+        kind = "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
+        if not limits.take(kind, now_us):
+            if limits.closes(now_us):
+                await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+            elif limits.is_answered(now_us):
+                again_ms = limits.again_ms(kind)
+                refusal = Refusal("class_act.too_fast", HTTPStatus.TOO_MANY_REQUESTS, rate=ActLimits.RATE)
+                self._refuse(frame.id, refusal, again_ms)
+            return
+        if isinstance(frame.do, CastVote):
+            # An anonymous vote is done when others have voted, too.
+            voting = asyncio.create_task(self._do(frame))
+            self._votes.add(voting)
+            voting.add_done_callback(self._votes.discard)
+        else:
+            await self._do(frame)
+
+    async def _do(self, frame: ActFrame) -> None:
+        live, p = self._live, self._member.source
+        texts: tuple[int, ...] = ()
+        try:
+            act = await self._completed(frame.do)
+            bodies = texts_of(frame.do)
+            if bodies:
+                language = getattr(frame.do, "lang", "en")
+                texts = await sync_to_async(live.words.add)(self._member, language, bodies)
+            before = live.room.board.last_seq
+            seq = await live.room.do(Given(p, act, frame.id, texts), lambda: self._answer(Kept(frame.id)))
+            if texts and seq <= before:
+                # Done before: its texts are those of then.
+                await sync_to_async(live.words.discard)(texts)
+            self._answer(ClassDone(frame.id, seq))
+        except Refusal as refusal:
+            await sync_to_async(live.words.discard)(texts)
+            self._refuse(frame.id, refusal)
+        except TooManyAnswers:
+            await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+
+    async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
+        """The act with what only the server knows."""
+        if not isinstance(act, BeginHelp):
+            return act
+        lab = await self._live.room.read(lambda state: state.people[act.p].lab if act.p in state.people else "")
+        if not lab or self.outbox.viewer.audience != "staff":
+            return act
+        run, _, branch = lab.partition("/")
+        opened = await host().lab(run, branch)
+        return BeginHelpAt(act.p, lab, opened.recording.last_seq)
+
+    # Sending
+
+    async def _send_frames(self) -> None:
+        try:
+            while True:
+                await self.send(text_data=(await self.outbox.next()).decode())
+        except OSError:
+            # The page has disconnected (uvicorn's ClientDisconnected); `disconnect` cleans up.
+            return
+        except Exception:
+            logger.exception("frames could not be sent to a page of class %s", self._classroom)
+            await self._close(CLOSE_FAILED, text("refusal.sending_failed"))
+
+    def _answer(self, frame: Any) -> None:
+        self.outbox.answer(encode(frame))
+
+    def _refuse(self, id: str | None, refusal: Refusal, again_ms: int = 0) -> None:
+        said = refusal.as_json(self._language)
+        self._answer(ClassNo(id, int(refusal.status), said["what"], said["expected"], said["todo"], again_ms))
+
+    async def _refuse_frame(self, refusal: InvalidClassFrame) -> None:
+        self._invalid_frames += 1
+        if not hasattr(self, "outbox") or self._invalid_frames > MAX_INVALID_FRAMES:
+            await self._close(CLOSE_INVALID_FRAME, refusal.what)
+        else:
+            self._refuse(refusal.frame, refusal)
+
+    async def _close(self, code: int, reason: Text) -> None:
+        self._is_ended = True
+        shown = render(reason, self._language).encode()[:MAX_REASON_BYTES]
+        await self.close(code, shown.decode(errors="ignore"))
+
+    @property
+    def _language(self) -> str:
+        headers = dict(self.scope["headers"])
+        accepted: str = headers.get(b"accept-language", b"").decode("latin-1")
+        return chosen_language(self.scope["cookies"], accepted)

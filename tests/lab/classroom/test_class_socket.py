@@ -1,0 +1,326 @@
+"""The socket of a class: who gets in, acts and their answers, floods, presence, and coming back."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
+from typing import Any
+
+import pytest
+import websockets.exceptions
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from websockets.sync.client import ClientConnection, connect
+
+from lab.actions.live_class import class_folder, live_classes
+from lab.classroom.events import CLASS
+from lab.classroom.journal import ClassJournal
+from lab.management.commands.lab import HOST
+from lab.models import Class, ClassText, Participant, Presence, Role
+from lab.rights import rights_changed
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+_numbers = count(1)
+
+
+class Page:
+    """A page's end of the socket of a class."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+        self.frames: list[dict[str, Any]] = []
+        self.held: dict[str, Any] = {}
+        self.upto = -1
+        self.boot = ""
+        self._ids = iter(range(1_000_000))
+
+    def send(self, **frame: Any) -> None:
+        self.connection.send(json.dumps(frame))
+
+    def read(self, seconds: float = PATIENCE_S) -> dict[str, Any]:
+        frame: dict[str, Any] = json.loads(self.connection.recv(timeout=seconds))
+        self.frames.append(frame)
+        if frame["k"] == "welcome":
+            self.boot = frame["boot"]
+        if frame["k"] in ("snap", "e"):
+            if frame["k"] == "snap":
+                self.held = {}
+            else:
+                assert frame["after"] == self.upto
+            self.upto = frame["upto"]
+            for path, *value in frame["patch"]:
+                self.held.pop(path, None)
+                if value:
+                    self.held[path] = value[0]
+            self.send(k="ack", upto=self.upto)
+        return frame
+
+    def until(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Reads up to a frame of a kind with these fields."""
+        while True:
+            frame = self.read()
+            if frame["k"] == kind and all(frame.get(name) == value for name, value in fields.items()):
+                return frame
+
+    def until_held(self, path: str, value: Any) -> None:
+        """Reads until a section, or a field of it, is this."""
+        name, _, field = path.partition(" ")
+        while True:
+            section = self.held.get(name)
+            if section is not None and (section[field] if field else section) == value:
+                return
+            self.read()
+
+    def act(self, op: str, id: str = "", **arguments: Any) -> dict[str, Any]:
+        """Does an act; returns its answer."""
+        id = id or f"a{next(self._ids)}"
+        self.send(k="act", id=id, do={"op": op, **arguments})
+        while True:
+            frame = self.read()
+            if frame["k"] in ("done", "no") and frame["id"] == id:
+                return frame
+
+    def closed(self) -> int:
+        """The code with which the server ends the socket."""
+        try:
+            while True:
+                self.read()
+        except websockets.exceptions.ConnectionClosed as error:
+            assert error.rcvd is not None
+            return error.rcvd.code
+
+
+class Classroom:
+    """A class with an instructor (p1), two learners (p2, p3), an observer (p4), and what they need to connect."""
+
+    def __init__(self, server: LabServer) -> None:
+        self.server = server
+        self.visitors = {f"p{number}": Visitor(server) for number in range(1, 6)}
+        users = [get_user_model().objects.create(username=f"user {number}") for number in range(1, 6)]
+        self.slug = f"k{next(_numbers)}"
+        self.model = Class.objects.create(
+            slug=self.slug,
+            owner=users[0],
+            title="Replication",
+            link_key="x" * 26,
+            state=Class.State.OPEN,
+            languages=["en"],
+        )
+        roles = [Role.INSTRUCTOR, Role.LEARNER, Role.LEARNER, Role.OBSERVER]
+        for number, (user, role) in enumerate(zip(users, roles, strict=False), 1):
+            Participant.objects.create(
+                classroom=self.model,
+                number=number,
+                user=user,
+                role=role,
+                nickname=f"Name {number}",
+                skeleton=f"n{number}",
+            )
+        for number, visitor in enumerate(self.visitors.values(), 1):
+            visitor.sign_in_as(f"user {number}")
+
+    @contextmanager
+    def page(self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash) -> Iterator[Page]:
+        visitor = self.visitors[p]
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
+        with connect(
+            f"ws://{HOST}:{self.server.port}/ws/classes/{self.slug}/",
+            additional_headers={"Cookie": cookies, "Origin": self.server.address},
+            max_size=None,
+        ) as connection:
+            page = Page(connection)
+            page.upto = have or -1
+            with suppress(websockets.exceptions.ConnectionClosed):
+                page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
+            yield page
+
+    def restart(self) -> None:
+        """As if the server had ended and started again."""
+        self.server.call(lambda _: live_classes().close())
+
+
+@pytest.fixture
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    yield Classroom(lab_server)
+    lab_server.call(lambda _: live_classes().close())
+
+
+def test_only_who_is_in_gets_in(classroom: Classroom) -> None:
+    with classroom.page("p5") as page:
+        assert page.closed() == 4404
+    Participant.objects.filter(number=2).update(presence=Presence.KICKED)
+    with classroom.page("p2") as page:
+        assert page.closed() == 4404
+    with classroom.page("p3", schema="0123") as page:
+        assert page.closed() == 4400
+    with classroom.page("p3") as page:
+        assert page.until("welcome")["you"] == {"p": "p3", "role": "learner", "name": "Name 3"}
+
+
+def test_act_is_answered_and_told(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        answer = ada.act("ask", text="why <b>45</b>?", lang="en", at={"lab": "none/main"})
+        assert (answer["k"], answer["status"]) == ("no", 403)
+        assert ClassText.objects.count() == 0, "the text of a question that is refused is not kept"
+        assert teacher.act("take_lead", lab="lead/main")["k"] == "done"
+        answer = ada.act("ask", text="why <b>45</b>?", lang="en", at={"lab": "lead/main", "seq": 7})
+        assert answer["k"] == "done"
+        for page in (teacher, bob):
+            page.until_held("/questions/1 text", "why <b>45</b>?")
+        assert teacher.held["/questions/1"]["name"] == "Name 2"
+        assert bob.held["/questions/1"]["name"] == ""
+        assert bob.act("back", question=1)["k"] == "done"
+        teacher.until_held("/questions/1 backers", 1)
+
+
+def test_act_that_is_sent_again_after_a_restart_is_done_once(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher:
+        first = teacher.act("set_timer", "once", seconds=60)
+        assert teacher.act("set_timer", "once", seconds=60) == first
+    classroom.restart()
+    with classroom.page("p1") as teacher:
+        assert teacher.act("set_timer", "once", seconds=60) == first
+        classroom.restart()
+        assert teacher.until("bye")["again"] is True
+    events = [type(one[4]).__name__ for one in ClassJournal(class_folder(classroom.slug)).after(0)]
+    assert events.count("TimerSet") == 1
+    assert events.count("ClassResumed") == 1
+
+
+def test_page_that_comes_back_gets_what_it_missed(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher:
+        with classroom.page("p2") as ada:
+            ada.until("snap")
+            ada.until_held("/paused", False)
+        teacher.act("pause_all")
+        with classroom.page("p2", have=ada.upto, boot=ada.boot) as again:
+            again.held = dict(ada.held)
+            again.until_held("/paused", True)
+            assert "snap" not in [frame["k"] for frame in again.frames]
+            assert any(event[4][0] == "AllPaused" for frame in again.frames for event in frame.get("ev", ()))
+        classroom.restart()
+        with classroom.page("p2", have=ada.upto, boot=ada.boot) as again:
+            again.until("snap")
+            assert again.held["/paused"] is True
+
+
+def test_flood_of_acts_is_refused_once_a_second_and_then_closed(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        ada.until("snap")
+        for number in range(260):
+            ada.send(k="act", id=f"x{number}", do={"op": "detach"})
+        assert ada.closed() == 4429
+        done = [frame for frame in ada.frames if frame["k"] == "done"]
+        refused = [frame for frame in ada.frames if frame["k"] == "no"]
+        assert 30 <= len(done) < 100
+        assert refused[0]["status"] == 429
+        assert refused[0]["again_ms"] > 0
+        assert len(refused) <= 15
+        assert teacher.act("pause_all")["k"] == "done", "others go on"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "rubbish", "[1]", '{"k":"act","id":"1","do":{"op":"hack"}}',
+        '{"k":"act","id":"1","do":{"op":"look","p":"../p1"}}',
+        '{"k":"act","id":"1","do":{"op":"look"}}', '{"k":"act","id":"<b>","do":{"op":"detach"}}', "[" * 5_000,
+        '{"k":"ask"}', '{"k":"act","id":"1","do":{"op":"set_pace","step":1e99}}', '{"k":"hello","v":1,"schema":""}',
+    ],
+)  # fmt: skip
+def test_rubbish_is_refused_with_a_sentence(classroom: Classroom, frame: str) -> None:
+    with classroom.page("p2") as ada:
+        ada.until("snap")
+        ada.connection.send(frame)
+        refused = ada.until("no")
+        assert refused["status"] == 400
+        assert refused["what"]
+        assert ada.act("detach")["k"] == "done", "the socket goes on"
+
+
+def test_socket_that_sends_rubbish_for_long_is_closed(classroom: Classroom) -> None:
+    with classroom.page("p2") as ada:
+        ada.until("snap")
+        for _ in range(11):
+            ada.connection.send("rubbish")
+        assert ada.closed() == 4400
+
+
+def test_kicked_page_is_closed_and_told_why(classroom: Classroom) -> None:
+    with classroom.page("p2") as ada:
+        ada.until("snap")
+        member = Participant.objects.get(number=2)
+        member.presence = Presence.KICKED
+        member.save()
+        classroom.server.call(lambda _: sync_to_async(rights_changed)([member.user_id or 0]))
+        assert ada.until("bye")["why"] == "kicked"
+        assert ada.closed() == 4403
+
+
+def test_role_in_the_database_is_stated_and_changes_what_is_seen(classroom: Classroom) -> None:
+    with classroom.page("p2") as ada:
+        ada.until("snap")
+        assert "/people/p3" not in ada.held
+        Participant.objects.filter(number=2).update(role=Role.CO_INSTRUCTOR)
+        live = classroom.server.call(lambda _: live_classes().opened(classroom.slug))
+        classroom.server.call(lambda _: live.mirror())
+        assert ada.until("welcome")["you"]["role"] == "co-instructor"
+        ada.until("snap")
+        assert ada.held["/people/p3"]["name"] == "Name 3"
+
+
+def test_time_is_answered_with_class_time(classroom: Classroom) -> None:
+    with classroom.page("p2") as ada:
+        at_us = ada.until("welcome")["class_us"]
+        ada.send(k="time", ms=12.5)
+        answer = ada.until("time")
+        assert answer["ms"] == 12.5
+        assert answer["class_us"] >= at_us
+
+
+def test_view_of_who_leads_reaches_followers_and_no_other_view_does(classroom: Classroom) -> None:
+    view = {
+        "branch": "lead/main", "seq": 41, "at_us": 7, "mode": "pause", "rate": 1.0, "screen": "log",
+        "partition": "orders-0", "selection": "", "ranges": {"orders-0": [24, 45]},
+    }  # fmt: skip
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        teacher.act("take_lead", lab="lead/main")
+        bob.send(k="view", term=1, view=view | {"seq": 1})
+        teacher.send(k="view", term=7, view=view | {"seq": 2})
+        teacher.send(k="view", term=1, view=view)
+        shown = ada.until("view")
+        assert (shown["p"], shown["term"], shown["view"]["seq"]) == ("p1", 1, 41)
+        ada.until_held("/view", shown["view"])
+        assert [frame["view"]["seq"] for frame in ada.frames if frame["k"] == "view"] == [41]
+
+
+def test_stalled_page_does_not_delay_others(classroom: Classroom) -> None:
+    with ExitStack() as stack:
+        stalled = stack.enter_context(classroom.page("p4"))
+        stalled.until("snap")
+        teacher = stack.enter_context(classroom.page("p1"))
+        teacher.until("snap")
+        for number in range(25):
+            assert teacher.act("set_timer", seconds=number + 1)["k"] == "done"
+            time.sleep(0.06)
+        reading = stack.enter_context(classroom.page("p3"))
+        reading.until("snap")
+        # It acknowledged nothing but the snapshot, and gets no more than its window until it does.
+        sent = [json.loads(frame) for frame in _waiting(stalled)]
+        assert len([frame for frame in sent if frame["k"] == "e"]) <= 16
+
+
+def _waiting(page: Page) -> Iterator[str | bytes]:
+    while True:
+        try:
+            yield page.connection.recv(timeout=0.3)
+        except TimeoutError:
+            return
