@@ -7,7 +7,7 @@ from django.db import transaction
 
 from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.models import MAX_NAME_LENGTH, Branch, Run
-from lab.recordings.copying import copy_tree, link
+from lab.recordings.copying import copy_tree, link_tree
 from lab.recordings.folder import run_folder
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
@@ -51,12 +51,7 @@ def _copy_branch(recording: Recording, slug: str) -> None:
 
 
 def _copy_archive(slug: str, copy: str) -> None:
-    source, target = run_folder(slug) / "archive", run_folder(copy) / "archive"
-    for path in source.rglob("*"):
-        if path.is_file() and path.suffix != ".tmp":
-            below = target / path.relative_to(source)
-            below.parent.mkdir(parents=True, exist_ok=True)
-            link(path, below)
+    link_tree(run_folder(slug) / "archive", run_folder(copy) / "archive")
 
 
 def _enter(copy: Run, branches: list[Branch]) -> None:

@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+INCOMPLETE = ".tmp"
+
 
 def data_extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
     """(start, end) of each part that holds data, as far as the file system reports it."""
@@ -45,6 +47,16 @@ def copy_tree(source: Path, target: Path) -> None:
         below.mkdir(parents=True, exist_ok=True)
         for name in names:
             copy(Path(folder) / name, below / name)
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Links every file below a folder that is complete. Nothing where there is no such folder."""
+    for folder, _, names in os.walk(source):
+        below = target / os.path.relpath(folder, source)
+        below.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if not name.endswith(INCOMPLETE):
+                link(Path(folder) / name, below / name)
 
 
 def link(source: Path, target: Path) -> None:

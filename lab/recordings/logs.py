@@ -143,6 +143,11 @@ class RecordedLogs:
         """Lets go of the files as they are."""
         self._folder.abandon()
 
+    def roll(self) -> None:
+        """Begins a new segment in both logs: the files of those before never change again."""
+        self._events.roll()
+        self._inputs.roll()
+
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
         self._folder.sync()

@@ -1,0 +1,96 @@
+"""Giving the state of a lab to a class: an instant is set aside once, and each learner goes on from it in a new run."""
+
+import asyncio
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.db import transaction
+
+from lab.actions.start_run import ensure_few_runs, new_slug
+from lab.models import MAX_NAME_LENGTH, Branch, Class, Participant, Run
+from lab.recordings.history import seek
+from lab.recordings.recording import Recording
+from lab.recordings.removal import remove_run_folder
+from lab.runtime.handouts import copy_handout, handout_folder, make_handout
+from lab.runtime.host import Host
+from lab.runtime.policy import IN_CLASS
+from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
+
+_FACTS = "handout.json"
+
+
+class _Facts(msgspec.Struct):
+    """Beside the recording of a handout: which run it is from, and what a new run has of that one."""
+
+    origin: str
+    seed: int
+    brokers: int
+    era: str
+
+
+async def set_aside(host: Host, classroom: Class, branch: Branch, seq: int) -> int:
+    """Sets the instant after an event of a branch aside for a class; returns the handout's number.
+
+    Raises Refusal for an event that the branch does not have.
+    """
+    lab = await host.lab(branch.run.slug, branch.name)
+    if seq < 1:
+        raise Refusal("refusal.before_first_event")
+    seek(lab.recording, seq=seq)
+    run = branch.run
+    facts = _Facts(f"{run.slug}/{branch.name}/{seq}", run.seed, run.brokers, run.era)
+    return await asyncio.to_thread(_make, lab.recording, classroom.slug, seq, facts)
+
+
+def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> int:
+    number = 1
+    while True:
+        folder = handout_folder(classroom, number)
+        try:
+            make_handout(recording, seq, folder)
+        except FileExistsError:
+            number += 1
+            continue
+        (folder.path / _FACTS).write_bytes(msgspec.json.encode(facts))
+        return number
+
+
+async def take_state(host: Host, participant: Participant, number: int, name: str) -> Branch:
+    """A new run of the participant that begins where the handout ends. Its engine is built when they act on it; what
+    they had before stays. Raises Refusal when there is no such handout, or they may have no more runs.
+    """
+    classroom = participant.classroom
+    folder = handout_folder(classroom.slug, number)
+    try:
+        facts = msgspec.json.decode((folder.path / _FACTS).read_bytes(), type=_Facts)
+    except FileNotFoundError:
+        raise Refusal("refusal.no_handout", 404, number=number) from None
+    branch = await sync_to_async(_enter)(participant, facts, name)
+    try:
+        await asyncio.to_thread(copy_handout, folder, host.folder(branch.run.slug, branch.name))
+    except BaseException:
+        await sync_to_async(branch.run.delete)()
+        remove_run_folder(branch.run.slug)
+        raise
+    host.set_policy(branch.run.slug, IN_CLASS)
+    return branch
+
+
+def _enter(participant: Participant, facts: _Facts, name: str) -> Branch:
+    if participant.user_id is None:
+        raise Refusal("refusal.not_allowed", 403)
+    with transaction.atomic():
+        ensure_few_runs(participant.user_id)
+        run = Run.objects.create(
+            slug=new_slug(),
+            owner_id=participant.user_id,
+            name=name[:MAX_NAME_LENGTH],
+            seed=facts.seed,
+            brokers=facts.brokers,
+            era=facts.era,
+            classroom=participant.classroom,
+            participant=participant,
+            origin=facts.origin,
+        )
+        return Branch.objects.create(run=run, name=MAIN)

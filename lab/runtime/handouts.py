@@ -1,0 +1,105 @@
+"""An instant of a run, set aside to be given to many: a recording whose files are all final, and copies of it.
+
+DATA/classes/<class>/handouts/<n>/main/     the recording of a handout, laid out as a branch
+DATA/classes/<class>/handouts/<n>/archive/  bytes that were removed from files
+
+A copy is a branch of its own: hard links to the handout's files, and a newest segment with nothing in it. What grows in
+place (keyframes and time line) is copied, so nothing that is written to a copy reaches the handout or another copy.
+"""
+
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from lab.journals.journal import CLEAN_SHUTDOWN
+from lab.recordings.copying import link, link_tree
+from lab.recordings.folder import BranchFolder
+from lab.recordings.fork import fork_recording
+from lab.recordings.keyframes import KEYFRAMES
+from lab.recordings.logs import EVENTS, INPUTS
+from lab.recordings.recording import Recording
+from lab.recordings.timeline import TIMELINE
+from lab.runtime import engine
+from lab.runtime.pacer import Pacer
+from lab.texts.refusal import Refusal
+
+_CLASS = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+_SEGMENT_SUFFIX = ".log"
+
+
+def handout_folder(classroom: str, number: int, *, data: Path | None = None) -> BranchFolder:
+    """The folder of a class's handout, which need not exist. Raises Refusal (404) for an invalid name of a class."""
+    if not _CLASS.fullmatch(classroom):
+        raise Refusal("refusal.no_run_or_branch", 404, name=classroom)
+    path = (data or settings.DATA) / "classes" / classroom / "handouts" / str(number) / "main"
+    return BranchFolder(classroom, "main", path)
+
+
+def _begin(recording: Recording, seq: int, handout: BranchFolder) -> Recording:
+    """A recording of its own with the events up to `seq`. Raises FileExistsError where there is a handout already, and
+    Refusal if the first inputs were not kept.
+    """
+    # The folder of another handout is left alone.
+    handout.path.parent.mkdir(parents=True)
+    link_tree(recording.folder.path.parent / "archive", handout.path.parent / "archive")
+    return fork_recording(recording, seq, handout)
+
+
+def _seal(recording: Recording) -> None:
+    """Makes all files of a handout final, and closes it."""
+    recording.flush()
+    recording.logs.roll()
+    recording.close()
+
+
+def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
+    """Sets the instant after event `seq` of a recording aside, with a checkpoint of its engine: those who go on from a
+    copy need not wait for events to be executed again. As in every fork, what belongs to the same step is in it, too.
+
+    Raises FileExistsError where there is a handout already, and Refusal where the engine cannot be made. Of a handout
+    that could not be made nothing is left. It takes seconds; call it from a thread.
+    """
+    made: Recording | None = None
+    try:
+        made = _begin(recording, seq, handout)
+        live = engine.wake(made, Pacer(), "")
+        live.close()
+        _seal(made)
+        shutil.rmtree(handout.cluster, ignore_errors=True)
+    except FileExistsError:
+        raise
+    except BaseException:
+        if made is not None:
+            made.close()
+        shutil.rmtree(handout.path.parent, ignore_errors=True)
+        raise
+
+
+def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
+    """A branch of its own that begins where the handout ends. Its engine is built when somebody acts on it."""
+    target.recording.mkdir(parents=True)
+    for topic in (EVENTS, INPUTS):
+        _copy_log(handout.recording / f"{topic}-0", target.recording / f"{topic}-0")
+    for name in (KEYFRAMES, TIMELINE, RECOVERY_POINT_CHECKPOINT):
+        with suppress(FileNotFoundError):
+            shutil.copyfile(handout.recording / name, target.recording / name)
+    # What is linked needs no recovery, which would write to files that others share.
+    (target.recording / CLEAN_SHUTDOWN).touch()
+    link_tree(handout.checkpoints, target.checkpoints)
+    link_tree(handout.path.parent / "archive", target.path.parent / "archive")
+
+
+def _copy_log(source: Path, target: Path) -> None:
+    target.mkdir()
+    newest = max(path.stem for path in source.glob(f"*{_SEGMENT_SUFFIX}"))
+    for path in source.iterdir():
+        if path.name == LEADER_EPOCH_CHECKPOINT:
+            shutil.copyfile(path, target / path.name)
+        elif path.stem != newest:
+            link(path, target / path.name)
+    # Without its indexes: opening the log makes them.
+    (target / f"{newest}{_SEGMENT_SUFFIX}").touch()

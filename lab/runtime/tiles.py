@@ -1,0 +1,148 @@
+"""What a wall of many labs shows of each: a row of about a hundred bytes, read in the lab's thread when it changed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+
+from broker_core.view.tree import View
+from lab.runtime.host import Host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
+from lab.texts.refusal import Refusal
+
+PERIOD_S = 0.5
+
+Mode = Literal["asleep", "pause", "play", "event_paced"]
+Role = Literal["l", "i", "o", "x"]
+"""Leader, in sync, out of sync, offline."""
+LabName = tuple[str, str]
+"""Run and branch."""
+
+
+class ReplicaTile(msgspec.Struct, array_like=True, frozen=True):
+    """A replica of the partition that is shown. `first`: its log start offset; `end`: its log end offset; `cut`: the
+    offset that its log was truncated to last, None where it never was.
+    """
+
+    broker: int
+    role: Role
+    first: int
+    end: int
+    high_watermark: int
+    cut: int | None
+
+
+class LabTile(msgspec.Struct, array_like=True, frozen=True):
+    """A lab as it is now."""
+
+    mode: Mode
+    seq: int
+    at_us: int
+    partition: str
+    replicas: list[ReplicaTile]
+
+
+def tile_of(view: View, partition: str, mode: Mode, seq: int, at_us: int) -> LabTile:
+    """The row of a lab. `partition`: that which is shown; another one, the first there is, where the view lacks it."""
+    partitions = view["partitions"]
+    if partition not in partitions:
+        partition = min((name for name in partitions if not name.startswith("__")), default="")
+    state = partitions.get(partition)
+    replicas = [] if state is None else [_replica(view, partition, broker) for broker in state["replicas"]]
+    return LabTile(mode, seq, at_us, partition, replicas)
+
+
+def _replica(view: View, partition: str, broker: int) -> ReplicaTile:
+    state = view["partitions"][partition]
+    node = view["nodes"].get(f"b{broker}")
+    replica = view["replicas"].get(f"{partition}@b{broker}")
+    role: Role = "l" if state["leader"] == broker else "i" if broker in state["isr"] else "o"
+    if node is None or node["state"] == "down" or (replica is not None and replica["role"] == "offline"):
+        role = "x"
+    if replica is None:
+        return ReplicaTile(broker, role, 0, 0, 0, None)
+    cut = replica["cut"]
+    return ReplicaTile(
+        broker,
+        role,
+        replica["log_start_offset"],
+        replica["log_end_offset"],
+        replica["high_watermark"],
+        None if cut is None else cut["to"],
+    )
+
+
+class Tiles:
+    """The rows of the labs of one class. Use it from the host's event loop."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._partitions: dict[LabName, str] = {}
+        self._seen: dict[LabName, tuple[int, Mode, str]] = {}
+        self._rows: dict[LabName, LabTile] = {}
+
+    @property
+    def rows(self) -> dict[LabName, LabTile]:
+        """Those that are known, as of the last sweep."""
+        return dict(self._rows)
+
+    def show(self, lab: LabName, partition: str = "") -> None:
+        """From now on the wall has this lab, or shows another partition of it; "": the first there is."""
+        self._partitions[lab] = partition
+
+    def hide(self, lab: LabName) -> None:
+        """The wall has it no longer."""
+        for known in (self._partitions, self._seen, self._rows):
+            known.pop(lab, None)
+
+    async def sweep(self) -> dict[LabName, LabTile]:
+        """Reads the labs that have changed since the last sweep; returns the rows that are others now."""
+        names = list(self._partitions)
+        read = await asyncio.gather(*map(self._read, names))
+        changed = {}
+        for name, row in zip(names, read, strict=True):
+            if row is not None and name in self._partitions and row != self._rows.get(name):
+                self._rows[name] = changed[name] = row
+        return changed
+
+    async def keep_sweeping(self, tell: Callable[[dict[LabName, LabTile]], Awaitable[None]]) -> None:
+        """Sweeps twice a second until it is cancelled; `tell` gets the rows that have changed."""
+        while True:
+            changed = await self.sweep()
+            if changed:
+                await tell(changed)
+            await asyncio.sleep(PERIOD_S)
+
+    async def _read(self, name: LabName) -> LabTile | None:
+        lab = self._host.open_lab(*name)
+        try:
+            if lab is None:
+                if name in self._rows:
+                    # closed, so nothing happens in it
+                    return msgspec.structs.replace(self._rows[name], mode="asleep")
+                lab = await self._host.lab(*name)
+            return await self._row(name, lab)
+        except Refusal:
+            # deleted, or closed meanwhile: the next sweep opens it or does not find it again
+            return None
+
+    async def _row(self, name: LabName, lab: Lab) -> LabTile | None:
+        clock = lab.clock()
+        partition = self._partitions[name]
+        mode: Mode = "asleep" if lab.core == "recorded" else clock.mode
+        now = lab.ring.last_seq, mode, partition
+        if self._seen.get(name) == now:
+            return None
+
+        def read(live: LiveRun | None) -> LabTile:
+            if live is not None:
+                return tile_of(live.run.view, partition, mode, live.run.seq, live.run.now_us)
+            recording = lab.recording
+            view = recording.view_at(recording.last_seq)
+            return tile_of(view, partition, mode, recording.last_seq, recording.last_at_us)
+
+        row = await lab.read(read)
+        self._seen[name] = now
+        return row

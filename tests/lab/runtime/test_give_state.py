@@ -1,0 +1,85 @@
+"""The state of a lab, given to a class."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from lab.actions.give_state import set_aside, take_state
+from lab.models import Branch, Class, Participant, Run
+from lab.recordings.folder import run_folder
+from lab.runtime.host import Host
+from lab.texts.refusal import Refusal
+from tests.support.lab_page import TOPIC
+from tests.support.lab_server import LabServer, Visitor
+
+
+def close_run(server: LabServer, slug: str) -> None:
+    server.call(lambda host: host.close_run(slug))
+
+
+async def last_seq(host: Host, slug: str) -> int:
+    return (await host.lab(slug, "main")).ring.last_seq
+
+
+@pytest.fixture
+def classroom(lab_server: LabServer, visitor: Visitor) -> Iterator[Class]:
+    """A class of the visitor with a learner, p2."""
+    owner = Run.objects.get(slug=visitor.new_run()).owner
+    learner, _ = User.objects.get_or_create(username="a learner")
+    made = Class.objects.create(slug="kite-1", owner=owner, title="Replication", link_key="k")
+    Participant.objects.create(classroom=made, number=2, user=learner)
+    yield made
+    for run in Run.objects.filter(classroom=made):
+        close_run(lab_server, run.slug)
+        run.delete()
+    made.delete()
+
+
+def test_learner_goes_on_from_the_state_in_a_run_of_their_own(
+    lab_server: LabServer, visitor: Visitor, classroom: Class
+) -> None:
+    slug = visitor.new_run()
+    with visitor.socket(slug) as socket:
+        socket.run(TOPIC)
+        socket.ask({"k": "time", "op": "pause"})
+        seq = socket.ask({"k": "time", "op": "now"})["seq"]
+    branch = Branch.objects.select_related("run").get(run__slug=slug)
+    participant = Participant.objects.select_related("classroom").get(classroom=classroom)
+    number = lab_server.call(lambda host: set_aside(host, classroom, branch, seq))
+    taken = lab_server.call(lambda host: take_state(host, participant, number, "Lin's state"))
+    run = taken.run
+    assert (run.owner, run.classroom, run.participant) == (participant.user, classroom, participant)
+    assert run.origin == f"{slug}/main/{seq}" and (run.seed, run.era) == (branch.run.seed, branch.run.era)
+
+    async def look(host: Host) -> tuple[Any, ...]:
+        lab = await host.lab(run.slug, "main")
+        before = lab.core, lab.ring.last_seq
+        await lab.act(lambda live: live.run.submit("broker kill 2", "p2"))
+        return *before, lab.core, lab.bootstrap, lab.ring.last_seq
+
+    core, at_seq, awake, bootstrap, later_seq = lab_server.call(look)
+    assert core == "recorded" and seq <= at_seq < seq + 100
+    assert awake == "live" and bootstrap == "" and later_seq > at_seq
+    assert lab_server.call(lambda host: last_seq(host, slug)) == seq
+
+
+def test_another_handout_gets_another_number_and_what_is_not_there_is_refused(
+    lab_server: LabServer, visitor: Visitor, classroom: Class
+) -> None:
+    branch = Branch.objects.select_related("run").get(run__slug=visitor.new_run())
+    participant = Participant.objects.select_related("classroom").get(classroom=classroom)
+    first = lab_server.call(lambda host: set_aside(host, classroom, branch, 5))
+    assert lab_server.call(lambda host: set_aside(host, classroom, branch, 9)) == first + 1
+    for job in (
+        lambda host: set_aside(host, classroom, branch, 0),
+        lambda host: set_aside(host, classroom, branch, 10**9),
+        lambda host: take_state(host, participant, 999, "x"),
+    ):
+        before = Run.objects.count()
+        with pytest.raises(Refusal):
+            lab_server.call(job)
+        assert Run.objects.count() == before
+    taken = lab_server.call(lambda host: take_state(host, participant, first, "x"))
+    assert run_folder(taken.run.slug).is_dir()
