@@ -155,13 +155,13 @@ def test_calibration_shows_stops_with_three_answers_and_names_the_widest_gap() -
 
 def test_confident_error_is_asked_about_in_another_lesson_within_two_days() -> None:
     learner = Learner().at(0, settled(), LessonFinished(lesson=ACKS))
-    learner.at(0, settled(lesson="006-the-lost-record"), LessonFinished(lesson="006-the-lost-record"))
+    learner.at(0, settled(lesson="031-two-who-lead"), LessonFinished(lesson="031-two-who-lead"))
     # `acked-is-safe` stands in both lessons; their cards are due in two days and more.
-    learner.at(2, reviewed(), reviewed(lesson="006-the-lost-record"))
+    learner.at(2, reviewed(), reviewed(lesson="031-two-who-lead"))
     assert learner.on(4).due == []
     learner.at(4, settled(right=False, p=0.99, misconception="acked-is-safe", tags=("acked-is-safe",)))
-    assert [(card.lesson, card.why) for card in learner.on(5).due] == [("006-the-lost-record", "misconception")]
-    learner.at(5, reviewed(lesson="006-the-lost-record", count=1, tags=("acked-is-safe",)))
+    assert [(card.lesson, card.why) for card in learner.on(5).due] == [("031-two-who-lead", "misconception")]
+    learner.at(5, reviewed(lesson="031-two-who-lead", count=1, tags=("acked-is-safe",)))
     assert learner.on(6).due == []
     one = learner.on(6).misconceptions[0]
     assert (one.tag, one.wrong, one.confident, one.right_since) == ("acked-is-safe", 1, 1, 1)
