@@ -17,7 +17,6 @@ from lab.runtime.rehearsal import check_line
 SEEDS = (1, 2, 3, 4, 5)
 MIN_MINUTES, MAX_MINUTES = 4, 10
 WORDS_A_MINUTE = 180
-HAN_A_WORD = 1.6
 STEP_MINUTES, QUESTION_MINUTES = 0.7, 0.5
 TOLERANCE = 2.0
 _CODE_LINE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

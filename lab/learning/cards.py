@@ -30,7 +30,6 @@ class CardState(msgspec.Struct):
     """One card. `count`: its answers so far; `again`: wrong ones in a row; `sure`: right ones at p >= 0.9 in a row."""
 
     card: Card
-    born_ms: int
     count: int = 0
     again: int = 0
     sure: int = 0
@@ -52,7 +51,7 @@ class CardState(msgspec.Struct):
 
 def new_card(at_ms: int, rating: int) -> CardState:
     """The card of a lesson that was just finished."""
-    return CardState(_reviewed(Card(card_id=_CARD_ID, due=utc(at_ms)), rating, at_ms), born_ms=at_ms)
+    return CardState(_reviewed(Card(card_id=_CARD_ID, due=utc(at_ms)), rating, at_ms))
 
 
 def answer_card(state: CardState, rating: int, p: float, right: bool, at_ms: int) -> None:

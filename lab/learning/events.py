@@ -4,7 +4,7 @@ A record of the log is the JSON of one struct with its version, `{"k": "StepChec
 added with a default; any other change of a kind raises `VERSION`, and older records are then skipped when read.
 """
 
-from typing import ClassVar, Protocol, TypeAlias, get_args
+from typing import ClassVar, TypeAlias, get_args
 
 import msgspec
 
@@ -224,12 +224,6 @@ AnyEvent: TypeAlias = (
     | LessonReset
 )
 KINDS: dict[str, type[LearningEvent]] = {kind.__name__: kind for kind in get_args(AnyEvent)}
-
-
-class LearningSink(Protocol):
-    """Takes the events of one learner, in order. `functools.partial(append, user_id)` is one."""
-
-    def __call__(self, event: AnyEvent) -> object: ...
 
 
 class Stored(msgspec.Struct, frozen=True):

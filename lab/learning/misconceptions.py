@@ -3,7 +3,6 @@
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -22,11 +21,6 @@ class Misconception(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a sentence in both languages is needed")
         if not self.lessons:
             raise ValueError("at least one lesson is needed")
-
-
-class Flaw(NamedTuple):
-    tag: str
-    why: str
 
 
 @cache

@@ -4,8 +4,6 @@ A stop is the probability that the learner gives to the choice taken; the rest i
 score is proper: nothing is gained by saying more or less than one believes.
 """
 
-from collections.abc import Sequence
-
 GUESS = "guess"
 STOPS = (0.5, 0.7, 0.9, 0.99)
 """The stops above a guess."""
@@ -48,7 +46,3 @@ def brier(p: float, choices: int, right: bool) -> float:
 def skill(score: float, choices: int) -> float:
     """1 − B / (1 − 1/k): 1 at best, 0 for a guess, negative for errors made with confidence."""
     return 1 - score / (1 - 1 / choices)
-
-
-def mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -14,7 +14,7 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints
+from typing import Annotated, NamedTuple, TypeAlias, get_type_hints
 
 from broker_core.partitions import ReplicaId
 from broker_core.texts import Text, Value, text
@@ -148,13 +148,3 @@ def shown(reference: Quantity, value: int | str) -> Value:
     ):
         return value
     return text("goal.broker", broker=value) if value >= 0 else text("goal.none")
-
-
-def any_of(*words: str) -> Callable[[str], Any]:
-    """A check that an argument is one of these words."""
-
-    def check(argument: str) -> None:
-        if argument not in words:
-            raise ValueError(f"{argument!r}: expected one of {', '.join(words)}")
-
-    return check
