@@ -7,15 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from lab.classroom import page_types
 from lab.protocol import event_schema
 
 
 class Command(BaseCommand):
-    """Writes static/lab/core/events/events.* and the empty view; with `--check` writes nothing and fails when one is
-    stale.
-    """
+    """Writes static/lab/core/events/ and the empty view; with `--check` writes nothing and fails when one is stale."""
 
-    help = "Write what the page gets of broker_core: the events (events.gen.js, .d.ts, .schema.json), the empty view."
+    help = "Write what the page gets of the server's definitions: events, those of classes, and the empty view."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,14 +22,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
-        stale = [path for path, text in event_schema.files().items() if _read(root / path) != text]
+        files = event_schema.files() | page_types.files()
+        stale = [path for path, text in files.items() if _read(root / path) != text]
         if options["check"] and stale:
             raise CommandError(
-                f"{', '.join(stale)} are not what broker_core defines; run `manage.py gen_events` and commit."
+                f"{', '.join(stale)} are not what the server defines; run `manage.py gen_events` and commit."
             )
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(event_schema.files()[path], encoding="utf-8")
+            (root / path).write_text(files[path], encoding="utf-8")
         said = f"wrote {', '.join(stale)}" if stale else "the event vocabulary of the browser is up to date"
         self.stdout.write(f"{said} (schema {event_schema.schema_hash()})")
 

@@ -1,0 +1,124 @@
+"""What a page of a class gets of the server's definitions: kinds of events and their hash, acts, frames.
+
+Two files come from here: `static/lab/core/events/class_events.gen.js` and `class_events.d.ts`. They are committed;
+`manage.py gen_events --check` finds a stale one.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import inspect
+
+from lab.classroom import frames
+from lab.classroom.events import CLASS
+
+FOLDER = "static/lab/core/events"
+_WRITTEN = "// Written by `manage.py gen_events` from lab/classroom. Do not change it by hand."
+_TO_PAGE = (
+    frames.ClassWelcome,
+    frames.ClassDone,
+    frames.Kept,
+    frames.ClassNo,
+    frames.Count,
+    frames.ClassBye,
+    frames.TimeAnswer,
+)
+
+
+def files() -> dict[str, str]:
+    """The generated files: path below the repository's root, and text."""
+    return {
+        f"{FOLDER}/class_events.gen.js": "\n".join(_javascript()) + "\n",
+        f"{FOLDER}/class_events.d.ts": "\n".join(_typescript()) + "\n",
+    }
+
+
+def _javascript() -> Iterator[str]:
+    yield _WRITTEN
+    yield ""
+    yield "/** Hash of the vocabulary; the server's `welcome` carries its own. */"
+    yield f'export const CLASS_SCHEMA = "{CLASS.hash}";'
+    yield ""
+    yield '/** @import { ClassEventKind } from "./class_events.d.ts" */'
+    yield ""
+    yield "/** Kind to its fields in the order of the wire. */"
+    yield "/** @type {Record<ClassEventKind, string[]>} */"
+    yield "export const CLASS_KINDS = {"
+    for name, kind in CLASS.kinds.items():
+        fields = ", ".join(f'"{field}"' for field in kind.__struct_fields__)
+        yield f"  {name}: [{fields}],"
+    yield "};"
+
+
+def _typescript() -> Iterator[str]:
+    yield _WRITTEN
+    for name, kind in CLASS.kinds.items():
+        yield f"export interface {name} {_shape(kind)}"
+    yield "export interface ClassDataOf {"
+    yield from (f"  {name}: {name};" for name in CLASS.kinds)
+    yield "}"
+    yield "export type ClassEventKind = keyof ClassDataOf;"
+    yield "/** `[seq, at_us, who, act, [kind, field...]]`: `at_us` is class time. */"
+    yield "export type ClassWireEvent = [number, number, string, string, [ClassEventKind, ...unknown[]]];"
+    yield "/** `[pointer, value]`: the new value of a section; without a value it is no more. */"
+    yield "export type SectionPatch = [string, unknown] | [string];"
+    yield ""
+    yield "// Acts, in the field `do` of an `act` frame."
+    acts = _ts(_field(frames.ActFrame, "do"))
+    yield f"export type ClassAct = {acts};"
+    yield ""
+    yield "// Frames from the page."
+    sent = " | ".join(_ts(inspect.type_info(kind)) for kind in frames.ClassFrame.__args__)
+    yield f"export type ClassFrameSent = {sent.replace(acts, 'ClassAct')};"
+    yield ""
+    yield "// Frames to the page."
+    yield "export type ClassEvents = {"
+    yield '  k: "e"; after: number; upto: number; ev: ClassWireEvent[]; patch: SectionPatch[];'
+    yield "};"
+    yield 'export type ClassSnap = { k: "snap"; upto: number; patch: SectionPatch[] };'
+    yield 'export type ClassView = { k: "view"; p: string; term: number; class_us: number; view: unknown };'
+    yield "export type ClassPoint = {"
+    yield '  k: "point"; class_us: number; anchor: string; u: number; v: number; down: boolean;'
+    yield "};"
+    others = " | ".join(_ts(inspect.type_info(kind)) for kind in _TO_PAGE)
+    yield f"export type ClassFrame = ClassEvents | ClassSnap | ClassView | ClassPoint | {others};"
+
+
+def _shape(kind: type[msgspec.Struct]) -> str:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    return "{ " + " ".join(f"{field.name}: {_ts(field.type)};" for field in info.fields) + " }"
+
+
+def _field(kind: type[msgspec.Struct], name: str) -> inspect.Type:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    return next(field.type for field in info.fields if field.name == name)
+
+
+def _ts(info: inspect.Type) -> str:
+    match info:
+        case inspect.IntType() | inspect.FloatType():
+            return "number"
+        case inspect.StrType():
+            return "string"
+        case inspect.BoolType():
+            return "boolean"
+        case inspect.NoneType():
+            return "null"
+        case inspect.LiteralType(values=values):
+            return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
+        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+            inner = _ts(item)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        case inspect.TupleType(item_types=items):
+            return f"[{', '.join(map(_ts, items))}]"
+        case inspect.DictType(value_type=value):
+            return f"Record<string, {_ts(value)}>"
+        case inspect.UnionType(types=types):
+            return " | ".join(dict.fromkeys(map(_ts, types)))
+        case inspect.StructType(fields=fields, tag=tag, tag_field=tag_field):
+            parts = [f'{tag_field}: "{tag}";'] if tag_field else []
+            parts += [f"{one.encode_name}{'' if one.required else '?'}: {_ts(one.type)};" for one in fields]
+            return "{ " + " ".join(parts) + " }"
+    raise TypeError(f"no type of the page for {info!r}")
