@@ -381,11 +381,11 @@ class Controller:
             self._process("ControlledShutdown", process, broker_node(request.broker_id))
         return response
 
-    def create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
-        """Creates topics in ZooKeeper; their leaders are elected later."""
+    def create_topics(self, request: CreateTopicsRequest, part: slice = slice(None)) -> CreateTopicsResponse:
+        """Creates topics in ZooKeeper, or a part of those of a request; their leaders are elected later."""
         names = Counter(spec.name for spec in request.topics)
         results: list[TopicResult] = []
-        for spec in request.topics:
+        for spec in request.topics[part]:
             if not self.is_active:
                 results.append(TopicResult(spec.name, Errors.NOT_CONTROLLER))
             elif spec.name == CLUSTER_METADATA_TOPIC:

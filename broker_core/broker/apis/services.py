@@ -6,6 +6,7 @@ from broker_core.broker.admin.admin_purgatory import AdminPurgatory
 from broker_core.broker.admin.config_admin import ConfigAdmin
 from broker_core.broker.admin.quota_admin import QuotaAdmin
 from broker_core.broker.admin.scram_admin import ScramAdmin
+from broker_core.broker.admin.topic_creations import TopicCreations
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.config.broker_config import BrokerConfig
 from broker_core.broker.coordinators.marker_appends import MarkerAppendsHost
@@ -58,6 +59,7 @@ class ControllerServices(Services, Protocol):
 
     controller: Controller
     waiting_admin: AdminPurgatory
+    topic_creations: TopicCreations
 
     @property
     def zk(self) -> ZkClient: ...

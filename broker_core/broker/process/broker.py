@@ -9,6 +9,7 @@ from broker_core.broker.admin.admin_purgatory import AdminPurgatory
 from broker_core.broker.admin.config_admin import ConfigAdmin
 from broker_core.broker.admin.quota_admin import QuotaAdmin
 from broker_core.broker.admin.scram_admin import ScramAdmin
+from broker_core.broker.admin.topic_creations import TopicCreations
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.broker.common.rpc_text import describe_request
 from broker_core.broker.config.broker_config import BrokerConfig
@@ -86,6 +87,7 @@ class Broker:
         self.zookeeper_offsets = ZookeeperOffsets(self)
         self.scram_admin = ScramAdmin(self)
         self.waiting_admin = AdminPurgatory(self)
+        self.topic_creations = TopicCreations(self)
         self.coordinator_appends = CoordinatorAppends(self)
         self.router = RequestRouter(self)
         self.life = Life(self)
@@ -97,6 +99,7 @@ class Broker:
                 self.role_changes,
                 self.logs,
                 self.waiting_admin,
+                self.topic_creations,
                 self.coordinator_appends,
                 self.groups,
                 self.transactions,

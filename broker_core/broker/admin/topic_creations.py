@@ -1,0 +1,97 @@
+"""CreateTopics: topics are written to ZooKeeper (`ZkAdminManager.createTopics`).
+
+A request for many topics is handled in slices, with other requests and the controller's work between them: a topic is
+five znodes. Kafka's broker has other threads for these. The answer waits until the metadata shows all topics.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from broker_core.broker.admin.admin_purgatory import AdminPurgatory, DelayedTopics
+from broker_core.broker.common.guard import report_failure
+from broker_core.controller.controller import Controller
+from broker_core.errors import Errors
+from broker_core.sim.handlers import TimerHandler
+from broker_core.sim.kernel import Kernel, Message
+from broker_core.sim.zookeeper import ZkClient, ZooKeeper
+from broker_core.wire.messages import CreateTopicsRequest, CreateTopicsResponse, TopicResult
+from broker_core.zk.znodes import TopicZnode
+
+SLICE_TIMER = "topic_creations_slice"
+TOPICS_PER_SLICE = 100
+SLICE_PAUSE_US = 10_000
+BLOCKED_PAUSE_US = 100_000
+"""Until the next look whether ZooKeeper is reachable again."""
+
+
+class CreationsHost(Protocol):
+    """What the creation of topics needs of its broker."""
+
+    name: str
+    kernel: Kernel
+    controller: Controller
+    waiting_admin: AdminPurgatory
+    zookeeper: ZooKeeper
+
+    @property
+    def zk(self) -> ZkClient: ...
+
+    @property
+    def reaches_zookeeper(self) -> bool: ...
+
+    def timer(self, delay_us: int, name: str, data: object = None) -> int: ...
+
+
+class Progress(msgspec.Struct):
+    """A request that is being handled. `results` of its first topics; `expected`: partitions of those created.
+    `began_us`: when it arrived.
+    """
+
+    message: Message
+    began_us: int
+    results: list[TopicResult]
+    expected: dict[str, int]
+
+
+class TopicCreations:
+    """The CreateTopics requests of one broker process."""
+
+    def __init__(self, broker: CreationsHost) -> None:
+        self._broker = broker
+
+    @property
+    def timers(self) -> dict[str, TimerHandler]:
+        """What it does when each of its timers is due."""
+        return {SLICE_TIMER: self._on_slice}
+
+    def handle(self, message: Message) -> None:
+        """Handles a request, or its first slice."""
+        self._handle_slice(Progress(message, self._broker.kernel.now_us, [], {}))
+
+    def _on_slice(self, progress: Progress) -> None:
+        broker = self._broker
+        if not (broker.reaches_zookeeper and broker.zookeeper.has_session(broker.name)):
+            broker.timer(BLOCKED_PAUSE_US, SLICE_TIMER, progress)
+            return
+        try:
+            self._handle_slice(progress)
+        except Exception as failure:
+            report_failure(broker.kernel, failure, broker.name, progress.message.api)
+            broker.kernel.close_connection(progress.message)
+
+    def _handle_slice(self, progress: Progress) -> None:
+        broker = self._broker
+        body: CreateTopicsRequest = progress.message.body
+        done = len(progress.results)
+        for result in broker.controller.create_topics(body, slice(done, done + TOPICS_PER_SLICE)).topics:
+            progress.results.append(result)
+            if result.error is Errors.NONE and not body.validate_only:
+                data, _ = broker.zk.get(TopicZnode.path(result.name))
+                progress.expected[result.name] = len(TopicZnode.decode(result.name, data).partitions)
+        if len(progress.results) < len(body.topics):
+            broker.timer(SLICE_PAUSE_US, SLICE_TIMER, progress)
+            return
+        spent_ms = (broker.kernel.now_us - progress.began_us) // 1_000
+        delayed = DelayedTopics(progress.message, progress.expected, tuple(progress.results), CreateTopicsResponse)
+        broker.waiting_admin.park(delayed, max(body.timeout_ms - spent_ms, 0))
