@@ -34,6 +34,7 @@ _RANKS = bytes(number + _RANK_OF_ZERO for number in ZIGZAG).ljust(0x100, b"\x00"
 _DENSE_NUMBERS = 8192 * 16
 # So many different numbers of a column are found one by one, before all that are left are put into a set.
 _FEW_NUMBERS = 16
+_SHORT_COLUMN = 256
 # The varints of 0, 1, 2 and so on in one, two and three bytes, as columns of bytes.
 _LOWEST, _MIDDLE, _UPPER = (
     b"".join(bytes((group,)) * pace for group in groups) * (_DENSE_NUMBERS // (len(groups) * pace))
@@ -304,7 +305,9 @@ def find_run(body: bytes, start: int, limit: int) -> RecordRun | None:
 
 
 def _distinct(column: bytes) -> Iterable[int]:
-    """The different bytes of a column, which mostly are few."""
+    """The different bytes of a column, which mostly are few; a short one as it is."""
+    if len(column) < _SHORT_COLUMN:
+        return column
     found: list[int] = []
     for _ in range(_FEW_NUMBERS):
         if not column:

@@ -20,6 +20,8 @@ from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
 FLUSH_EVENTS = 512
 FLUSH_BYTES = 1024 * 1024
 """A batch of events ends at whichever comes first, or when who drives time says so."""
+HANDED_EVENTS = 4 * FLUSH_EVENTS
+"""Waking the writer costs as much as 50 events: it is woken for so many, or when who drives time says so."""
 MAX_PENDING_EVENTS = 16 * FLUSH_EVENTS
 """Of more than these whoever makes them waits until they are written."""
 _writer = ThreadPoolExecutor(1, thread_name_prefix="recordings")
@@ -120,7 +122,7 @@ class Recording:
             failure, self._failure = self._failure, None
             raise failure
         count = len(self._pending)
-        if count < FLUSH_EVENTS and self._pending_bytes < FLUSH_BYTES:
+        if count < HANDED_EVENTS and self._pending_bytes < FLUSH_BYTES:
             return
         if view is not None and self._pending_keyframe is None and self._derivation.is_keyframe_due(self.last_seq):
             self._pending_keyframe = self.last_seq, msgspec.json.encode(view())

@@ -182,7 +182,7 @@ class LiveRun:
     def checkpoint_aside(self) -> None:
         """Has a copy of the process save the engine, if it can be saved now."""
         if self.run.can_be_saved:
-            self._recording.flush()
+            self._recording.flush_aside()
             self._checkpoint_began_s = self.pacer.now_s()
             run = self.run
             self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)

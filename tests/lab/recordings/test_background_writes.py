@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from lab.recordings.logs import RecordedLogs, Stamped
-from lab.recordings.recording import FLUSH_EVENTS, MAX_PENDING_EVENTS, Recording
+from lab.recordings.recording import HANDED_EVENTS, MAX_PENDING_EVENTS, Recording
 from tests.support.recorded_runs import begin, busy_run, folder_of, run_until_events
 
 DEADLINE_S = 60
@@ -40,7 +40,7 @@ def test_inputs_do_not_wait_for_events_being_written(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patched:
         writer = HeldWriter(patched)
         recording.flush_aside()
-        run_until_events(live, recording.last_seq + FLUSH_EVENTS)
+        run_until_events(live, recording.last_seq + HANDED_EVENTS)
         assert writer.is_entered.wait(DEADLINE_S)
         before = recording.input_count
         recording.append_inputs([(live.run.now_us, b"[]")])
