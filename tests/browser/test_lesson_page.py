@@ -95,6 +95,16 @@ def test_lesson_is_shown_to_its_end_and_the_next_one_begins(first: Page) -> None
     expect(first.locator(".step.now .n")).to_have_text("1")
 
 
+def test_solution_does_not_repeat_what_was_done(first: Page) -> None:
+    command = first.locator(".step.now .code-line")
+    command.dblclick()
+    expect(command).to_have_attribute("data-ran", "ran")
+    first.get_by_role("button", name="Show the solution").click()
+    expect(first.locator(".step.now .n")).to_have_text("2")
+    first.keyboard.press("c")
+    expect(first.locator("hw-console .typed", has_text="consumer follow c1")).to_have_count(1)
+
+
 def test_skipped_step_goes_on_and_says_so(first: Page) -> None:
     first.get_by_role("button", name="Skip").click()
     expect(first.locator(".step.now .n")).to_have_text("2")

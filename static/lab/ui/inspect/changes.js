@@ -37,6 +37,7 @@ const worded = ({ label, needs }) => (label ?? needs) && labelled(label ?? needs
 function gist(value, field) {
   if (Array.isArray(value) && BROKERS.test(field)) return set(value);
   if (Array.isArray(value) && field.startsWith("segments.")) return bytes(value[0]);
+  if (Array.isArray(value) && value.some((one) => one !== null && typeof one === "object")) return t("changes.items", { n: value.length });
   if (value === null || typeof value !== "object" || Array.isArray(value)) return brief(value, Infinity);
   const part = /** @type {Record<string, unknown>} */ (value);
   return brief(part.log_end_offset ?? worded(part) ?? part.line ?? part.state ?? part.data ?? t("changes.new"), Infinity);

@@ -72,7 +72,7 @@ effect(() => {
 /** Runs the command that is pressed; with Shift it is put into the console instead. @param {MouseEvent} event */
 async function takeLine(event) {
   const button = closest(event, "button.code-line");
-  if (!button) return;
+  if (!button || event.detail > 1) return; // A double click runs it once.
   const line = button.textContent.trim();
   if (event.shiftKey) {
     offerLine(line);
@@ -118,12 +118,13 @@ class HwExercise extends HwElement {
 
   /** Sends when it is pressed a second time. @param {"reset" | "leave"} op */
   #twice(op) {
-    if (this.#sure.value === op) {
+    const isEnded = op === "leave" && exercise.value?.finished; // There is nothing to lose.
+    if (this.#sure.value === op || isEnded) {
       const lesson = inProgress();
       if (op === "reset" && lesson?.is_once) leaveFor(lesson.slug);
       else send(op);
     }
-    this.#sure.value = this.#sure.value === op ? "" : op;
+    this.#sure.value = this.#sure.value === op || isEnded ? "" : op;
   }
 
   /** An exercise of the list. `isNext`: the first that was not finished. @param {Exercise} one @param {boolean} isNext */
@@ -214,7 +215,7 @@ class HwExercise extends HwElement {
     const where = finished ? t("exercise.finished") : t("exercise.step_of", { at, n: steps.length });
     return html`<div class="ex-h">
       <div class="cap"><span>${t("exercise.number", { n: number })}</span>
-        <span class="right">${[where, minutes(long)].filter(Boolean).join(" · ")}</span></div>
+        <span class="right">${[where, finished ? "" : minutes(long)].filter(Boolean).join(" · ")}</span></div>
       ${title(texts)}
       <div class="bar" role="progressbar" aria-valuemin="0" aria-valuenow=${done} aria-valuemax=${steps.length}
         aria-label=${t("exercise.progress", { done, n: steps.length })}>

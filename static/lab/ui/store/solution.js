@@ -3,7 +3,7 @@ import { request, here, refuse } from "./api.js";
 import { runLine } from "./console.js";
 import { goTo } from "./disk.js";
 import { openedSteps, send } from "./lesson.js";
-import { moment, player, shown, signal } from "./state.js";
+import { effect, moment, player, shown, signal } from "./state.js";
 import { setRate, stepRpc } from "./time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -85,6 +85,24 @@ async function measure() {
   }
 }
 
+/** The step in progress and the last command before it; null where it began before this page was opened. */
+let began = { step: "", command: /** @type {number | null} */ (null) };
+effect(() => {
+  const step = openedSteps().find(({ state }) => state === "active")?.id ?? "";
+  if (step === began.step) return;
+  const commands = Object.keys(moment.peek().view.console).map(Number);
+  began = { step, command: began.step ? Math.max(0, ...commands) : null };
+});
+
+/** The lines that the learner has run since the step began: they are not run again. */
+function linesRun() {
+  const since_us = openedSteps().findLast(({ checked }) => checked)?.checked?.at_us ?? 0;
+  const { command: last } = began;
+  return Object.entries(moment.peek().view.console)
+    .filter(([command, { at_us, exit_code }]) => !exit_code && (last === null ? at_us >= since_us : Number(command) > last))
+    .map(([, { line }]) => line);
+}
+
 /** @param {string} step @param {string} line */
 async function playLine(step, line) {
   const [verb, object, ...rest] = line.split(/\s+/);
@@ -109,8 +127,13 @@ export async function showSolution() {
     /** @type {{ step: string, lines: string[] }} */
     const { step, lines } = await (await request(`${here.api}/solution`)).json();
     const { rate } = player;
+    const run = linesRun();
     for (const line of lines) {
       if (!isActive(step)) break;
+      if (run.includes(line)) {
+        run.splice(run.indexOf(line), 1);
+        continue;
+      }
       playedLine.value = line;
       await playLine(step, line);
       await wait(LINE_MS);
