@@ -20,7 +20,11 @@ SLOW_TICK_S = 0.08
 """The same for a run that no page of its own shows: whoever follows it gets ten frames a second."""
 MIN_PAUSE_S = 0.002
 BUDGET_S = 0.012
-"""The longest that one slice may take: clients and pages are served between slices."""
+"""The most processor time that one slice may take: clients and pages are served between slices."""
+MAX_SLICE_S = 0.1
+"""The longest that it may take by the wall. On a busy machine, where a slice gets its budget late, it still gets it:
+otherwise the way from one slice to the next would cost more than the slices.
+"""
 MAX_GAP_S = 0.25
 """Wall time beyond this between two slices (a suspended laptop) is dropped, unless the run follows the wall."""
 CATCH_UP_S = 0.1
@@ -62,10 +66,17 @@ class Pacer:
 
     Args:
         clock: returns seconds and never decreases.
+        work_clock: the processor time of the thread that runs the slices; `clock`, if that is not the system's.
         follows_wall: never drop time; see the module.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, follows_wall: bool = False) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        work_clock: Callable[[], float] | None = None,
+        follows_wall: bool = False,
+    ) -> None:
         self.mode: Mode = "pause"
         self.rate = 1.0
         #: simulated seconds per second while playing, measured; None until it is known
@@ -75,6 +86,9 @@ class Pacer:
         self.tick_s = TICK_S
         self._follows_wall = follows_wall
         self._clock = clock
+        self._work_clock = work_clock or (time.thread_time if clock is time.monotonic else clock)
+        self._ends = 0.0, 0.0
+        """When the slice ends, by both clocks."""
         self._anchor: tuple[float, int] | None = None
         """A wall time and the simulated time that belongs to it, while the wall is followed."""
         self._measured_from: tuple[float, int] | None = None
@@ -127,16 +141,16 @@ class Pacer:
         now_s = self._clock()
         wall_s = min(now_s - self._last_s, MAX_GAP_S)
         self._last_s = now_s
-        deadline_s = now_s + BUDGET_S
+        self._ends = self._work_clock() + BUDGET_S, now_s + MAX_SLICE_S
         if self.mode == "play" and self._follows_wall:
-            self._follow(core, now_s, deadline_s)
+            self._follow(core, now_s)
         elif self.mode == "play":
             self._owed_s = min(self._owed_s + wall_s, MAX_GAP_S)
             played_s = min(self._owed_s, CATCH_UP_S)
             self._owed_s -= played_s
-            self._play(core, core.now_us + self._whole_us(played_s * self.rate), deadline_s)
+            self._play(core, core.now_us + self._whole_us(played_s * self.rate))
         elif self.mode == "event_paced":
-            self._pace_events(core, wall_s, deadline_s)
+            self._pace_events(core, wall_s)
         if self.mode == "play":
             self._measure(core, now_s)
 
@@ -164,13 +178,13 @@ class Pacer:
         self.behind_s = 0.0
         self._anchor = self._measured_from = self.reached_rate = None
 
-    def _follow(self, core: Core, now_s: float, deadline_s: float) -> None:
+    def _follow(self, core: Core, now_s: float) -> None:
         """Plays up to the instant that belongs to `now_s`, or as far as the budget allows."""
         if self._anchor is None:
             self._anchor = now_s, core.now_us
         from_s, from_us = self._anchor
         target_us = from_us + int((now_s - from_s) * self.rate * 1e6)
-        self._play(core, target_us, deadline_s)
+        self._play(core, target_us)
         self.behind_s = max(0, target_us - core.now_us) / 1e6 / self.rate
 
     def _measure(self, core: Core, now_s: float) -> None:
@@ -181,15 +195,19 @@ class Pacer:
             self.reached_rate = (core.now_us - from_us) / 1e6 / (now_s - from_s)
             self._measured_from = now_s, core.now_us
 
-    def _play(self, core: Core, target_us: int, deadline_s: float) -> None:
+    def _is_spent(self) -> bool:
+        work_ends_s, ends_s = self._ends
+        return self._work_clock() >= work_ends_s or self._clock() >= ends_s
+
+    def _play(self, core: Core, target_us: int) -> None:
         chunk_us = int(CHUNK_US * max(1.0, self.rate))
         while (from_us := core.now_us) < target_us:
             made = core.advance(min(target_us, from_us + chunk_us), max_events=CHUNK_EVENTS)
-            if self._clock() >= deadline_s or (not made and core.now_us == from_us):
+            if self._is_spent() or (not made and core.now_us == from_us):
                 return
 
-    def _pace_events(self, core: Core, wall_s: float, deadline_s: float) -> None:
-        while wall_s > 0 and self.mode == "event_paced" and self._clock() < deadline_s:
+    def _pace_events(self, core: Core, wall_s: float) -> None:
+        while wall_s > 0 and self.mode == "event_paced" and not self._is_spent():
             due_us = core.next_due_us
             if due_us is None:
                 return

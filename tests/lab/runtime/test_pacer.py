@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from lab.runtime.pacer import BUDGET_S, CATCH_UP_S, MAX_EMPTY_S, MAX_GAP_S, MIN_FLIGHT_S, Pacer
+from lab.runtime.pacer import BUDGET_S, CATCH_UP_S, MAX_EMPTY_S, MAX_GAP_S, MAX_SLICE_S, MIN_FLIGHT_S, Pacer
 from tests.support.recorded_runs import Wall
 
 
@@ -246,3 +246,26 @@ def test_slice_ends_when_its_budget_is_spent_by_work_without_events(wall: Wall) 
         pacer.run_slice(core)
         assert wall.now_s - began_s < 0.05
     assert pacer.behind_s > 9
+
+
+def test_slice_gets_its_budget_of_work_when_the_processor_is_shared(wall: Wall) -> None:
+    work = Wall()
+    pacer, core = Pacer(wall, work_clock=work, follows_wall=True), Messages(work, [], timers=range(0, 10**7, 1_000))
+    core._cost_s = 1e-4
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    wall.now_s += 5
+    before_us = core.now_us
+    pacer.run_slice(core)
+    assert core.now_us - before_us >= BUDGET_S / 1e-4 * 1_000
+    assert core.now_us - before_us <= 2 * BUDGET_S / 1e-4 * 1_000
+
+
+def test_slice_ends_by_the_wall_when_it_waits_for_something_else_than_the_processor(wall: Wall) -> None:
+    pacer, core = Pacer(wall, work_clock=Wall(), follows_wall=True), Recovering(wall)
+    pacer.set_mode("play")
+    pacer.run_slice(core)
+    wall.now_s += 10
+    began_s = wall.now_s
+    pacer.run_slice(core)
+    assert MAX_SLICE_S <= wall.now_s - began_s < MAX_SLICE_S + 0.05
