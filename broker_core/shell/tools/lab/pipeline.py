@@ -12,7 +12,6 @@ from broker_core.shell.console.producer_options import settings_of as producer_s
 from broker_core.shell.console.producer_options import shown_settings as shown_producer_settings
 from broker_core.shell.grammar.cluster_api import ClusterApi
 from broker_core.shell.grammar.completion_sources import topics
-from broker_core.shell.grammar.parser import ShellError
 from broker_core.shell.grammar.process import Process, Running, Until
 from broker_core.shell.grammar.registry import TOPIC, Command, UsageError, not_understood, refuse
 from broker_core.shell.java.errors import JavaException
@@ -38,12 +37,16 @@ def _pipeline(process: Process, arguments: list[str]) -> Running:
     if rest:
         raise UsageError(text("shell.unexpected_arguments", words=" ".join(rest)))
     if verb == "restart":
-        if name not in clients.pipeline_settings:
-            raise ShellError("shell.no_pipeline", name=name)
-        return _restart(process, name)
+        return _restart(process, name) if name in clients.pipeline_settings else _no_such_pipeline(process, name)
     if name not in clients.pipelines:
-        raise ShellError("shell.no_pipeline", name=name)
+        return _no_such_pipeline(process, name)
     return _stop(process, name) if verb == "stop" else _kill(process, name)
+
+
+def _no_such_pipeline(process: Process, name: str) -> Running:
+    refuse(process, text("shell.no_pipeline", name=name))
+    yield from ()
+    return 1
 
 
 def _settings(process: Process, name: str, words: list[str]) -> PipelineSettings:
