@@ -15,7 +15,7 @@ from lab.challenges.background import JUDGES
 from lab.challenges.judge import Verdict, entry_of
 from lab.challenges.loader import Challenge
 from lab.challenges.outcome import Outcome, outcome_of
-from lab.challenges.rules.c9_find import played_case
+from lab.challenges.rules.c9_find import LOOKS, played_case
 from lab.challenges.worker import Order
 from lab.learning import log as learning
 from lab.learning.events import ChallengeJudged
@@ -49,10 +49,13 @@ def _store(entry_id: int, verdict: bytes | None) -> None:
         entries.update(state=ChallengeEntry.State.CANCELLED if cancelled else ChallengeEntry.State.FAILED)
         return
     found = msgspec.json.decode(verdict, type=Verdict)
-    score = next(iter(found.scores.values()), None)
     entry = entries.first()
     if entry is None:
         return
+    if LOOKS in found.scores:
+        own = ChallengeEntry.objects.filter(user_id=entry.user_id, challenge=entry.challenge, verdict__isnull=False)
+        found = msgspec.structs.replace(found, scores={**found.scores, LOOKS: own.exclude(pk=entry_id).count() + 1})
+    score = next(iter(found.scores.values()), None)
     judged = ChallengeJudged(
         lesson=entry.challenge, entry=str(entry.pk), passed=found.passed, score=score or 0.0, digest=found.digest
     )
@@ -79,15 +82,17 @@ async def open_case(host: Host, user: User, title: str) -> Branch:
     return await play_outcome(host, user, outcome_of(trial, True, text("verdict.survived")), checked_name(title))
 
 
-async def open_seed(host: Host, user: User, entry: ChallengeEntry, title: str) -> Branch:
-    """Plays the seed that decided an entry to a new run, which stands at its end. Raises Refusal."""
+async def open_seed(host: Host, user: User, entry: ChallengeEntry, title: str) -> tuple[Branch, int]:
+    """Plays the seed that decided an entry to a new run; returns it with the instant before the one that decided, in
+    microseconds. Raises Refusal.
+    """
     if entry.verdict is None:
         raise Refusal("refusal.no_failing_seed", 409)
     shown = msgspec.convert(entry.verdict, Verdict).shown
     if not shown.typed:
         raise Refusal("refusal.no_failing_seed", 409)
     name = checked_name(f"{title[: MAX_NAME_LENGTH - 20]} · {shown.seed}")
-    return await play_outcome(host, user, shown, name)
+    return await play_outcome(host, user, shown, name), max(0, shown.at_us - 1)
 
 
 async def play_outcome(host: Host, user: User, shown: Outcome, name: str) -> Branch:

@@ -7,14 +7,17 @@ import msgspec
 from broker_core.texts import Text
 from lab.trials.trial import Ended, Trial, Typed
 
+FOREVER_US = 1 << 62
+
 Entry = Mapping[str, str]
 """The fields of an entry: scripts, settings or an answer, by name."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One seed. `why`: the code of a message, why it failed or what it shows. `scores`: figures by name. `brokers`,
-    `era`, `config` and `typed` execute it again; `at_us` is the instant before it went wrong. `events`: how many it
-    made. `is_marked`: it may fail without failing the entry.
+    `era`, `config` and `typed` execute it again; `at_us` is the instant at which it went wrong. The lines from
+    `ends_us` on are the judge's own: they take faults back and read what is left. `events`: how many it made.
+    `is_marked`: it may fail without failing the entry.
     """
 
     seed: int
@@ -26,6 +29,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, str] = {}
     typed: tuple[Typed, ...] = ()
     at_us: int = 0
+    ends_us: int = FOREVER_US
     events: int = 0
     is_marked: bool = False
 
@@ -37,6 +41,7 @@ def outcome_of(
     scores: Mapping[str, float] | None = None,
     *,
     at_us: int | None = None,
+    ends_us: int = FOREVER_US,
     is_marked: bool = False,
 ) -> Outcome:
     """The outcome of a trial."""
@@ -50,6 +55,7 @@ def outcome_of(
         config=dict(trial.config.broker_config),
         typed=tuple(trial.typed),
         at_us=trial.now_us if at_us is None else at_us,
+        ends_us=ends_us,
         events=trial.run.seq,
         is_marked=is_marked,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from broker_core.events import Envelope
-from broker_core.events.client import ProduceAcknowledged, RecordsConsumed
+from broker_core.events.client import AcknowledgedRecordsLost, ProduceAcknowledged, RecordsConsumed
 from broker_core.events.group import ConsumerAssigned
 from broker_core.events.log import BatchAppended
 from broker_core.events.rpc import RpcSent
@@ -36,6 +36,8 @@ class Promises:
         #: every acknowledgement: instant, latency, records
         self.latencies: list[tuple[int, int, int]] = []
         self._crcs: dict[tuple[str, int], int] = {}
+        #: partition -> the instants at which a leader without acknowledged records was elected
+        self._losses: dict[str, list[int]] = {}
         self._answered_by: dict[tuple[str, str, int], str] = {}
 
     def see(self, envelope: Envelope) -> None:
@@ -43,6 +45,8 @@ class Promises:
         _, at_us, _, _, event = envelope
         if isinstance(event, BatchAppended):
             self._crcs[event.replica, event.base_offset] = event.crc
+        elif isinstance(event, AcknowledgedRecordsLost):
+            self._losses.setdefault(event.partition, []).append(at_us)
         elif isinstance(event, RpcSent) and event.api == "Produce" and event.kind == "response":
             for name, offset in event.fields:
                 if isinstance(offset, int):
@@ -54,6 +58,16 @@ class Promises:
                 crc = self._crcs.get((f"{event.partition}@{leader}", event.base_offset), 0)
                 made = Promise(event.client, event.partition, event.base_offset, event.count, crc, at_us)
                 self.made.append(made)
+
+    def lost_us(self, promise: Promise) -> int:
+        """The instant at which a lost record was lost; that of its acknowledgement if no event says it."""
+        losses = self._losses.get(promise.partition, ())
+        return next((at_us for at_us in losses if at_us >= promise.at_us), promise.at_us)
+
+    @property
+    def first_loss_us(self) -> int:
+        """The first instant at which an acknowledged record was lost; 0 if there is none."""
+        return min((at_us for losses in self._losses.values() for at_us in losses), default=0)
 
     def lost(self, view: View, disk: Disk) -> list[Promise]:
         """The promises that the present leaders do not keep. A partition without a leader loses nothing yet."""

@@ -68,10 +68,11 @@ async def open_run(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
     found, user = _found(slug), await user_of(request)
     own = await sync_to_async(entry_of_user)(user, found, entry)
     try:
-        branch = await open_seed(host(), user, own, _title(request, found))
+        branch, at_us = await open_seed(host(), user, own, _title(request, found))
     except Refusal as refusal:
         return await _page(request, found, refusal)
-    return redirect("lab", branch.run.slug, branch.name)
+    address = reverse("lab", args=(branch.run.slug, branch.name))
+    return redirect(f"{address}?t={at_us // 1_000_000}.{at_us % 1_000_000:06}")
 
 
 @login_required

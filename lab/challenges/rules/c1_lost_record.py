@@ -73,5 +73,8 @@ def _round(seed: int, era: str, min_insync: int, lines: list[str]) -> Outcome:
         return outcome_of(trial, False, text("verdict.nothing_lost", era=era, n=len(promises.made)), at_us=at_us)
     first = lost[0]
     return outcome_of(
-        trial, True, text("verdict.lost", partition=first.partition, offset=first.base_offset), at_us=first.at_us
+        trial,
+        True,
+        text("verdict.lost", partition=first.partition, offset=first.base_offset),
+        at_us=promises.lost_us(first),
     )

@@ -72,7 +72,7 @@ def _schedule(trial: Trial, promises: Promises, entry: Entry, faults: list[Fault
         _sleep_until(trial, begun_us + at_ms * 1_000)
         trial.type(line)
     _sleep_until(trial, begun_us + SPAN_MS * 1_000)
-    at_us = trial.now_us
+    ends_us = trial.now_us
     trial.type("producer stream p1 orders-0 0")
     healed = trial.heal(HEAL_US)
     trial.advance(16_000_000)
@@ -94,9 +94,10 @@ def _schedule(trial: Trial, promises: Promises, entry: Entry, faults: list[Fault
     elif p99_us > MAX_P99_US:
         why = text("verdict.p99_too_long", ms=p99_us // 1_000, max=MAX_P99_US // 1_000)
     else:
-        return outcome_of(trial, True, text("verdict.survived"), scores, at_us=at_us, is_marked=is_marked)
-    at_us = lost[0].at_us if lost else at_us
-    return outcome_of(trial, False, why, scores, at_us=at_us, is_marked=is_marked)
+        survived = text("verdict.survived")
+        return outcome_of(trial, True, survived, scores, at_us=ends_us, ends_us=ends_us, is_marked=is_marked)
+    at_us = promises.lost_us(lost[0]) if lost else promises.first_loss_us or ends_us
+    return outcome_of(trial, False, why, scores, at_us=at_us, ends_us=ends_us, is_marked=is_marked)
 
 
 def _fewer(trial: Trial, acknowledged: int) -> int:

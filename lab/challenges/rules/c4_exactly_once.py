@@ -82,19 +82,34 @@ def _schedule(trial: Trial, printed: Printed, entry: Entry, random: Random) -> O
         trial.type(f"sleep {random.randint(100, 900)}ms")
         trial.type(f"producer {random.choice(('commit', 'commit', 'abort'))} src")
     at_us = trial.now_us
-    trial.heal(HEAL_US)
-    trial.type_all([f"consumer thaw {name} &" for name in WORKERS])
-    trial.type_all([f"pipeline restart {name} &" for name in WORKERS if name not in trial.view["nodes"]])
-    trial.advance(DRAIN_US)
+    _drain(trial)
     elapsed_us = trial.now_us - begun_us
     wanted, found = (_values(trial, printed, topic) for topic in ("in", "out"))
     scores = {"records_per_second": found.total() * 1_000_000 / elapsed_us}
     missing, more = (wanted - found).total(), (found - wanted).total()
     if missing:
-        return outcome_of(trial, False, text("verdict.output_missing", n=missing), scores, at_us=at_us)
+        why = text("verdict.output_missing", n=missing)
+        return outcome_of(trial, False, why, scores, at_us=at_us, ends_us=at_us)
     if more:
-        return outcome_of(trial, False, text("verdict.output_more", n=more), scores, at_us=at_us)
-    return outcome_of(trial, True, text("verdict.each_once", n=found.total()), scores, at_us=at_us)
+        return outcome_of(trial, False, text("verdict.output_more", n=more), scores, at_us=at_us, ends_us=at_us)
+    return outcome_of(trial, True, text("verdict.each_once", n=found.total()), scores, at_us=at_us, ends_us=at_us)
+
+
+def missing_and_more(trial: Trial, printed: Printed) -> tuple[int, int]:
+    """How many records the output lacks of the input, and how many it has more often, once all has been worked off.
+    Raises Ended.
+    """
+    _drain(trial)
+    wanted, found = (_values(trial, printed, topic) for topic in ("in", "out"))
+    return (wanted - found).total(), (found - wanted).total()
+
+
+def _drain(trial: Trial) -> None:
+    """Takes every fault back and lets the workers work off the input."""
+    trial.heal(HEAL_US)
+    trial.type_all([f"consumer thaw {name} &" for name in WORKERS])
+    trial.type_all([f"pipeline restart {name} &" for name in WORKERS if name not in trial.view["nodes"]])
+    trial.advance(DRAIN_US)
 
 
 def _maybe_fault(trial: Trial, random: Random) -> None:

@@ -11,6 +11,8 @@ from lab.trials.trial import Ended, Limits, Trial
 from lab.trials.watchers import Promises
 
 SLUG = "c9-who-did-it"
+LOOKS = "looks"
+"""The score: how many answers were given until one saved the record. The judge of one entry counts that one."""
 CASE = Path(__file__).parents[1] / "content" / SLUG / "case.lab"
 CONFIG = {"auto.leader.rebalance.enable": "false", "zookeeper.session.timeout.ms": "6000"}
 ERA = "0.10"
@@ -57,5 +59,5 @@ def play(entry: Entry, seed: int) -> Outcome:
         return outcome_of(trial, False, text("verdict.nothing_acknowledged"), at_us=at_us)
     if lost:
         why = text("verdict.still_lost", line=left_out, offset=lost[0].base_offset)
-        return outcome_of(trial, False, why, at_us=lost[0].at_us)
-    return outcome_of(trial, True, text("verdict.saved", line=left_out), at_us=at_us)
+        return outcome_of(trial, False, why, at_us=promises.lost_us(lost[0]), ends_us=at_us)
+    return outcome_of(trial, True, text("verdict.saved", line=left_out), {LOOKS: 1}, at_us=at_us)

@@ -15,6 +15,7 @@ from lab.models import ChallengeEntry
 from tests.support.lab_server import LabServer, Visitor
 
 C7 = "c7-shrink-it"
+C9 = "c9-who-did-it"
 C10 = "c10-on-call"
 PATIENCE_S = 600.0
 
@@ -54,7 +55,10 @@ def test_entry_is_judged_and_its_seed_opens_as_a_run(visitor: Visitor) -> None:
     assert challenge.later.en.split(",")[0] in text
     assert "Best entry known" in text
     opened = visitor.post(f"/challenges/{C7}/entries/{entry}/open")
-    assert re.search(r"/r/[a-z0-9]+/main", opened.url)
+    verdict = ChallengeEntry.objects.get(pk=entry).verdict
+    assert verdict is not None
+    at_us = verdict["shown"]["at_us"]
+    assert re.search(rf"/r/[a-z0-9]+/main\?t={(at_us - 1) // 1_000_000}\.\d{{6}}$", opened.url)
     run = opened.url.split("/r/")[1].split("/")[0]
     lines = [row["line"] for row in visitor.get(f"/api/runs/{run}/main/commands").json]
     assert lines[0].startswith("kafka-topics.sh --create --topic twins")
@@ -63,6 +67,14 @@ def test_entry_is_judged_and_its_seed_opens_as_a_run(visitor: Visitor) -> None:
     assert 'class="outcome failed"' in text
     rows = list(csv.DictReader(io.StringIO(visitor.get("/learning/export.csv").text)))
     assert [row["right"] for row in rows if row["kind"] == "challenge" and row["lesson"] == C7] == ["true", "false"]
+
+
+def test_answers_of_the_case_are_counted(visitor: Visitor) -> None:
+    challenge = challenges()[C9]
+    for answer, looks in ((challenge.bad, None), (challenge.bad, None), (challenge.par, 3)):
+        entry = submit(visitor, C9, answer)
+        judged(visitor, C9, entry)
+        assert ChallengeEntry.objects.get(pk=entry).score == looks
 
 
 def test_refused_entry_stays_in_the_form(visitor: Visitor) -> None:
