@@ -61,6 +61,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/assignments", clients.assignments),
     path(f"api/runs/{_BRANCH}/chain", lessons.chain),
     path(f"api/runs/{_BRANCH}/solution", lessons.solution),
+    path(f"api/runs/{_BRANCH}/pauses.json", lessons.pauses),
     path(f"api/runs/{_BRANCH}/message", history.message_bytes),
     path(f"api/runs/{_BRANCH}/fork", history.fork),
     path(f"api/runs/{_BRANCH}/bookmark", history.add_bookmark),

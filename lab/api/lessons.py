@@ -1,7 +1,8 @@
-"""What the panel of a lesson asks over HTTP: the causal chain of its debrief, and the solution of a step."""
+"""What the page asks over HTTP: the causal chain of a debrief, the solution of a step, and conditions to pause at."""
 
 import asyncio
 
+import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
@@ -10,11 +11,20 @@ from lab.api.history import for_branch, json_answer, number_of
 from lab.exercises.chain import chain_of
 from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
+from lab.exercises.pause_conditions import proposals
 from lab.exercises.solution import sections_of
 from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.runtime.lab import Lab
 from lab.texts.refusal import Refusal
+
+
+@require_GET
+@for_branch("see")
+async def pauses(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Conditions at which the run can be paused, as they stand now."""
+    snapshot = await lab.snapshot()
+    return json_answer(proposals(msgspec.json.decode(snapshot.state)))
 
 
 @require_GET

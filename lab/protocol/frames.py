@@ -27,7 +27,7 @@ CLOSE_TOO_MUCH = 4429
 MIN_RATE = 0.001
 MAX_RATE = 100.0
 
-TimeOp = Literal["pause", "play", "event_paced", "step_event", "step_rpc", "rate", "now"]
+TimeOp = Literal["pause", "play", "event_paced", "step_event", "step_rpc", "rate", "now", "pause_when"]
 ExerciseOp = Literal["start", "predict", "answer", "transfer", "hint", "skip", "reset", "leave"]
 Core = Literal["live", "recorded"]
 
@@ -57,11 +57,14 @@ class Do(msgspec.Struct, tag_field="k", tag="do"):
 
 
 class Time(msgspec.Struct, tag_field="k", tag="time"):
-    """What to do with simulated time. `value`: simulated seconds a second, for `rate` and, if wanted, `play`."""
+    """What to do with simulated time. `value`: simulated seconds a second, for `rate` and, if wanted, `play`.
+    `condition`: for `pause_when`, see lab/exercises/pause_conditions.py; "" for none.
+    """
 
     id: str
     op: TimeOp
     value: float | None = None
+    condition: str = ""
 
 
 class ExerciseFrame(msgspec.Struct, tag_field="k", tag="exercise"):
@@ -117,7 +120,8 @@ class Snap(msgspec.Struct, tag_field="k", tag="snap"):
 class Clock(msgspec.Struct, tag_field="k", tag="clock"):
     """Simulated time: `at_us` now, running at `rate`; the page may advance by itself up to `horizon_us`. `rests`: it
     is paused because no page was connected. `reached`: the rate that was reached lately while playing, if known; lower
-    than `rate` where the machine is too slow for it.
+    than `rate` where the machine is too slow for it. `pause_when`: the condition at which the run pauses by itself, ""
+    for none.
     """
 
     at_us: int
@@ -128,6 +132,7 @@ class Clock(msgspec.Struct, tag_field="k", tag="clock"):
     core: Core
     rests: bool = False
     reached: float | None = None
+    pause_when: str = ""
 
 
 class Watchers(msgspec.Struct, tag_field="k", tag="watchers"):

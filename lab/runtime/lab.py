@@ -153,6 +153,7 @@ class Lab:
             core=self.core,
             rests=self.rests,
             reached=self.pacer.reached_rate if time.mode == "play" else None,
+            pause_when=self._live.pause_when if self._live else "",
         )
 
     @property

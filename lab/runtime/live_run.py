@@ -18,7 +18,7 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.pacer import Mode, Pacer, wall_ms
-from lab.runtime.stops import Stop, StoppingCore
+from lab.runtime.stops import CONDITION, Stop, StoppingCore
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 
 FLUSH_S = 0.25
@@ -81,6 +81,8 @@ class LiveRun:
         self.pacer = pacer
         #: events at which the run pauses by itself, by the one that waits for them
         self.stops: dict[str, Stop] = {}
+        #: the condition among them that the watchers have set
+        self.pause_when = ""
         self._store = store
         self._model = store.model if store else model
         self._recording = recording
@@ -113,6 +115,17 @@ class LiveRun:
         """Runs what has become due, up to an event of `stops`."""
         core = StoppingCore(self.run, self.stops.values(), self._stop) if self.stops else self.run
         self.pacer.run_slice(core)
+
+    def set_pause(self, condition: str, stop: Stop | None) -> None:
+        """Pauses once at the first event at which `stop` says so; None takes that back."""
+        self.pause_when = condition
+        self.stops.pop(CONDITION, None)
+        if stop is not None:
+            self.stops[CONDITION] = lambda view, envelope: stop(view, envelope) and self._is_met()
+
+    def _is_met(self) -> bool:
+        self.set_pause("", None)
+        return True
 
     def flush(self) -> None:
         """Hands what was recorded to the operating system: it survives a kill of the process."""

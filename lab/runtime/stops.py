@@ -7,6 +7,9 @@ from broker_core.events import Envelope
 from broker_core.run import Run
 from broker_core.view.tree import View
 
+CONDITION = "condition"
+"""The name of the stop that the watchers of a run have set."""
+
 
 def stop_of(user_id: int) -> str:
     """The name of the stop of a user's lesson."""

@@ -89,6 +89,27 @@ def test_bookmark_is_shown_on_the_timeline(with_topic: Page) -> None:
     expect(page.get_by_role("status").filter(has_text="before the storm")).to_be_visible()
 
 
+def test_run_pauses_when_the_chosen_condition_is_met(with_topic: Page) -> None:
+    page = with_topic
+    pause(page)
+    press(page, "u")
+    dialog = page.get_by_role("dialog", name="Pause when a condition is met")
+    field = dialog.get_by_label("Condition")
+    expect(dialog.locator("option[value='isr orders-0 shrinks']")).to_have_count(1)
+    field.fill("isr orders-0 explodes")
+    dialog.get_by_role("button", name="Pause there").click()
+    expect(page.get_by_text("Cannot pause at isr orders-0 explodes.")).to_be_visible()
+    field.fill("leader orders-0 elected")
+    dialog.get_by_role("button", name="Pause there").click()
+    expect(dialog).to_have_count(0)
+    expect(page.locator(".pause-when")).to_contain_text("leader orders-0 elected")
+    page.get_by_role("slider", name="Speed").fill("1")
+    console(page, "broker kill 1")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("status").filter(has_text="Paused: leader orders-0 elected.")).to_be_visible()
+    expect(page.locator(".pause-when")).to_have_count(0)
+
+
 # Exercise
 
 

@@ -223,6 +223,31 @@ def test_deleting_a_run_closes_its_sockets(visitor: Visitor) -> None:
         assert client.closed() == (CLOSE_NOT_FOUND, "The run was deleted.")
 
 
+def test_run_pauses_when_a_condition_is_met(visitor: Visitor) -> None:
+    run = visitor.new_run()
+    with visitor.socket(run) as client, visitor.socket(run) as other:
+        greeted(client)
+        greeted(other)
+        client.run("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
+        assert "isr orders-0 shrinks" in visitor.get(f"/api/runs/{run}/main/pauses.json").json
+        refused = client.ask({"k": "time", "op": "pause_when", "condition": "isr orders-0 explodes"})
+        assert refused["k"] == "no" and "isr [T-P] shrinks" in refused["expected"]
+        assert client.ask({"k": "time", "op": "pause_when", "condition": "leader orders-0  elected"})["k"] == "done"
+        other.until(lambda frame: frame.get("pause_when") == "leader orders-0 elected")
+        client.ask({"k": "time", "op": "rate", "value": 20})
+        client.ask({"k": "time", "op": "play"})
+        client.ask({"k": "do", "line": "broker kill 1"})
+        client.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
+        assert [event[4][0] for event in client.events()].count("LeaderElected") == 2
+        paused = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
+        assert paused["pause_when"] == ""
+        # It pauses once: playing goes on.
+        assert client.ask({"k": "time", "op": "play"})["k"] == "done"
+        client.ask({"k": "time", "op": "pause_when", "condition": "records lost"})
+        assert client.ask({"k": "time", "op": "pause_when", "condition": ""})["k"] == "done"
+        other.until(lambda frame: frame["k"] == "clock" and frame["pause_when"] == "")
+
+
 # Exercises
 
 

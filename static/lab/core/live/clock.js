@@ -3,9 +3,11 @@
 /**
  * @typedef {"pause" | "play" | "event_paced"} Mode
  * @typedef {{ k: "clock", at_us: number, mode: Mode, rate: number, horizon_us: number, next_us: number | null,
- *             core?: "live" | "recorded", rests?: boolean, reached?: number | null }} Clock
+ *             core?: "live" | "recorded", rests?: boolean, reached?: number | null,
+ *             pause_when?: string }} Clock
  *   `horizon_us`: nothing unknown to the page can happen before it; `next_us`: when the next event is due;
- *   `rests`: the run was paused because no page was connected; `reached`: the rate that was reached lately, where it is known
+ *   `rests`: the run was paused because no page was connected; `reached`: the rate that was reached lately, where it is known;
+ *   `pause_when`: the condition at which the run pauses by itself, "" for none
  */
 
 export class LiveClock {

@@ -193,11 +193,12 @@ export class LiveFeed {
 
   /** @param {Clock} clock */
   #setClock(clock) {
-    const { mode, rate, reached } = this.#clock.reported;
+    const { mode, rate, reached, pause_when: pauseWhen } = this.#clock.reported;
     this.#clock.set(clock);
     if (clock.core) this.connection = clock.core === "recorded" ? "recorded" : "open";
     else if (this.connection === "recorded" && this.#socket) this.connection = "open";
     this.#tell.note("live");
-    if (mode !== clock.mode || rate !== clock.rate || reached !== clock.reached) this.#tell.announce("mode");
+    const isSame = mode === clock.mode && rate === clock.rate && reached === clock.reached && pauseWhen === clock.pause_when;
+    if (!isSame) this.#tell.announce("mode");
   }
 }

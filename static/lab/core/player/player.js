@@ -120,6 +120,8 @@ export class Player {
   get rate() { return this.isPast ? this.#past.rate : this.#clock.reported.rate; }
   /** The rate that the engine reached lately; null where it is not known. */
   get reachedRate() { return this.isPast ? null : this.#clock.reported.reached ?? null; }
+  /** The condition at which the run pauses by itself, "" for none. */
+  get pauseWhen() { return this.#clock.reported.pause_when ?? ""; }
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
   /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
@@ -207,8 +209,7 @@ export class Player {
   setRate(rate) {
     if (!this.isPast) return this.#askTime("rate", rate);
     this.#past.setRate(rate);
-    this.#announce("mode");
-    return Promise.resolve();
+    return Promise.resolve(this.#announce("mode"));
   }
 
   /**
@@ -309,14 +310,13 @@ export class Player {
   }
 
   /** @param {string} line @param {number} cursor @returns {Promise<{ from: number, items: string[] }>} */
-  complete(line, cursor) {
-    return this.#feed.ask({ k: "complete", line, cursor });
-  }
+  complete(line, cursor) { return this.#feed.ask({ k: "complete", line, cursor }); }
+  /** Has the run pause when a condition is met; "" takes that back. Rejects with a refusal. @param {string} condition */
+  setPause(condition) { return this.#feed.ask({ k: "time", op: "pause_when", condition }); }
 
   /** Lets the connection go, where it is; `resume` takes it up again. */
   rest() { this.#feed.rest(); }
   resume() { this.#feed.resume(); }
-
   /** Ends the connection. */
   close() {
     this.#feed.close();

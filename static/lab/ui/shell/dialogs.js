@@ -10,6 +10,7 @@ import { onSubmit, onValue } from "../kit/events.js";
 import { findPlaces } from "./find.js";
 import { t } from "../kit/i18n.js";
 import { KEYS, keysOn } from "../store/keys.js";
+import { pauseProposals, pauseWhen } from "../store/time.js";
 import { effect, moment, player, signal } from "../store/state.js";
 
 /** @import { FoundPlace } from "./find.js" */
@@ -33,6 +34,8 @@ const cancel = () => html`<button type="button" class="btn" @click=${close}>${t(
 
 class HwOverlays extends HwElement {
   #query = signal("");
+  /** Conditions that the server proposes. */
+  #pauses = signal(/** @type {string[]} */ ([]));
   #topic = signal(/** @type {TopicForm} */ ({ name: "orders", partitions: 3, factor: 3 }));
 
   connectedCallback() {
@@ -40,6 +43,7 @@ class HwOverlays extends HwElement {
     effect(() => {
       const kind = overlay.value?.kind;
       if (kind === "find") this.#query.value = "";
+      if (kind === "pause") pauseProposals().then((found) => (this.#pauses.value = found));
       if (kind !== "topic") return;
       const { nodes, topics } = moment.peek().view;
       const brokers = Object.values(nodes).filter((node) => node.kind === "broker").length;
@@ -87,6 +91,22 @@ class HwOverlays extends HwElement {
       <label class="field"><span>${t("bookmark.name", { at: (player.at_us / 1e6).toFixed(4) })}</span>
         <input name="name" required maxlength="80" autocomplete="off" .value=${t("bookmark.proposal", { n: player.seq })}></label>
       <div class="row">${cancel()}<button class="btn pri">${t("bookmark.save")}</button></div>
+    </form>`);
+  }
+
+  /** What the run is to pause at. */
+  pause() {
+    /** @param {HTMLFormElement} filled */
+    const save = async (filled) => {
+      if (await pauseWhen(String(new FormData(filled).get("condition")).trim())) close();
+    };
+    return dialog(t("pause.title"), html`<form class="field" @submit=${onSubmit(save)}>
+      <label class="field"><span>${t("pause.condition")}</span>
+        <input class="mono" name="condition" required maxlength="200" autocomplete="off" spellcheck="false" list="pauses"
+          .value=${moment.peek().pauseWhen}></label>
+      <datalist id="pauses">${this.#pauses.value.map((one) => html`<option value=${one}></option>`)}</datalist>
+      <p class="dim">${t("pause.note")}</p>
+      <div class="row">${cancel()}<button class="btn pri">${t("pause.set")}</button></div>
     </form>`);
   }
 
@@ -141,6 +161,7 @@ class HwOverlays extends HwElement {
     switch (overlay.value?.kind) {
       case "topic": return this.topic();
       case "bookmark": return this.bookmark();
+      case "pause": return this.pause();
       case "find": return this.find();
       case "help": return this.help();
       case "producer":

@@ -6,7 +6,7 @@ import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { effect, front, moment, onShown, player, signal } from "../store/state.js";
-import { goLive, seekSeq, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
+import { goLive, pauseWhen, seekSeq, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
 
 const SHAPES = {
   home: "M3 2v10H1.500V2zM12 2v10L4 7z",
@@ -14,6 +14,7 @@ const SHAPES = {
   play: "M3.500 1.800v10.400L12 7z",
   pause: "M3 2h3v10H3zM8 2h3v10H8z",
   event: "M4.500 2.500v9L10 7z",
+  when: "M2 2h2.400v10H2zM6.200 2h2.400v10H6.200zM12 5.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400z",
   rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
 };
 const TICKS = ["1/1000", "", "1/10", "1×", "", "100×"];
@@ -132,9 +133,12 @@ class HwTransport extends HwElement {
         ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
         ${button("event", t("transport.step_event"), ".", () => step(1))}
         ${button("rpc", t("transport.step_rpc"), "⏎", stepRpc)}
+        ${button("when", t("pause.title"), "U", () => (overlay.value = { kind: "pause" }))}
       </span>
       <span class="clock"><span></span> <small></small></span>
       ${this.state(now)}
+      ${now.pauseWhen ? html`<button class="chip pause-when" aria-pressed="true" title=${t("pause.clear")} @click=${() => pauseWhen("")}>
+        ${icon("pause")}<span class="mono">${now.pauseWhen}</span> ✕</button>` : ""}
       ${now.isPast ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
         ${icon("now")}${t("transport.now")}</button>` : ""}
       ${this.speed(now)}

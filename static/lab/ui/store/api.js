@@ -10,7 +10,7 @@ import { printed, term } from "../kit/words.js";
 /**
  * @typedef {"ok" | "warn" | "bad"} Tone
  * @typedef {{ id: number, tone: Tone, what: string, expected: string, todo: string, line: string }} Message
- * @typedef {{ kind: "help" | "topic" | "bookmark" | "find" | "producer" | "member" | "assignor" | "connect" }} Overlay
+ * @typedef {{ kind: "help" | "topic" | "bookmark" | "pause" | "find" | "producer" | "member" | "assignor" | "connect" }} Overlay
  */
 
 /** Messages shown at the edge of the page, newest last. @type {Signal<Message[]>} */

@@ -41,6 +41,7 @@ export const KEYS = [
   { key: "C", name: "console" },
   { key: "B", name: "fork" },
   { key: "M", name: "bookmark" },
+  { key: "U", name: "pause_when" },
   { key: "S", name: "share" },
   { key: "P", name: "produce" },
   { key: "K", name: "fault" },

@@ -14,7 +14,7 @@ export { batch, computed, effect, signal };
 
 /**
  * @typedef {{ view: View, seq: number, at_us: number, live_seq: number, live_at_us: number, mode: Mode, rate: number,
- *             reachedRate: number | null, isPast: boolean,
+ *             reachedRate: number | null, isPast: boolean, pauseWhen: string,
  *             connection: Connection }} Moment
  * @typedef {{ choice: string, confidence: number | null, outcome: string | null }} Given
  * @typedef {{ at_us: number, seq: number, screen: string, text: string }} Freeze
@@ -52,7 +52,7 @@ export const isOwn = computed(() => front.value === null || front.value === own)
  * @type {Signal<Moment>}
  */
 export const moment = signal({
-  view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, reachedRate: null, isPast: false,
+  view: EMPTY_VIEW, seq: 0, at_us: 0, live_seq: 0, live_at_us: 0, mode: "pause", rate: 1, reachedRate: null, isPast: false, pauseWhen: "",
   connection: "connecting",
 });
 
@@ -108,8 +108,10 @@ function publish() {
   clearTimeout(timer);
   timer = 0;
   published = performance.now();
-  const { view, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, connection } = player;
-  moment.value = { view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, connection };
+  const { view, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, pauseWhen, connection } = player;
+  moment.value = {
+    view: view ?? EMPTY_VIEW, seq, at_us, live_seq, live_at_us, mode, rate, reachedRate, isPast, pauseWhen, connection,
+  };
 }
 
 /** Between two frames, where the browser supports it: panels must not delay the drawing. @param {() => void} todo */

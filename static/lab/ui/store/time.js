@@ -1,8 +1,9 @@
 // Moving time: play, pause, steps, speed, and going to an instant. A refusal of the player is shown.
 import { nextRate } from "../../core/player/timemap.js";
-import { refuse } from "./api.js";
+import { here, notify, refuse, request } from "./api.js";
+import { t } from "../kit/i18n.js";
 import { steer } from "./interactions.js";
-import { player, signal } from "./state.js";
+import { effect, moment, player, signal } from "./state.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Interaction } from "./interactions.js" */
@@ -56,6 +57,30 @@ function clockChanged() {
     });
   });
 }
+
+/** What the run is to pause at, while it is set: said when it is met. */
+let awaited = "";
+effect(() => {
+  const { pauseWhen, mode } = moment.value;
+  if (awaited && !pauseWhen && mode === "pause") notify("ok", t("pause.met", { condition: awaited }));
+  awaited = pauseWhen;
+});
+
+/** Has the run pause by itself; "" takes that back. Says whether it was accepted. @param {string} condition */
+export async function pauseWhen(condition) {
+  if (!steer("play")) return false;
+  if (!condition) awaited = "";
+  try {
+    await player.setPause(condition);
+    return true;
+  } catch (error) {
+    refuse(error);
+    return false;
+  }
+}
+
+/** Conditions that the server proposes for this run. @returns {Promise<string[]>} */
+export const pauseProposals = () => request(`${here.api}/pauses.json`).then((response) => response.json()).catch(() => []);
 
 /** One notch slower (-1) or faster (1). @param {1 | -1} direction */
 export const notch = (direction) => setRate(nextRate(wantedRate.value ?? player.rate, direction));

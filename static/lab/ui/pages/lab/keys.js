@@ -100,6 +100,7 @@ const handlers = new Map(Object.entries({
   b: () => fork(),
   f: toggleFollow,
   m: () => (overlay.value = { kind: "bookmark" }),
+  u: () => (overlay.value = { kind: "pause" }),
   s: share,
   p: produceOne,
   k: menuOfSelection,

@@ -1,0 +1,130 @@
+"""Conditions at which a run pauses by itself: an event that matters, or a comparison that comes true.
+
+isr orders-0 shrinks            an event, of one partition, group or node; without a name of any
+high_watermark(orders-0@b1) >= 50       a quantity of lessons, compared with a number
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from broker_core.events import Envelope, Event
+from broker_core.events.client import AcknowledgedRecordsLost
+from broker_core.events.control import ControllerElected, LeaderElected, SessionClosed
+from broker_core.events.group import GroupTransitioned
+from broker_core.events.log import LogTruncated, SegmentRolled
+from broker_core.events.replica import IsrExpanded, IsrShrunk
+from broker_core.events.world import InvariantViolated
+from broker_core.view.tree import View
+from lab.exercises.moment import Moment
+from lab.exercises.places import Unresolved
+from lab.exercises.quantities import is_word, parse, value_of
+
+Stops: TypeAlias = Callable[[View, Envelope], bool]
+
+_OPERATORS: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_COUNTED = frozenset({"requests", "chosen", "read", "answer_of", "elapsed_ms", "measured", "lists", "readers"})
+"""Quantities that a lesson counts; outside of one they are not known."""
+_COMPARISON = re.compile(r"([a-z_]+\([^()]*\)(?: [+-] \d+)?)\s*(>=|<=|==|!=|>|<)\s*(-?\d{1,18})")
+_REBALANCE = "PreparingRebalance"
+
+Subject = Callable[[Any], str]
+_EVENTS: dict[tuple[str, str], tuple[type[Event], Subject]] = {
+    ("isr", "shrinks"): (IsrShrunk, lambda event: str(event.replica).partition("@")[0]),
+    ("isr", "grows"): (IsrExpanded, lambda event: str(event.replica).partition("@")[0]),
+    ("leader", "elected"): (LeaderElected, lambda event: str(event.partition)),
+    ("log", "truncated"): (LogTruncated, lambda event: str(event.replica).partition("@")[0]),
+    ("segment", "rolled"): (SegmentRolled, lambda event: str(event.replica).partition("@")[0]),
+    ("records", "lost"): (AcknowledgedRecordsLost, lambda event: str(event.partition)),
+    ("group", "rebalances"): (
+        GroupTransitioned,
+        lambda event: str(event.group) if event.to_state == _REBALANCE else "",
+    ),
+    ("controller", "elected"): (ControllerElected, lambda event: f"b{event.broker}"),
+    ("session", "closed"): (SessionClosed, lambda event: str(event.owner)),
+    ("invariant", "violated"): (InvariantViolated, lambda event: str(event.invariant)),
+}
+_OF_PARTITIONS = ("isr", "leader", "log", "segment", "records")
+_COMPARED = ("high_watermark", "log_end_offset")
+
+
+def stop_at(condition: str, view: View) -> Stops:
+    """Whether an event is the one to pause at. `view` is the present one: a comparison that holds already is awaited
+    again. Raises ValueError for a text that is no condition.
+    """
+    words = condition.split()
+    found = _EVENTS.get((words[0].lower(), words[-1].lower())) if 2 <= len(words) <= 3 else None
+    if found is not None:
+        return _event_stop(*found, words[1] if len(words) == 3 else "")
+    match = _COMPARISON.fullmatch(condition.strip())
+    if match is None or is_word(match[1]) or parse(match[1]).name in _COUNTED:
+        raise ValueError(condition)
+    return _comparison_stop(match[1], _OPERATORS[match[2]], int(match[3]), view)
+
+
+def proposals(view: View) -> list[str]:
+    """Conditions that can be chosen in a run, most common ones first."""
+    return list(_proposals(view))
+
+
+def forms() -> str:
+    """What is accepted."""
+    return " · ".join(
+        [*(f"{noun} [{_subject(noun)}] {verb}" for noun, verb in _EVENTS), "high_watermark(orders-0@b1) >= 50"]
+    )
+
+
+def _subject(noun: str) -> str:
+    return "T-P" if noun in _OF_PARTITIONS else {"group": "G", "invariant": "I"}.get(noun, "bN")
+
+
+def _event_stop(kind: type[Event], subject: Subject, wanted: str) -> Stops:
+    def stops(view: View, envelope: Envelope) -> bool:
+        if not isinstance(envelope[4], kind):
+            return False
+        found = subject(envelope[4])
+        return found == wanted if wanted else bool(found)
+
+    return stops
+
+
+def _comparison_stop(quantity: str, compare: Callable[[int, int], bool], number: int, view: View) -> Stops:
+    def holds(view: View, at_us: int) -> bool:
+        try:
+            found = value_of(Moment(view, at_us, False), quantity)
+        except Unresolved:
+            return False
+        return isinstance(found, int) and compare(found, number)
+
+    held = [holds(view, 0)]
+
+    def stops(view: View, envelope: Envelope) -> bool:
+        before, held[0] = held[0], holds(view, envelope[1])
+        return held[0] and not before
+
+    return stops
+
+
+def _proposals(view: View) -> Iterator[str]:
+    partitions = sorted(name for name in view["partitions"] if not name.startswith("__"))
+    groups = sorted({name.partition("@")[0] for name in view["groups"]})
+    for noun, verb in _EVENTS:
+        yield f"{noun} {verb}"
+    for partition in partitions:
+        for noun, verb in _EVENTS:
+            if noun in _OF_PARTITIONS:
+                yield f"{noun} {partition} {verb}"
+    yield from (f"group {group} rebalances" for group in groups)
+    for name, replica in sorted(view["replicas"].items()):
+        if replica["partition"] in partitions:
+            for quantity in _COMPARED:
+                end = replica["log_end_offset" if quantity == "log_end_offset" else "high_watermark"]
+                yield f"{quantity}({name}) >= {end + 1}"
