@@ -3,6 +3,7 @@ PYTHON ?= python3
 PORT ?= 8000
 DATA ?= data
 LIFE_SECONDS ?= 3600
+HOST ?= 0.0.0.0
 
 RUN := .venv/bin/python
 MANAGE := $(RUN) manage.py
@@ -12,7 +13,7 @@ WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab dev test quick check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
+.PHONY: help setup lab class dev test quick check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -22,6 +23,10 @@ setup:  ## make or refresh .venv
 
 lab: setup  ## start everything and print the address   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT)
+
+class: setup  ## the same for a room: people join classes over the network   (HOST=0.0.0.0 PORT=8000 TLS_CERT=FILE TLS_KEY=FILE)
+	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) lab --port $(PORT) --host "$(HOST)" \
+		$(if $(TLS_CERT),--tls-cert "$(abspath $(TLS_CERT))") $(if $(TLS_KEY),--tls-key "$(abspath $(TLS_KEY))")
 
 dev: setup  ## the same for those who change it: reloads at each change, keeps the runs   (PORT=8000 DATA=data)
 	@HIGHWATER_DATA="$(abspath $(DATA))" $(MANAGE) dev --port $(PORT)

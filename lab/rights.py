@@ -95,7 +95,12 @@ def _membership(person: Person, class_id: int | None) -> Participant | None:
 
 
 def _of_site(person: User) -> frozenset[Right]:
-    return frozenset(("see", "act", "export", "staff")) if person.is_staff else frozenset(("see", "act", "export"))
+    """A guest who was removed from the class keeps what is there, and starts nothing new."""
+    if person.is_staff:
+        return frozenset(("see", "act", "export", "staff"))
+    as_guest = Participant.objects.filter(user=person, is_guest=True).first()
+    is_in = as_guest is None or as_guest.presence == Presence.IN
+    return frozenset(("see", "act", "export")) if is_in else frozenset(("see", "export"))
 
 
 def _of_run(person: User, run: Run) -> frozenset[Right]:

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, QuerySet
 
-from lab.models import Bookmark, Branch, Participant, Run, source_name
+from lab.models import Bookmark, Branch, Class, Participant, Presence, Role, Run, source_name
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
 from lab.rights import Right, membership_of, require
@@ -176,3 +176,19 @@ def _sentence(summary: RecordingSummary, language: str) -> str:
     counts = {told: sum(summary.happened.get(kind, 0) for kind in kinds) for told, kinds in _TOLD.items()}
     happened = comma.join(translate(language, f"runs.happened.{told}", n=n) for told, n in counts.items() if n)
     return semicolon.join(part for part in (topics, happened) if part)
+
+
+def class_cards(user: User) -> list[dict[str, Any]]:
+    """The classes of a user for a list: those that run first."""
+    rows = Participant.objects.filter(user=user, presence=Presence.IN).select_related("classroom", "classroom__owner")
+    cards = [
+        {
+            "slug": row.classroom.slug,
+            "title": row.classroom.title,
+            "is_live": row.classroom.state == Class.State.OPEN,
+            "role": row.role,
+            "learners": row.classroom.participants.filter(presence=Presence.IN, role=Role.LEARNER).count(),
+        }
+        for row in rows.order_by("-classroom__created_at")
+    ]
+    return sorted(cards, key=lambda card: not card["is_live"])

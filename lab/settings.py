@@ -24,6 +24,8 @@ SIGN_IN_TOKEN = os.environ.get("HIGHWATER_TOKEN") or secrets.token_urlsafe(24)
 ZOOKEEPER = ""
 
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+#: `manage.py lab --host`: others than the local user may come, over the network.
+SERVES_ROOM = False
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -39,6 +41,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "lab.web.guests.GuestMiddleware",
     "lab.preferences.PreferencesMiddleware",
     "lab.web.middleware.refusals",
 ]
@@ -74,6 +77,12 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
 LOGIN_URL = "sign-in"
 
 # Browsers send cookies to every port of a host: two labs on one machine must not sign each other out.

@@ -8,8 +8,9 @@ from django.conf import settings
 from django.urls import path
 
 from lab.api import analytics, clients, disk, find, history, lessons, texts
-from lab.web import challenge_pages, course_pages, dev, learning_pages, pages
+from lab.web import account_pages, challenge_pages, class_pages, course_pages, dev, door_pages, learning_pages, pages
 from lab.web.class_socket import ClassSocket
+from lab.web.guests import GuestSockets
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -35,7 +36,27 @@ urlpatterns = [
     path("challenges/<slug:slug>/entries/<int:entry>.json", challenge_pages.progress),
     path("challenges/<slug:slug>/entries/<int:entry>/cancel", challenge_pages.cancel),
     path("challenges/<slug:slug>/entries/<int:entry>/open", challenge_pages.open_run),
-    path("sign-in/", pages.sign_in_page, name="sign-in"),
+    path("sign-in/", account_pages.sign_in_page, name="sign-in"),
+    path("sign-out", account_pages.sign_out, name="sign-out"),
+    path("account/", account_pages.account, name="account"),
+    path("classes/", class_pages.classes, name="classes"),
+    path("classes/new", class_pages.new_class, name="new-class"),
+    path("classes/<slug:slug>/", class_pages.class_home, name="class"),
+    path("classes/<slug:slug>/door", class_pages.change_door),
+    path("classes/<slug:slug>/people/<int:number>", class_pages.change_person),
+    path("classes/<slug:slug>/leave", class_pages.leave),
+    path("classes/<slug:slug>/erase", class_pages.erase_me),
+    path("classes/<slug:slug>/key", class_pages.new_key),
+    path("classes/<slug:slug>/elsewhere", class_pages.continue_elsewhere),
+    path("classes/<slug:slug>/end", class_pages.end),
+    path("classes/<slug:slug>/delete", class_pages.delete),
+    path("api/classes/<slug:slug>/presence", class_pages.presence),
+    path("join/", door_pages.join, name="join"),
+    path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
+    path("join/<str:key>/name", door_pages.offered_name),
+    path("return/<slug:slug>/", door_pages.come_back, name="return"),
+    path("continue/", door_pages.continue_here, name="continue"),
+    path("continue/<str:typed>/", door_pages.continue_here, name="continue-with"),
     path("inspect/", pages.own_files, name="own-files"),
     path("runs/", pages.runs, name="runs"),
     path("runs/new", pages.new_run, name="new-run"),
@@ -79,4 +100,4 @@ _sockets: list[Any] = [
     path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi())),
     path("ws/classes/<slug:slug>/", cast(Any, ClassSocket.as_asgi())),
 ]
-websockets = AuthMiddlewareStack(URLRouter(_sockets))
+websockets = AuthMiddlewareStack(GuestSockets(URLRouter(_sockets)))

@@ -20,6 +20,7 @@ from lab.challenges.worker import Order
 from lab.learning import log as learning
 from lab.learning.events import ChallengeJudged
 from lab.models import MAX_NAME_LENGTH, Branch, ChallengeEntry
+from lab.rights import require
 from lab.runtime.host import Host, RunConfig
 from lab.selectors import OWNER_SOURCE
 from lab.texts.refusal import Refusal
@@ -31,6 +32,7 @@ AFTER_LAST_US = 1_000_000
 async def submit_entry(user: User, challenge: Challenge, form: Mapping[str, str]) -> ChallengeEntry:
     """Stores an entry and has it judged in the background. Raises Refusal for one that cannot be judged."""
     fields = await asyncio.to_thread(entry_of, challenge, form)
+    await sync_to_async(require)(user, None, "act")
     JUDGES.ensure_free(user.pk)
     entry = await ChallengeEntry.objects.acreate(user=user, challenge=challenge.slug, fields=fields)
 

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from broker_core.eras import DEFAULT_ERA, ERAS
-from lab.models import MAX_NAME_LENGTH, Branch, Run
+from lab.models import MAX_NAME_LENGTH, Branch, Participant, Run
 from lab.recordings.removal import remove_run_folder
+from lab.rights import require
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms
 from lab.selectors import MAIN
@@ -19,6 +20,8 @@ MAX_BROKERS = 7
 MAX_SEED = 2**32 - 1
 MAX_RUNS = 200
 """Of one user: the data folder is not endless."""
+MAX_GUEST_RUNS = 20
+"""Of a guest, who need not even have a name."""
 _NUMBERS = {
     "brokers": ("refusal.missing_brokers", "refusal.invalid_brokers"),
     "seed": ("refusal.missing_seed", "refusal.invalid_seed"),
@@ -67,6 +70,7 @@ def proposed_seed() -> int:
 
 def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branch:
     """Notes a run and its main branch. Raises Refusal when there are too many."""
+    require(user, None, "act")
     with transaction.atomic():
         ensure_few_runs(user.pk)
         run = Run.objects.create(slug=new_slug(), owner=user, name=name, seed=seed, brokers=brokers, era=era)
@@ -75,8 +79,10 @@ def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branc
 
 def ensure_few_runs(owner_id: int) -> None:
     """Raises Refusal when a user may have no more runs. In the transaction that adds one it keeps two from racing."""
-    if Run.objects.filter(owner_id=owner_id).count() >= MAX_RUNS:
-        raise Refusal("refusal.run_limit", 409, max=MAX_RUNS)
+    is_guest = Participant.objects.filter(user_id=owner_id, is_guest=True).exists()
+    most = MAX_GUEST_RUNS if is_guest else MAX_RUNS
+    if Run.objects.filter(owner_id=owner_id).count() >= most:
+        raise Refusal("refusal.run_limit", 409, max=most)
 
 
 def new_slug() -> str:

@@ -30,7 +30,7 @@ from lab.texts.refusal import Refusal
 from lab.web.pages import live_branches, page, user_of
 from lab.web.sign_in import LOCAL_USER
 
-RUNS_SHOWN = 3
+RUNS_SHOWN = CLASSES_SHOWN = 3
 
 
 @login_required
@@ -114,6 +114,7 @@ async def _front_page(request: HttpRequest, refusal: Refusal | None = None) -> H
         "summary": summary,
         "runs": runs,
         "run_count": count,
+        "classes": (await sync_to_async(selectors.class_cards)(user))[:CLASSES_SHOWN],
         "error": refusal.as_json(language) if refusal else None,
     }
     return await page(request, "course/front.html", context, status=refusal.status if refusal else 200)

@@ -30,6 +30,7 @@ def policy(nonce: str, host: str, *, inline_styles: bool) -> str:
             "font-src 'self'",
             # 'self' covers ws: only in newer browsers.
             f"connect-src 'self' ws://{host} wss://{host}",
+            "media-src 'self' blob:",
             "worker-src 'self'",
             "manifest-src 'self'",
             "base-uri 'none'",
@@ -51,6 +52,9 @@ def content_security_policy(get_response: Answer) -> Answer:
     def end(request: HttpRequest, response: HttpResponse, nonce: str) -> HttpResponse:
         inline_styles = bool(getattr(response, "inline_styles", False))
         response["Content-Security-Policy"] = policy(nonce, request.get_host(), inline_styles=inline_styles)
+        # Staff pages record the class's audio; no page needs anything else.
+        microphone = "(self)" if getattr(response, "uses_microphone", False) else "()"
+        response["Permissions-Policy"] = f"microphone={microphone}, camera=(), geolocation=(), usb=(), payment=()"
         return response
 
     if iscoroutinefunction(get_response):

@@ -10,7 +10,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
@@ -33,22 +32,7 @@ from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
-from lab.web.sign_in import LOCAL_USER, safe_next, sign_in
-
-
-@never_cache
-@require_GET
-def sign_in_page(request: HttpRequest) -> HttpResponse:
-    """With a token: signs in and redirects, so that no address keeps the token. Without: asks for one."""
-    following = safe_next(request, request.GET.get("next", ""))
-    if "token" not in request.GET:
-        return render(request, "sign_in.html", {"next": following, "error": None})
-    try:
-        sign_in(request, request.GET["token"])
-    except Refusal as refusal:
-        context = {"next": following, "error": refusal.as_json(preferences_of(request).language)}
-        return render(request, "sign_in.html", context, status=refusal.status)
-    return HttpResponseRedirect(following)
+from lab.web.sign_in import LOCAL_USER
 
 
 @login_required

@@ -1,4 +1,9 @@
-"""Signing in with the token of the printed address, as notebooks do: who reads the terminal owns the lab."""
+"""Signing in with the token of the printed address, as notebooks do: who reads the terminal owns the lab.
+
+A lab that serves a room on plain HTTP takes the token from this machine alone: on the network it could be read.
+"""
+
+from ipaddress import ip_address
 
 from django.conf import settings
 from django.contrib.auth import get_user_model, login
@@ -17,6 +22,8 @@ def sign_in(request: HttpRequest, token: str) -> None:
     """Signs the browser in. Raises Refusal (403) for a token that is not this start's."""
     if not constant_time_compare(token, settings.SIGN_IN_TOKEN):
         raise Refusal("refusal.invalid_token", 403)
+    if settings.SERVES_ROOM and not request.is_secure() and not _is_here(request):
+        raise Refusal("refusal.token_from_afar", 403)
     login(request, local_user(), backend=_BACKEND)
 
 
@@ -26,8 +33,20 @@ def local_user() -> User:
     user, created = model.objects.get_or_create(username=LOCAL_USER)
     if created:
         user.set_unusable_password()
+    if created or not user.is_staff:
+        # Who runs the lab may give classes.
+        user.is_staff = True
         user.save()
     return user
+
+
+def _is_here(request: HttpRequest) -> bool:
+    """Whether the browser is on the machine of the server: then both ends have one address."""
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    try:
+        return ip_address(address).is_loopback or address == request.META.get("SERVER_NAME")
+    except ValueError:
+        return False
 
 
 def safe_next(request: HttpRequest, address: str) -> str:

@@ -44,6 +44,7 @@ from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
 from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher
 from lab.texts.refusal import Refusal
 from lab.web.act_limit import ALONE, IN_CLASS, ActLimit
+from lab.web.guests import person_of_scope
 
 logger = logging.getLogger(__name__)
 
@@ -135,8 +136,8 @@ class LabSocket(AsyncWebsocketConsumer):
                 self._watcher.rights_changed(known.rights, known.names)
 
     def _known_now(self) -> _Known | None:
-        user = User.objects.filter(pk=self._user.pk).first()
-        return _known(user, self._branch) if user else None
+        user = person_of_scope(self.scope)
+        return _known(user, self._branch) if user == self._user else None
 
     def _require(self, right: Right) -> None:
         if right not in self._known.rights:

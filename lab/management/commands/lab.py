@@ -1,4 +1,7 @@
-"""`manage.py lab`: runs everything, prints one address, and ends everything with Ctrl-C."""
+"""`manage.py lab`: runs everything, prints its addresses, and ends everything with Ctrl-C.
+
+By default one user on this machine. `--host` serves a room: people join classes over the network.
+"""
 
 import argparse
 import asyncio
@@ -31,8 +34,14 @@ from lab.runtime.space import ensure_space
 from lab.runtime.zookeeper.server import EmbeddedZookeeper, ZookeeperError
 from lab.texts.refusal import Refusal
 from lab.web import vendor
+from lab.web.qr import qr_text
+from lab.web.room import LOOPBACK, Room, TlsError, apply_room, room_of
 
-HOST = "127.0.0.1"
+HOST = LOOPBACK
+WITHOUT_TLS = (
+    "Without TLS, browsers refuse the microphone to every page that is not on this machine, and passwords, cookies and "
+    "labs cross the network readable. For audio and accounts give a certificate: --tls-cert FILE --tls-key FILE\n"
+)
 SWITCH_S = 0.001
 GRACE_S = 2
 """How long sockets and requests may take after Ctrl-C."""
@@ -48,37 +57,63 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="port of the page (default 8000; 0: any free port)")
+        parser.add_argument(
+            "--host", default=HOST, help="address to serve at: 0.0.0.0 serves a room (default: loopback)"
+        )
+        parser.add_argument(
+            "--name",
+            action="append",
+            default=[],
+            metavar="HOST",
+            help="another host name of the lab, such as a proxy's",
+        )
+        parser.add_argument("--tls-cert", default="", metavar="FILE", help="certificate chain (PEM); needs --tls-key")
+        parser.add_argument("--tls-key", default="", metavar="FILE", help="key of the certificate (PEM)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with listen(options["port"]) as listener:
+            room = room_of(options["host"], options["name"], options["tls_cert"], options["tls_key"])
+            apply_room(room)
+            with listen(options["port"], room.host) as listener:
                 prepare_data_folder(settings.DATA)
                 check_vendored_files()
                 with starting_zookeeper(settings.DATA / "zookeeper") as starting:
                     prepare_database()
                     finish_removals()
                     import_module("lab.asgi")
-                    self._serve(listener, starting.result())
+                    self._serve(listener, starting.result(), room)
+        except TlsError as error:
+            raise CommandError(
+                f"{error} Expected a certificate and its key as PEM files, the key without a password. "
+                "Give both: --tls-cert FILE --tls-key FILE"
+            ) from error
         except (Refusal, ZookeeperError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             self.stderr.write("Stopped before startup was complete.")
 
-    def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper) -> None:
+    def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper, room: Room) -> None:
         settings.ZOOKEEPER = zookeeper.address
         port = listener.getsockname()[1]
-        address = f"http://{HOST}:{port}/sign-in/?token={settings.SIGN_IN_TOKEN}"
+        address = f"{room.own_address(port)}/sign-in/?token={settings.SIGN_IN_TOKEN}"
         write_lab_file(LabFile(address, port, os.getpid(), zookeeper.address))
         try:
             with class_archive_in_background():
-                asyncio.run(serve(listener, lambda: self._say(address)))
+                asyncio.run(serve(listener, lambda: self._say(address, room, port), room))
         finally:
             analyst().stop()
             close_all()
             remove_lab_file()
 
-    def _say(self, address: str) -> None:
-        self.stdout.write(f"\nHighwater is at  {address}\n\nCtrl-C stops it.")
+    def _say(self, address: str, room: Room, port: int) -> None:
+        self.stdout.write(f"\nHighwater is at  {address}\n")
+        if not room.is_loopback:
+            joining = f"{room.address(port)}/join/"
+            self.stdout.write(f"Classes are joined at  {joining}\n\n{qr_text(joining)}")
+            if not room.tls_cert:
+                self.stdout.write(WITHOUT_TLS)
+            self.stdout.write("Instructors on other machines need an account: manage.py createinstructor NAME\n")
+        self.stdout.write("Ctrl-C stops it.")
         self.stdout.flush()
 
 
@@ -100,17 +135,17 @@ def starting_zookeeper(folder: Path) -> "Iterator[Future[EmbeddedZookeeper]]":
             zookeeper.stop()
 
 
-def listen(port: int) -> socket.socket:
-    """The socket of the page, bound to loopback before anything else starts. Raises CommandError when it is taken."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listen(port: int, host: str = HOST) -> socket.socket:
+    """The socket of the page, bound before anything else starts. Raises CommandError when it cannot be."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except (OSError, OverflowError) as error:
         listener.close()
         why = "is in use" if getattr(error, "errno", 0) == errno.EADDRINUSE else f"cannot be used ({error})"
         raise CommandError(
-            f"Port {port} on {HOST} {why}. Expected a free port. "
+            f"Port {port} on {host} {why}. Expected a free port of an address of this machine. "
             "Stop the process that listens there, or choose another port: make lab PORT=8001"
         ) from error
     listener.set_inheritable(False)
@@ -164,11 +199,11 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(listener: socket.socket, ready: Callable[[], None]) -> None:
+async def serve(listener: socket.socket, ready: Callable[[], None], room: Room) -> None:
     """Serves until SIGINT or SIGTERM, then ends all labs. Calls `ready` when the first request can be answered."""
     # Engines compute in threads: the loop gets its turn soon.
     sys.setswitchinterval(SWITCH_S)
-    server = Server(server_config())
+    server = Server(server_config(room))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.handle_exit, number, None)
@@ -184,14 +219,17 @@ async def serve(listener: socket.socket, ready: Callable[[], None]) -> None:
         await close_host()
 
 
-def server_config() -> uvicorn.Config:
-    """The server as the lab and its tests run it."""
+def server_config(room: Room | None = None) -> uvicorn.Config:
+    """The server as the lab and its tests run it: on loopback, unless it serves a room."""
+    room = room or Room()
     return uvicorn.Config(
         "lab.asgi:application",
         ws="websockets-sansio",
         ws_max_size=MAX_SOCKET_FRAME_BYTES,
         # On loopback it costs more than it saves.
-        ws_per_message_deflate=False,
+        ws_per_message_deflate=not room.is_loopback,
+        ssl_certfile=room.tls_cert or None,
+        ssl_keyfile=room.tls_key or None,
         lifespan="off",
         timeout_graceful_shutdown=GRACE_S,
         log_config=None,

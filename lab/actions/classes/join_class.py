@@ -1,0 +1,178 @@
+"""Coming in: with a name, and back again: by key, by pass, or because staff say so."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+
+from lab.actions.classes.door import is_open
+from lab.classroom.codes import PASS_SIGNS, RETURN_KEY_SIGNS, draw_key, key_hash, parsed_key
+from lab.classroom.names import checked_nickname, free_nickname, offered_nickname, skeleton_of
+from lab.classroom.notices import Notice, tell
+from lab.models import Class, Consent, DevicePass, Participant, Presence, Role
+from lab.rights import rights_changed
+from lab.texts.refusal import Refusal
+
+PASS_MINUTES = 5
+MAX_PARTICIPANTS = 1_000
+MAX_WAITING = 200
+"""Of one class: who waits costs a row, and staff could not look through more."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A participant who came in, and the return key, which is nowhere else."""
+
+    participant: Participant
+    return_key: str
+
+
+def join_class(
+    classroom: Class, user: User | None, name: str, consent: str, language: str, now: datetime, claims: str = ""
+) -> Joined:
+    """A new participant: of an account, or a guest. An empty name is replaced by one that is offered; `claims` is the
+    name that somebody says to have had here. Raises Refusal for a closed door, a name that is not allowed, an unknown
+    choice, and too many people.
+    """
+    if consent not in Consent.values:
+        raise Refusal("refusal.unknown_consent", field="consent", choice=consent[:40])
+    wanted = checked_nickname(name) if name.strip() else ""
+    key = draw_key(RETURN_KEY_SIGNS)
+    with transaction.atomic():
+        classroom.refresh_from_db()
+        if not claims and not is_open(classroom, now):
+            raise Refusal("refusal.no_class_link", 404)
+        waits = classroom.admits or bool(claims)
+        _ensure_few(classroom, waits)
+        if user is not None and (known := classroom.participants.filter(user=user).first()):
+            return Joined(known, "")
+        taken = names_taken(classroom)
+        shown = free_nickname(wanted, taken) if wanted else offered_nickname(language, taken)
+        number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
+        made = Participant.objects.create(
+            classroom=classroom,
+            number=number,
+            user=user or _make_guest(),
+            is_guest=user is None,
+            nickname=shown,
+            skeleton=skeleton_of(shown),
+            language=language,
+            consent=consent,
+            presence=Presence.WAITING if waits else Presence.IN,
+            key_hash=key_hash("return", classroom.slug, key),
+            claims=named(classroom, claims) if claims else None,
+            joined_at=now,
+            seen_at=now,
+        )
+    tell(Notice("waiting" if waits else "joined", classroom.pk, made.number))
+    return Joined(made, key)
+
+
+def claim_name(classroom: Class, name: str, language: str, now: datetime) -> Joined:
+    """Somebody who has neither cookie nor key says who they were. They wait, under an offered name, until staff decide;
+    that a name is asked for does not tell whether it exists. Raises Refusal as `join_class`.
+    """
+    if classroom.state == Class.State.ENDED:
+        raise Refusal("refusal.class_ended", 409, title=classroom.title)
+    asked = checked_nickname(name)
+    return join_class(classroom, None, "", Consent.NUMBER, language, now, claims=asked)
+
+
+def named(classroom: Class, name: str) -> Participant | None:
+    """The participant of a name. Staff have accounts and cannot be claimed."""
+    learners = classroom.participants.filter(role__in=(Role.LEARNER, Role.OBSERVER), is_guest=True)
+    return learners.filter(skeleton=skeleton_of(name), presence__in=(Presence.IN, Presence.LEFT)).first()
+
+
+def names_taken(classroom: Class) -> set[str]:
+    """The skeletons of all names in a class."""
+    return set(classroom.participants.exclude(skeleton="").values_list("skeleton", flat=True))
+
+
+def return_by_key(classroom: Class, typed: str, now: datetime) -> Participant:
+    """The participant of a return key. Raises Refusal for a wrong key, and the same for one who was removed."""
+    key = parsed_key(typed, RETURN_KEY_SIGNS)
+    hashed = key_hash("return", classroom.slug, key) if key else ""
+    found = classroom.participants.filter(key_hash=hashed).first() if hashed else None
+    if found is None or found.presence not in (Presence.IN, Presence.LEFT, Presence.WAITING):
+        raise Refusal("refusal.wrong_return_key", 404, field="key")
+    _came_back(found, now)
+    return found
+
+
+def renew_return_key(participant: Participant) -> str:
+    """Another return key; that of before is void."""
+    key = draw_key(RETURN_KEY_SIGNS)
+    participant.key_hash = key_hash("return", participant.classroom.slug, key)
+    participant.save(update_fields=["key_hash"])
+    return key
+
+
+def make_pass(participant: Participant, now: datetime) -> str:
+    """Eight signs that let the participant continue on another device: once, for five minutes. Those of before are
+    void.
+    """
+    key = draw_key(PASS_SIGNS)
+    with transaction.atomic():
+        participant.passes.all().delete()
+        DevicePass.objects.create(
+            participant=participant,
+            code_hash=key_hash("pass", "", key),
+            expires_at=now + timedelta(minutes=PASS_MINUTES),
+        )
+    return key
+
+
+def use_pass(typed: str, now: datetime) -> Participant:
+    """The participant of a pass, which is void from now on. Raises Refusal, the same for a wrong, used and old one."""
+    key = parsed_key(typed, PASS_SIGNS)
+    with transaction.atomic():
+        found = DevicePass.objects.filter(code_hash=key_hash("pass", "", key)).first() if key else None
+        if found is not None:
+            found.delete()
+    if found is None or found.expires_at <= now:
+        raise Refusal("refusal.wrong_pass", 404, field="pass")
+    participant = found.participant
+    if participant.presence not in (Presence.IN, Presence.LEFT, Presence.WAITING):
+        raise Refusal("refusal.wrong_pass", 404, field="pass")
+    _came_back(participant, now)
+    return participant
+
+
+def leave_class(participant: Participant) -> None:
+    """The participant goes, and may come back by key or account."""
+    if participant.presence == Presence.IN and participant.role != Role.INSTRUCTOR:
+        participant.presence = Presence.LEFT
+    # Cookies on every device end.
+    participant.epoch += 1
+    participant.save(update_fields=["presence", "epoch"])
+    participant.passes.all().delete()
+    if participant.user_id is not None:
+        rights_changed([participant.user_id])
+    tell(Notice("left", participant.classroom_id, participant.number, participant.number))
+
+
+def _came_back(participant: Participant, now: datetime) -> None:
+    if participant.presence == Presence.LEFT:
+        participant.presence = Presence.IN
+    participant.seen_at = now
+    participant.save(update_fields=["presence", "seen_at"])
+    tell(Notice("came_back", participant.classroom_id, participant.number, participant.number))
+
+
+def _ensure_few(classroom: Class, waits: bool) -> None:
+    if classroom.participants.filter(presence=Presence.IN).count() >= MAX_PARTICIPANTS:
+        raise Refusal("refusal.class_full", 409, max=MAX_PARTICIPANTS)
+    if waits and classroom.participants.filter(presence=Presence.WAITING).count() >= MAX_WAITING:
+        raise Refusal("refusal.class_queue_full", 409, max=MAX_WAITING)
+
+
+def _make_guest() -> User:
+    """A user without name and password: they are known by a cookie, and by nothing else."""
+    guest = User(username=f"guest-{secrets.token_hex(10)}")
+    guest.set_unusable_password()
+    guest.save()
+    return guest

@@ -1,0 +1,138 @@
+"""What staff do about people: admit, rename, give roles, remove; and what erasing a person takes away."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import transaction
+
+from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
+from lab.classroom.notices import Notice, tell
+from lab.models import Class, Participant, Presence, Role
+from lab.rights import require, rights_changed
+from lab.texts.refusal import Refusal
+
+
+def admit(participant: Participant, by: Participant) -> None:
+    """Lets somebody in who waits. Raises Refusal for one who does not."""
+    if participant.presence != Presence.WAITING:
+        raise Refusal("refusal.not_waiting", 409, number=participant.number)
+    participant.presence, participant.claims = Presence.IN, None
+    participant.save(update_fields=["presence", "claims"])
+    tell(Notice("joined", participant.classroom_id, participant.number, by.number))
+
+
+def admit_all(classroom: Class, by: Participant) -> int:
+    """Lets all in who wait and do not say to be somebody else; returns their number."""
+    waiting = list(classroom.participants.filter(presence=Presence.WAITING, claims__isnull=True))
+    for one in waiting:
+        admit(one, by)
+    return len(waiting)
+
+
+def accept_claim(waiting: Participant, by: Participant, now: datetime) -> Participant:
+    """Somebody who waits is the one whom they say to be: they get that participant's place and lab. The cookies and
+    sockets of before end. Raises Refusal when nobody is claimed, or whom the staff member may not decide about.
+    """
+    with transaction.atomic():
+        waiting.refresh_from_db()
+        target = waiting.claims
+        if waiting.presence != Presence.WAITING or target is None:
+            raise Refusal("refusal.not_waiting", 409, number=waiting.number)
+        guest = waiting.user
+        waiting.presence, waiting.user, waiting.nickname, waiting.skeleton = Presence.MERGED, None, "", ""
+        waiting.key_hash = ""
+        waiting.save()
+        if guest is not None and waiting.is_guest:
+            guest.delete()
+        target.epoch += 1
+        target.presence, target.seen_at = Presence.IN, now
+        target.save(update_fields=["epoch", "presence", "seen_at"])
+        target.passes.all().delete()
+    _recheck(target)
+    tell(Notice("came_back", target.classroom_id, target.number, by.number))
+    return target
+
+
+def rename(participant: Participant, name: str, by: Participant) -> None:
+    """Gives another nickname. Raises Refusal for one that is not allowed."""
+    wanted = checked_nickname(name)
+    with transaction.atomic():
+        others = participant.classroom.participants.exclude(pk=participant.pk).exclude(skeleton="")
+        shown = free_nickname(wanted, others.values_list("skeleton", flat=True))
+        participant.nickname, participant.skeleton = shown, skeleton_of(shown)
+        participant.save(update_fields=["nickname", "skeleton"])
+    _recheck(participant)
+    tell(Notice("renamed", participant.classroom_id, participant.number, by.number))
+
+
+def give_role(participant: Participant, role: str, by: Participant) -> None:
+    """Raises Refusal for an unknown role, and for one who is the class's instructor: a class has one."""
+    if role not in Role.values or role == Role.INSTRUCTOR or participant.role == Role.INSTRUCTOR:
+        raise Refusal("refusal.role_not_given", field="role", role=role[:40])
+    participant.role = role
+    participant.save(update_fields=["role"])
+    _recheck(participant)
+    tell(Notice("role_given", participant.classroom_id, participant.number, by.number, role))
+
+
+def kick(participant: Participant, by: Participant) -> None:
+    """Bars somebody: their sockets end, and neither code nor key lets them in again. Their lab stays theirs. Raises
+    Refusal for the instructor.
+    """
+    if participant.role == Role.INSTRUCTOR:
+        raise Refusal("refusal.instructor_stays", 409)
+    participant.presence = Presence.KICKED
+    participant.save(update_fields=["presence"])
+    participant.passes.all().delete()
+    _recheck(participant)
+    tell(Notice("kicked", participant.classroom_id, participant.number, by.number))
+
+
+def let_back(participant: Participant, by: Participant) -> None:
+    """Somebody who was removed may come back."""
+    if participant.presence != Presence.KICKED:
+        raise Refusal("refusal.not_removed", 409, number=participant.number)
+    participant.presence = Presence.IN
+    participant.save(update_fields=["presence"])
+    _recheck(participant)
+    tell(Notice("let_back", participant.classroom_id, participant.number, by.number))
+
+
+def erase(participant: Participant, by: Participant) -> None:
+    """Takes the name, the keys, the cookies and the texts of a person away, at once. A guest's user is anonymous anyway
+    and keeps its runs until they are deleted; without runs it goes, too. Raises Refusal for the instructor.
+    """
+    if participant.role == Role.INSTRUCTOR:
+        raise Refusal("refusal.instructor_stays", 409)
+    user = participant.user
+    with transaction.atomic():
+        participant.passes.all().delete()
+        participant.texts.all().delete()
+        participant.nickname = participant.skeleton = participant.key_hash = ""
+        participant.epoch += 1
+        participant.presence, participant.user = Presence.ERASED, None
+        participant.save()
+        if user is not None and participant.is_guest and not user.runs.exists():
+            user.delete()
+    if user is not None and user.pk is not None:
+        rights_changed([user.pk])
+    tell(Notice("erased", participant.classroom_id, participant.number, by.number))
+
+
+def decide(user: User, participant: Participant) -> None:
+    """Raises Refusal unless the user may decide about this participant."""
+    require(user, participant, "staff")
+
+
+def _recheck(participant: Participant) -> None:
+    if participant.user_id is not None:
+        rights_changed([participant.user_id])
+
+
+def end_sessions(user: User) -> None:
+    """Signs an account out everywhere."""
+    for session in Session.objects.all():
+        if session.get_decoded().get("_auth_user_id") == str(user.pk):
+            session.delete()
+    rights_changed([user.pk])

@@ -1,0 +1,184 @@
+"""How often codes and keys may be tried. Time is an argument, in seconds of a monotonic clock.
+
+A try is counted when it begins and given back when it was right, so that tries in flight count, too. There is no
+database, so that a refusal costs nothing.
+"""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address, ip_network
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MINUTE_S = 60.0
+BROWSER_TRIES = 5
+FIRST_PAUSE_S, MAX_PAUSE_S = 30.0, 600.0
+ADDRESS_TRIES = 60
+"""Of one address in a minute: a school is one address."""
+SERVER_TRIES = 300
+ATTACK_TRIES = 50
+"""Wrong codes in a minute from which on staff are warned."""
+KEY_TRIES = 5
+KEY_WINDOW_S = 600.0
+MAX_REMEMBERED = 4_096
+
+
+def network_of(address: str) -> str:
+    """What is counted as one address: an IPv4 address, or the /64 of an IPv6 address."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if found.version == 6 and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return str(found) if found.version == 4 else str(ip_network((found, 64), strict=False))
+
+
+class Window:
+    """At most `most` tries in any `length_s` seconds."""
+
+    def __init__(self, most: int, length_s: float) -> None:
+        self._most, self._length_s = most, length_s
+        self._times: deque[float] = deque()
+
+    def wait_s(self, now_s: float) -> float:
+        """How long until the next try is allowed; 0: now."""
+        self._forget(now_s)
+        if len(self._times) < self._most:
+            return 0.0
+        return self._times[len(self._times) - self._most] + self._length_s - now_s
+
+    def count(self, now_s: float) -> int:
+        """The tries within the window."""
+        self._forget(now_s)
+        return len(self._times)
+
+    def add(self, now_s: float) -> None:
+        self._times.append(now_s)
+
+    def take_back(self, then_s: float) -> None:
+        """The try that began at `then_s` does not count."""
+        if then_s in self._times:
+            self._times.remove(then_s)
+
+    def _forget(self, now_s: float) -> None:
+        while self._times and self._times[0] <= now_s - self._length_s:
+            self._times.popleft()
+
+
+class _Browser:
+    """Five in a minute; from then on each try costs a pause, twice as long as the one before, until a try is right or
+    ten minutes have passed without one.
+    """
+
+    def __init__(self) -> None:
+        self.window = Window(BROWSER_TRIES, MINUTE_S)
+        self._pauses = 0
+        self._until_s = float("-inf")
+
+    def wait_s(self, now_s: float) -> float:
+        return max(self._until_s - now_s, 0.0)
+
+    def add(self, now_s: float) -> None:
+        if now_s - self._until_s > MAX_PAUSE_S:
+            self._pauses = 0
+        self.window.add(now_s)
+        if self._pauses or self.window.count(now_s) >= BROWSER_TRIES:
+            self._until_s = now_s + min(FIRST_PAUSE_S * 2**self._pauses, MAX_PAUSE_S)
+            self._pauses = min(self._pauses + 1, 10)
+
+    def take_back(self, then_s: float) -> None:
+        self.window.take_back(then_s)
+        self._until_s, self._pauses = float("-inf"), 0
+
+
+@dataclass(frozen=True)
+class Try:
+    """A try that may be made. `right` gives it back."""
+
+    browser: str
+    network: str
+    at_s: float
+
+
+class WrongCodes:
+    """Limits of wrong class codes: of a browser, of an address, of the server. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._browsers: OrderedDict[str, _Browser] = OrderedDict()
+        self._networks: OrderedDict[str, Window] = OrderedDict()
+        self._server = Window(SERVER_TRIES, MINUTE_S)
+
+    def begin(self, browser: str, address: str, now_s: float) -> Try | float:
+        """Counts a try, or returns the number of seconds to wait before the next one."""
+        network = network_of(address)
+        with self._lock:
+            one = self._browsers.get(browser)
+            near = self._networks.get(network)
+            wait_s = max(
+                self._server.wait_s(now_s),
+                one.wait_s(now_s) if one else 0.0,
+                near.wait_s(now_s) if near else 0.0,
+            )
+            if wait_s > 0:
+                return wait_s
+            _remembered(self._browsers, browser, _Browser).add(now_s)
+            _remembered(self._networks, network, lambda: Window(ADDRESS_TRIES, MINUTE_S)).add(now_s)
+            self._server.add(now_s)
+            return Try(browser, network, now_s)
+
+    def was_right(self, tried: Try) -> None:
+        """The code was right, so the try does not count."""
+        with self._lock:
+            if one := self._browsers.get(tried.browser):
+                one.take_back(tried.at_s)
+            if near := self._networks.get(tried.network):
+                near.take_back(tried.at_s)
+            self._server.take_back(tried.at_s)
+
+    def is_attack(self, now_s: float) -> bool:
+        """So many wrong codes that somebody is guessing."""
+        with self._lock:
+            return self._server.count(now_s) >= ATTACK_TRIES
+
+
+class KeyTries:
+    """Limits of wrong return keys: five in ten minutes for a browser in a class, sixty for an address."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._windows: OrderedDict[str, Window] = OrderedDict()
+
+    def begin(self, classroom: str, browser: str, address: str, now_s: float) -> float:
+        """Counts a try and returns 0, or returns the number of seconds to wait."""
+        limits = ((f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network_of(address)}", ADDRESS_TRIES))
+        with self._lock:
+            windows = [_remembered(self._windows, name, partial(Window, most, KEY_WINDOW_S)) for name, most in limits]
+            wait_s = max(window.wait_s(now_s) for window in windows)
+            if wait_s == 0:
+                for window in windows:
+                    window.add(now_s)
+            return wait_s
+
+    def was_right(self, classroom: str, browser: str, address: str) -> None:
+        """Forgets the tries of a browser that had the key."""
+        with self._lock:
+            self._windows.pop(f"{classroom} {browser}", None)
+
+
+def _remembered(known: "OrderedDict[str, T]", name: str, make: Callable[[], T]) -> T:
+    """The one of this name, made if need be. Those used least recently are forgotten: there is room for more than the
+    server's limit lets in while they count.
+    """
+    found = known.get(name)
+    if found is None:
+        found = known[name] = make()
+        if len(known) > MAX_REMEMBERED:
+            known.popitem(last=False)
+    known.move_to_end(name)
+    return found

@@ -1,0 +1,354 @@
+"""The classes of a user: the list, a new one, its home with the door and the people, and what staff do there."""
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.actions.classes import door, people
+from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
+from lab.actions.classes.join_class import leave_class, make_pass, renew_return_key
+from lab.actions.delete_run import delete_run
+from lab.classroom.codes import shown_code, shown_digits, shown_key
+from lab.course.loader import course
+from lab.models import Class, Participant, Presence, Role
+from lab.preferences import preferences_of
+from lab.rights import Right, may, membership_of, require
+from lab.runtime.host import host
+from lab.texts.refusal import Refusal
+from lab.web.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many
+from lab.web.guests import forget, participant_of_cookie, remember
+from lab.web.pages import page, user_of
+from lab.web.qr import qr_svg
+
+GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
+
+
+@login_required
+@require_GET
+async def classes(request: HttpRequest) -> HttpResponse:
+    """The classes that the user gives and takes part in."""
+    return await _list_page(request)
+
+
+@login_required
+@require_POST
+async def new_class(request: HttpRequest) -> HttpResponse:
+    """Gives a class. Raises Refusal (403) for who may not."""
+    user = await user_of(request)
+    await sync_to_async(require)(user, None, "staff")
+    chapters = tuple(value for value, _ in _starts(preferences_of(request).language))
+    form = request.POST.dict()
+    form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
+    try:
+        made = await sync_to_async(give_class)(user, form, chapters, timezone.now())
+    except Refusal as refusal:
+        return await _list_page(request, refusal, form)
+    return redirect("class", made.slug)
+
+
+@never_cache
+@require_GET
+async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
+    """For staff the door and the people; for others their place in the class. Who has lost their way in is sent to the
+    page that takes return keys, whether there is such a class or not.
+    """
+    known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
+    user = await request.auser()
+    if known is not None and not _is_account(user):
+        if known.presence == Presence.WAITING:
+            return await sync_to_async(render)(
+                request, "class/waiting.html", {"classroom": known.classroom, "me": known}
+            )
+        if known.presence == Presence.MERGED:
+            return await sync_to_async(_becomes)(known)
+    if not user.is_authenticated:
+        return redirect("return", slug)
+    found = await sync_to_async(_class_and_member)(user, slug)
+    if found is None or found[1].presence in (Presence.LEFT, Presence.ERASED, Presence.MERGED):
+        return redirect("return", slug)
+    classroom, me = found
+    if me.presence in (Presence.WAITING, Presence.KICKED):
+        name = "waiting" if me.presence == Presence.WAITING else "removed"
+        return await page(request, f"class/{name}.html", {"classroom": classroom, "me": me})
+    if me.is_staff:
+        return await _door_page(request, classroom, me)
+    key = key_to_show(request, me)
+    context = {"classroom": classroom, "me": me, "key": key, "run": await sync_to_async(_own_run)(me)}
+    response = await page(request, "class/learner.html", context)
+    if key:
+        forget_key(response)
+    return response
+
+
+@never_cache
+@require_GET
+async def presence(request: HttpRequest, slug: str) -> HttpResponse:
+    """For who waits: whether they are in by now. An empty answer where the browser is nobody."""
+    known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
+    if known is None:
+        user = await request.auser()
+        found = await sync_to_async(_class_and_member)(user, slug) if user.is_authenticated else None
+        known = found[1] if found else None
+    return JsonResponse({"presence": known.presence if known else ""})
+
+
+@require_POST
+async def change_door(request: HttpRequest, slug: str) -> HttpResponse:
+    """`op`: open, stay, close, renew, admits, admits-not, admit-all."""
+    user, classroom = await _with_right(request, slug, "staff")
+    me = await sync_to_async(_member)(user, classroom)
+    op, now = request.POST.get("op", ""), timezone.now()
+    match op:
+        case "open" | "stay":
+            await sync_to_async(door.open_door)(classroom, now, stays=op == "stay")
+        case "close":
+            await sync_to_async(door.close_door)(classroom)
+        case "renew":
+            await sync_to_async(door.renew_code)(classroom, now)
+        case "admits" | "admits-not":
+            await sync_to_async(door.set_admits)(classroom, op == "admits")
+        case "admit-all":
+            await sync_to_async(people.admit_all)(classroom, me)
+        case _:
+            raise Refusal("refusal.unknown_operation", operation=op[:40])
+    return redirect("class", slug)
+
+
+@require_POST
+async def change_person(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """`op`: admit, was, rename (name), role (role), kick, let-back, erase."""
+    user, classroom = await _with_right(request, slug, "staff")
+    try:
+        await _change_person(request, user, classroom, number)
+    except Refusal as refusal:
+        me = await sync_to_async(_member)(user, classroom)
+        return await _door_page(request, classroom, me, refusal)
+    return redirect("class", slug)
+
+
+@require_POST
+async def leave(request: HttpRequest, slug: str) -> HttpResponse:
+    """The browser is nobody in this class any more; on a shared computer, the way to leave no trace."""
+    me = await _me(request, slug)
+    await sync_to_async(leave_class)(me)
+    response = redirect("return", slug)
+    forget(response, me.classroom)
+    return response
+
+
+@require_POST
+async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
+    """Takes one's own name, keys and texts away, and a guest's runs. Needs `confirm`."""
+    me = await _me(request, slug)
+    if request.POST.get("confirm") != "yes":
+        raise Refusal("refusal.erasure_not_confirmed")
+    await _erase(me, me)
+    response = redirect("join")
+    forget(response, me.classroom)
+    return response
+
+
+@require_POST
+async def new_key(request: HttpRequest, slug: str) -> HttpResponse:
+    """Another return key; that of before is void."""
+    me = await _me(request, slug)
+    key = await sync_to_async(renew_return_key)(me)
+    response = redirect("class", slug)
+    show_key(response, me, key)
+    return response
+
+
+@require_POST
+async def continue_elsewhere(request: HttpRequest, slug: str) -> HttpResponse:
+    """A pass for another device, as a QR code and in eight signs."""
+    me = await _me(request, slug)
+    key = await sync_to_async(make_pass)(me, timezone.now())
+    address = request.build_absolute_uri(reverse("continue-with", args=(key,)))
+    context = {"classroom": me.classroom, "key": shown_key(key), "address": address, "qr": qr_svg(address)}
+    return await page(request, "class/elsewhere.html", context)
+
+
+@require_POST
+async def end(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ends the class. Needs `confirm`."""
+    _, classroom = await _with_right(request, slug, "own")
+    if request.POST.get("confirm") != "yes":
+        raise Refusal("refusal.class_end_not_confirmed", title=classroom.title)
+    await sync_to_async(end_class)(classroom, timezone.now())
+    return redirect("class", slug)
+
+
+@require_POST
+async def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    """Deletes the class. Needs `confirm`."""
+    _, classroom = await _with_right(request, slug, "own")
+    await sync_to_async(delete_class)(classroom, confirmed=request.POST.get("confirm") == "yes")
+    return redirect("classes")
+
+
+# Who asks
+
+
+def _is_account(user: Any) -> bool:
+    return isinstance(user, User) and user.has_usable_password()
+
+
+async def _with_right(request: HttpRequest, slug: str, right: Right) -> tuple[User, Class]:
+    """Raises Refusal: 401 for nobody, 404 for who is not in the class, 403 without the right."""
+    user = await request.auser()
+    if not isinstance(user, User):
+        raise Refusal("refusal.not_signed_in", 401)
+    missing = Refusal("refusal.no_class", 404, slug=slug)
+    found = await Class.objects.filter(slug=slug).afirst()
+    if found is None:
+        raise missing
+    await sync_to_async(require)(user, found, right, missing)
+    return user, found
+
+
+async def _me(request: HttpRequest, slug: str) -> Participant:
+    user, classroom = await _with_right(request, slug, "see")
+    return await sync_to_async(_member)(user, classroom)
+
+
+def _member(user: User, classroom: Class) -> Participant:
+    found = membership_of(user, classroom)
+    assert found is not None, "the right was asked for"
+    found.classroom = classroom
+    return found
+
+
+def _class_and_member(user: User, slug: str) -> tuple[Class, Participant] | None:
+    found = Participant.objects.filter(classroom__slug=slug, user_id=user.pk).select_related("classroom", "run").first()
+    return (found.classroom, found) if found else None
+
+
+def _becomes(waiting: Participant) -> HttpResponse:
+    """Staff said that this is who they say to be: the browser gets that participant's cookie, once."""
+    target = waiting.claims
+    if target is None:
+        response = redirect("return", waiting.classroom.slug)
+        forget(response, waiting.classroom)
+        return response
+    Participant.objects.filter(pk=waiting.pk).update(claims=None)
+    response = redirect("class", waiting.classroom.slug)
+    remember(response, target)
+    return response
+
+
+def _own_run(me: Participant) -> str:
+    """The address of the participant's lab; empty while there is none."""
+    if me.run is None:
+        return ""
+    branch = me.run.branches.order_by("-pk").first()
+    return reverse("lab", args=(me.run.slug, branch.name)) if branch else ""
+
+
+async def _change_person(request: HttpRequest, user: User, classroom: Class, number: int) -> None:
+    me = await sync_to_async(_member)(user, classroom)
+    chosen = await classroom.participants.select_related("user", "claims", "classroom").filter(number=number).afirst()
+    if chosen is None or chosen.presence in (Presence.MERGED, Presence.ERASED):
+        raise Refusal("refusal.no_participant", 404, number=number)
+    op = request.POST.get("op", "")
+    await sync_to_async(require)(user, chosen, "staff")
+    match op:
+        case "admit":
+            await sync_to_async(people.admit)(chosen, me)
+        case "was":
+            if chosen.claims is not None:
+                await sync_to_async(require)(user, chosen.claims, "staff")
+            await sync_to_async(people.accept_claim)(chosen, me, timezone.now())
+        case "rename":
+            await sync_to_async(people.rename)(chosen, request.POST.get("name", ""), me)
+        case "role":
+            await sync_to_async(require)(user, classroom, "own")
+            await sync_to_async(people.give_role)(chosen, request.POST.get("role", ""), me)
+        case "kick":
+            await sync_to_async(people.kick)(chosen, me)
+        case "let-back":
+            await sync_to_async(people.let_back)(chosen, me)
+        case "erase":
+            if request.POST.get("confirm") != "yes":
+                raise Refusal("refusal.erasure_not_confirmed")
+            await _erase(chosen, me)
+        case _:
+            raise Refusal("refusal.unknown_operation", operation=op[:40])
+
+
+async def _erase(chosen: Participant, by: Participant) -> None:
+    """A guest's runs go, too: nobody could reach them any more."""
+    user = chosen.user
+    if user is not None and chosen.is_guest:
+        async for run in user.runs.all():
+            await delete_run(host(), run, confirmed=True)
+    await sync_to_async(people.erase)(chosen, by)
+
+
+# Pages
+
+
+async def _list_page(
+    request: HttpRequest, refusal: Refusal | None = None, form: dict[str, str] | None = None
+) -> HttpResponse:
+    user, language = await user_of(request), preferences_of(request).language
+    context = {
+        "classes": await sync_to_async(selectors.class_cards)(user),
+        "gives": await sync_to_async(may)(user, None, "staff"),
+        "starts": _starts(language),
+        "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
+        "form": form or {},
+    }
+    return await page(request, "class/list.html", context, status=refusal.status if refusal else 200)
+
+
+def _starts(language: str) -> list[tuple[str, str]]:
+    """(slug, title) of everything of the course that a class may begin with: chapters and their lessons."""
+    whole = course()
+    found = []
+    for number, chapter in enumerate(whole.chapters, 1):
+        found.append((chapter.slug, f"{number} {chapter.title.zh if language == 'zh-CN' else chapter.title.en}"))
+        for lesson in whole.lessons.values():
+            if lesson.chapter == number:
+                title = lesson.exercise.title
+                found.append((lesson.slug, f"{lesson.number} {title.zh if language == 'zh-CN' else title.en}"))
+    return found
+
+
+async def _door_page(
+    request: HttpRequest, classroom: Class, me: Participant, refusal: Refusal | None = None
+) -> HttpResponse:
+    now, language = timezone.now(), preferences_of(request).language
+    address = request.build_absolute_uri(reverse("join-class", args=(classroom.link_key,)))
+    is_open = door.is_open(classroom, now)
+    found = await sync_to_async(members_of)(classroom)
+    seconds = (classroom.door_until - now).total_seconds() if classroom.door_until else 0
+    context = {
+        "classroom": classroom,
+        "me": me,
+        "is_open": is_open,
+        "minutes": max(1, round(seconds / 60)),
+        "code": shown_code(classroom.code) if is_open and classroom.code is not None else "",
+        "digits": shown_digits(classroom.code) if is_open and classroom.code is not None else "",
+        "address": address,
+        "join_address": request.build_absolute_uri(reverse("join")),
+        "qr": qr_svg(address) if is_open else "",
+        "under_attack": wrong_codes_are_many(),
+        "waiting": [one for one in found if one.presence == Presence.WAITING],
+        "people": [one for one in found if one.presence != Presence.WAITING],
+        "roles": GIVEN_ROLES,
+        "owns": me.role == Role.INSTRUCTOR,
+        "error": refusal.as_json(language) if refusal else None,
+    }
+    response = await page(request, "class/door.html", context, status=refusal.status if refusal else 200)
+    # Staff record the class with the microphone; nobody else's page may (lab/web/middleware.py).
+    response.uses_microphone = True  # type: ignore[attr-defined]
+    return response

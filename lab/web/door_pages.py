@@ -1,0 +1,292 @@
+"""The door of a class: code, name, and the ways to come back. A code beyond the limits costs a look at a counter."""
+
+import math
+import secrets
+import time
+from collections.abc import Mapping
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from lab.actions.classes.door import class_of_code, class_of_link
+from lab.actions.classes.join_class import claim_name, join_class, names_taken, return_by_key, use_pass
+from lab.classroom.codes import parsed_code, shown_key
+from lab.classroom.limits import KeyTries, Try, WrongCodes
+from lab.classroom.names import offered_nickname
+from lab.classroom.notices import Notice, tell
+from lab.models import Class, Consent, Participant, Presence
+from lab.preferences import preferences_of
+from lab.texts.refusal import Refusal
+from lab.web.guests import participant_of_cookie, remember
+
+LINK_KEY_LENGTH = 20
+"""What is shorter is a code."""
+BROWSER_AGE_S = 24 * 3600
+KEY_SHOWN_S = 600
+_BROWSER_SALT, _KEY_SALT = "lab.door", "lab.door.key"
+
+wrong_codes = WrongCodes()
+key_tries = KeyTries()
+_warned_s = -math.inf
+WARN_AGAIN_S = 60.0
+
+
+class TooManyTries(Refusal):
+    """Answered with 429 and Retry-After."""
+
+    def __init__(self, wait_s: float) -> None:
+        self.seconds = max(1, math.ceil(wait_s))
+        super().__init__("refusal.too_many_tries", 429, seconds=self.seconds)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
+    """The form for a class code, and where it sends it. A right code leads to the address of the class's link."""
+    typed = request.POST.get("code", "") if request.method == "POST" else typed
+    if not typed.strip():
+        return _join_form(request)
+    try:
+        tried = _begin_try(request)
+    except TooManyTries as refusal:
+        return _join_form(request, refusal, typed)
+    try:
+        found = await sync_to_async(class_of_code)(parsed_code(typed), timezone.now())
+    except Refusal as refusal:
+        await _warn_staff()
+        return _join_form(request, refusal, typed)
+    wrong_codes.was_right(tried)
+    return redirect("join-class", found.link_key)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
+    """Name and choices of somebody new; who is in already goes on into the class. A short key is a class code."""
+    if len(key) < LINK_KEY_LENGTH:
+        return await join(request, key) if request.method == "GET" else redirect("join")
+    linked = await Class.objects.filter(link_key=key).afirst()
+    if linked is not None and await sync_to_async(_is_known)(request, linked):
+        return redirect("class", linked.slug)
+    try:
+        found = await sync_to_async(class_of_link)(key, timezone.now())
+    except Refusal as refusal:
+        return _join_form(request, refusal)
+    if request.method == "GET":
+        return await _name_form(request, found)
+    user = await request.auser()
+    account = user if isinstance(user, User) and user.has_usable_password() else None
+    language = preferences_of(request).language
+    name, consent = request.POST.get("name", ""), request.POST.get("consent", "")
+    try:
+        joined = await sync_to_async(join_class)(found, account, name, consent, language, timezone.now())
+    except Refusal as refusal:
+        return await _name_form(request, found, refusal)
+    return _into_class(joined.participant, joined.return_key)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
+    """Back into a class without a cookie: by return key, or by asking staff. Looks the same for every address."""
+    if request.method == "GET":
+        return _return_form(request, slug)
+    is_claim = request.POST.get("op") == "claim"
+    try:
+        _count_key_try(request, slug)
+        found = await Class.objects.filter(slug=slug).afirst()
+        if is_claim:
+            if found is None:
+                raise Refusal("refusal.no_class_to_return", 404, field="name")
+            language = preferences_of(request).language
+            joined = await sync_to_async(claim_name)(found, request.POST.get("name", ""), language, timezone.now())
+            return _into_class(joined.participant)
+        if found is None:
+            raise Refusal("refusal.wrong_return_key", 404, field="key")
+        participant = await sync_to_async(return_by_key)(found, request.POST.get("key", ""), timezone.now())
+    except Refusal as refusal:
+        return _return_form(request, slug, refusal)
+    key_tries.was_right(slug, _browser(request), _address(request))
+    return _into_class(participant)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
+    """The second device: takes a pass. Opening its address uses nothing up; the button does."""
+    if request.method == "GET":
+        return _continue_form(request, typed)
+    typed = request.POST.get("pass", "")
+    try:
+        tried = _begin_try(request)
+        participant = await sync_to_async(use_pass)(typed, timezone.now())
+    except Refusal as refusal:
+        return _continue_form(request, typed, refusal)
+    wrong_codes.was_right(tried)
+    return _into_class(participant)
+
+
+@never_cache
+@require_GET
+async def offered_name(request: HttpRequest, key: str) -> HttpResponse:
+    """Another name that nobody in the class has."""
+    found = await sync_to_async(class_of_link)(key, timezone.now())
+    name = await sync_to_async(_offered)(found, preferences_of(request).language)
+    return HttpResponse(name, content_type="text/plain; charset=utf-8")
+
+
+def wrong_codes_are_many() -> bool:
+    """Whether somebody is guessing class codes right now."""
+    return wrong_codes.is_attack(time.monotonic())
+
+
+def key_to_show(request: HttpRequest, participant: Participant) -> str:
+    """The return key of somebody who has just joined; empty for others."""
+    try:
+        value = signing.loads(request.COOKIES.get(_key_cookie(), ""), salt=_KEY_SALT, max_age=KEY_SHOWN_S)
+    except signing.BadSignature:
+        return ""
+    return str(value[1]) if value[0] == participant.pk else ""
+
+
+def forget_key(response: HttpResponse) -> None:
+    """The return key has been shown."""
+    response.delete_cookie(_key_cookie(), samesite="Lax")
+
+
+def show_key(response: HttpResponse, participant: Participant, key: str) -> None:
+    """Has the next page of the class show the key."""
+    response.set_cookie(
+        _key_cookie(),
+        signing.dumps([participant.pk, shown_key(key)], salt=_KEY_SALT),
+        max_age=KEY_SHOWN_S,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def _key_cookie() -> str:
+    return f"{settings.SESSION_COOKIE_NAME}-key"
+
+
+def _into_class(participant: Participant, key: str = "") -> HttpResponse:
+    response = HttpResponseRedirect(reverse("class", args=(participant.classroom.slug,)))
+    if participant.is_guest:
+        remember(response, participant)
+        if key:
+            show_key(response, participant, key)
+    return response
+
+
+def _is_known(request: HttpRequest, classroom: Class) -> bool:
+    if participant_of_cookie(request.COOKIES, classroom.slug) is not None:
+        return True
+    user = request.user
+    gone = (Presence.LEFT, Presence.ERASED)
+    return isinstance(user, User) and classroom.participants.filter(user=user).exclude(presence__in=gone).exists()
+
+
+# Limits
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _browser(request: HttpRequest) -> str:
+    """Those without our cookie count as one browser of their address."""
+    try:
+        value = signing.loads(request.COOKIES.get(_browser_cookie(), ""), salt=_BROWSER_SALT, max_age=BROWSER_AGE_S)
+    except signing.BadSignature:
+        return f"of {_address(request)}"
+    return str(value)
+
+
+def _browser_cookie() -> str:
+    return f"{settings.SESSION_COOKIE_NAME}-door"
+
+
+def _begin_try(request: HttpRequest) -> Try:
+    tried = wrong_codes.begin(_browser(request), _address(request), time.monotonic())
+    if isinstance(tried, float):
+        raise TooManyTries(tried)
+    return tried
+
+
+def _count_key_try(request: HttpRequest, slug: str) -> None:
+    wait_s = key_tries.begin(slug, _browser(request), _address(request), time.monotonic())
+    if wait_s > 0:
+        raise TooManyTries(wait_s)
+
+
+async def _warn_staff() -> None:
+    """Somebody guesses codes: the staff of every class with an open door are told, once a minute."""
+    global _warned_s
+    now_s = time.monotonic()
+    if wrong_codes.is_attack(now_s) and now_s - _warned_s >= WARN_AGAIN_S:
+        _warned_s = now_s
+        async for one in Class.objects.filter(door_is_open=True):
+            tell(Notice("under_attack", one.pk))
+
+
+# Pages
+
+
+def _answer(
+    request: HttpRequest, template: str, context: Mapping[str, object], refusal: Refusal | None
+) -> HttpResponse:
+    language = preferences_of(request).language
+    error = {**refusal.as_json(language), "field": refusal.field} if refusal else None
+    response = render(request, template, {**context, "error": error}, status=refusal.status if refusal else 200)
+    if isinstance(refusal, TooManyTries):
+        response["Retry-After"] = str(refusal.seconds)
+    if _browser_cookie() not in request.COOKIES:
+        response.set_cookie(
+            _browser_cookie(),
+            signing.dumps(secrets.token_hex(8), salt=_BROWSER_SALT),
+            max_age=BROWSER_AGE_S,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
+        )
+    return response
+
+
+def _join_form(request: HttpRequest, refusal: Refusal | None = None, typed: str = "") -> HttpResponse:
+    return _answer(request, "class/join.html", {"typed": typed[:40]}, refusal)
+
+
+async def _name_form(request: HttpRequest, classroom: Class, refusal: Refusal | None = None) -> HttpResponse:
+    user = await request.auser()
+    given = request.POST.get("name", "")[:80]
+    name = given or await sync_to_async(_offered)(classroom, preferences_of(request).language)
+    context = {
+        "classroom": classroom,
+        "name": name,
+        "account": user.get_username() if isinstance(user, User) and user.has_usable_password() else "",
+        "consents": Consent.values,
+        "consent": request.POST.get("consent", Consent.NUMBER),
+    }
+    return await sync_to_async(_answer)(request, "class/name.html", context, refusal)
+
+
+def _return_form(request: HttpRequest, slug: str, refusal: Refusal | None = None) -> HttpResponse:
+    context = {"slug": slug, "name": request.POST.get("name", "")[:80], "op": request.POST.get("op", "")}
+    return _answer(request, "class/return.html", context, refusal)
+
+
+def _continue_form(request: HttpRequest, typed: str, refusal: Refusal | None = None) -> HttpResponse:
+    return _answer(request, "class/continue.html", {"typed": typed[:40]}, refusal)
+
+
+def _offered(classroom: Class, language: str) -> str:
+    return offered_nickname(language, names_taken(classroom))

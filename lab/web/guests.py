@@ -1,0 +1,174 @@
+"""Guests: people without an account, known by one signed cookie for each class that they take part in.
+
+A cookie holds the participant and an epoch; a participant who leaves, is erased or comes back by asking gets another
+epoch, which makes the cookies of before void. What a guest may do follows from the participant, as for everybody
+(lab/rights.py).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.sessions.backends.db import SessionStore
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
+
+from lab.models import Class, Participant, Presence, Run
+from lab.rights import grants
+
+MAX_AGE_S = 30 * 24 * 3600
+MAX_COOKIES = 20
+"""Of classes, read of one browser."""
+_SALT = "lab.guest"
+_RUN = re.compile(r"^/(?:r|runs|api/runs|ws/runs)/([\w-]{1,16})/")
+_CLASS = re.compile(r"^/(?:classes|api/classes|ws/classes|return)/([\w-]{1,16})/")
+
+
+def _prefix() -> str:
+    return f"{settings.SESSION_COOKIE_NAME}-class-"
+
+
+def remember(response: HttpResponse, participant: Participant) -> None:
+    """From now on the browser is this guest, for 30 days."""
+    value = signing.dumps([participant.pk, participant.epoch], salt=_SALT)
+    response.set_cookie(
+        _prefix() + participant.classroom.slug,
+        value,
+        max_age=MAX_AGE_S,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def forget(response: HttpResponse, classroom: Class) -> None:
+    """The browser is nobody in this class any more."""
+    response.delete_cookie(_prefix() + classroom.slug, samesite="Lax")
+
+
+def forget_all(request: HttpRequest, response: HttpResponse) -> None:
+    """The same for all classes."""
+    for name in request.COOKIES:
+        if name.startswith(_prefix()):
+            response.delete_cookie(name, samesite="Lax")
+
+
+def participant_of_cookie(cookies: Mapping[str, str], slug: str) -> Participant | None:
+    """The guest of a class, whether admitted, waiting, removed or merged; None for a cookie that is forged, old or
+    void.
+    """
+    return next(iter(_participants(cookies, slug)), None)
+
+
+def guest_of(cookies: Mapping[str, str], path: str) -> User | None:
+    """The guest's user for a page or socket: of the class or run of its address, else of the class joined last. Who
+    waits to be admitted is nobody yet.
+    """
+    found = [one for one in _participants(cookies) if one.presence not in (Presence.WAITING, Presence.MERGED)]
+    if not found:
+        return None
+    chosen = _of_class(path, found) or _of_run(path, found) or max(found, key=lambda one: (one.seen_at, one.pk))
+    return chosen.user
+
+
+def _participants(cookies: Mapping[str, str], slug: str = "") -> list[Participant]:
+    named = [name for name in cookies if name.startswith(_prefix() + slug) and (not slug or name == _prefix() + slug)]
+    epochs: dict[int, int] = {}
+    for name in named[:MAX_COOKIES]:
+        try:
+            number, epoch = signing.loads(cookies[name], salt=_SALT, max_age=MAX_AGE_S)
+            epochs[int(number)] = int(epoch)
+        except (signing.BadSignature, TypeError, ValueError):
+            continue
+    if not epochs:
+        return []
+    rows = (
+        Participant.objects.filter(pk__in=epochs).exclude(presence=Presence.ERASED).select_related("user", "classroom")
+    )
+    return [
+        one
+        for one in rows
+        if one.epoch == epochs[one.pk]
+        and f"{_prefix()}{one.classroom.slug}" in named
+        and (one.presence == Presence.MERGED or (one.user is not None and one.user.is_active))
+    ]
+
+
+def _of_class(path: str, found: list[Participant]) -> Participant | None:
+    asked = _CLASS.match(path)
+    return next((one for one in found if asked and one.classroom.slug == asked[1]), None)
+
+
+def _of_run(path: str, found: list[Participant]) -> Participant | None:
+    """The owner of the run, else one to whose class it is shown, else one of its class."""
+    asked = _RUN.match(path)
+    run = Run.objects.filter(slug=asked[1]).first() if asked else None
+    if run is None:
+        return None
+    granting = {grant.class_id for grant in grants.of_run(run.slug)}
+    return (
+        next((one for one in found if one.user_id == run.owner_id), None)
+        or next((one for one in found if one.classroom_id in granting), None)
+        or next((one for one in found if one.classroom_id == run.classroom_id), None)
+    )
+
+
+class GuestMiddleware:
+    """`request.user` and `request.auser` are the guest where nobody has signed in. Nothing is read before they are
+    asked for.
+    """
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Any) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if any(name.startswith(_prefix()) for name in request.COOKIES):
+            account, aaccount = request.user, request.auser
+            known: dict[str, User | None] = {}
+
+            def guest() -> User | None:
+                if "guest" not in known:
+                    known["guest"] = guest_of(request.COOKIES, request.path)
+                return known["guest"]
+
+            async def auser() -> User | AnonymousUser:
+                user = await aaccount()
+                return user if isinstance(user, User) else (await sync_to_async(guest)() or user)
+
+            request.user = SimpleLazyObject(lambda: account if account.is_authenticated else (guest() or account))  # type: ignore[assignment]
+            request.auser = auser
+        return self.get_response(request)
+
+
+def person_of_scope(scope: Mapping[str, Any]) -> User | None:
+    """Who a socket belongs to now: its session may have ended, or its cookie may be void since it was opened. Asks the
+    database.
+    """
+    request = HttpRequest()
+    request.session = SessionStore(scope["session"].session_key)
+    user = get_user(request)
+    return user if isinstance(user, User) else guest_of(scope["cookies"], scope["path"])
+
+
+class GuestSockets:
+    """The same for `scope["user"]` of sockets, inside of AuthMiddlewareStack."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        if not scope["user"].is_authenticated:
+            guest = await sync_to_async(guest_of)(scope["cookies"], scope["path"])
+            if guest is not None:
+                scope = {**scope, "user": guest}
+        return await self.inner(scope, receive, send)

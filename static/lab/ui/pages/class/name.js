@@ -1,0 +1,13 @@
+// The page that asks for a name: offers another one at a press.
+const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-offer]"));
+const field = /** @type {HTMLInputElement | null} */ (document.getElementById("name"));
+
+if (button && field) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const answer = await fetch(button.dataset.offer ?? "");
+    if (answer.ok) field.value = await answer.text();
+  });
+}
+
+export {}; // a module of its own

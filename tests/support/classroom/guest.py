@@ -1,0 +1,28 @@
+"""A browser of somebody without an account."""
+
+import re
+from http.cookiejar import Cookie
+
+from tests.support.lab_server import Answer, Visitor
+
+
+class Guest(Visitor):
+    """Comes to the door. Its forms have the token of the page for codes."""
+
+    def csrf_token(self) -> str:
+        found = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', self.get("/join/").text)
+        assert found, "the page for codes has no form"
+        return found[1]
+
+    def join(self, link_key: str, name: str = "", consent: str = "number") -> Answer:
+        """Joins a class by its link."""
+        return self.post(f"/join/{link_key}/", name=name, consent=consent)
+
+    def cookie(self, end: str) -> Cookie:
+        """The cookie whose name ends so."""
+        found = [cookie for cookie in self.cookies if cookie.name.endswith(end)]
+        assert len(found) == 1, [cookie.name for cookie in self.cookies]
+        return found[0]
+
+    def has_cookie(self, end: str) -> bool:
+        return any(cookie.name.endswith(end) for cookie in self.cookies)
