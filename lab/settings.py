@@ -26,6 +26,8 @@ ZOOKEEPER = ""
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 #: `manage.py lab --host`: others than the local user may come, over the network.
 SERVES_ROOM = False
+#: Where they find it, `http://192.168.1.20:8000`; pages that are open on this machine show it in place of their own.
+ROOM_ADDRESS = ""
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",

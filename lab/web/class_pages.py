@@ -3,6 +3,7 @@
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -28,6 +29,7 @@ from lab.web.door_pages import forget_key, key_to_show, show_key, wrong_codes_ar
 from lab.web.guests import forget, participant_of_cookie, remember
 from lab.web.pages import page, user_of
 from lab.web.qr import qr_svg
+from lab.web.room import may_hear, shown_address
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 
@@ -172,7 +174,7 @@ async def continue_elsewhere(request: HttpRequest, slug: str) -> HttpResponse:
     """A pass for another device, as a QR code and in eight signs."""
     me = await _me(request, slug)
     key = await sync_to_async(make_pass)(me, timezone.now())
-    address = request.build_absolute_uri(reverse("continue-with", args=(key,)))
+    address = shown_address(request, reverse("continue-with", args=(key,)))
     context = {"classroom": me.classroom, "key": shown_key(key), "address": address, "qr": qr_svg(address)}
     return await page(request, "class/elsewhere.html", context)
 
@@ -327,7 +329,7 @@ async def _door_page(
     request: HttpRequest, classroom: Class, me: Participant, refusal: Refusal | None = None
 ) -> HttpResponse:
     now, language = timezone.now(), preferences_of(request).language
-    address = request.build_absolute_uri(reverse("join-class", args=(classroom.link_key,)))
+    address = shown_address(request, reverse("join-class", args=(classroom.link_key,)))
     is_open = door.is_open(classroom, now)
     found = await sync_to_async(members_of)(classroom)
     seconds = (classroom.door_until - now).total_seconds() if classroom.door_until else 0
@@ -339,9 +341,11 @@ async def _door_page(
         "code": shown_code(classroom.code) if is_open and classroom.code is not None else "",
         "digits": shown_digits(classroom.code) if is_open and classroom.code is not None else "",
         "address": address,
-        "join_address": request.build_absolute_uri(reverse("join")),
+        "join_address": shown_address(request, reverse("join")),
         "qr": qr_svg(address) if is_open else "",
         "under_attack": wrong_codes_are_many(),
+        "serves_room": settings.SERVES_ROOM,
+        "hears": may_hear(request),
         "waiting": [one for one in found if one.presence == Presence.WAITING],
         "people": [one for one in found if one.presence != Presence.WAITING],
         "roles": GIVEN_ROLES,

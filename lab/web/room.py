@@ -7,8 +7,10 @@ import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.http import HttpRequest
 
 LOOPBACK = "127.0.0.1"
 _EVERYWHERE = ("0.0.0.0", "::")
@@ -65,6 +67,18 @@ def apply_room(room: Room) -> None:
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, *(f"[{name}]" if ":" in name else name for name in room.names)]
     # Over plain HTTP a browser would not send back what is marked as secure.
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = bool(room.tls_cert)
+
+
+def shown_address(request: HttpRequest, path: str) -> str:
+    """The address of a path for other people's devices."""
+    if settings.ROOM_ADDRESS and is_loopback(urlsplit(f"//{request.get_host()}").hostname or ""):
+        return f"{settings.ROOM_ADDRESS}{path}"
+    return request.build_absolute_uri(path)
+
+
+def may_hear(request: HttpRequest) -> bool:
+    """Whether a browser gives this page the microphone: only over TLS, or from its own machine."""
+    return request.is_secure() or is_loopback(urlsplit(f"//{request.get_host()}").hostname or "")
 
 
 def is_loopback(host: str) -> bool:

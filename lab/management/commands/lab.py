@@ -95,6 +95,7 @@ class Command(BaseCommand):
     def _serve(self, listener: socket.socket, zookeeper: EmbeddedZookeeper, room: Room) -> None:
         settings.ZOOKEEPER = zookeeper.address
         port = listener.getsockname()[1]
+        settings.ROOM_ADDRESS = "" if room.is_loopback else room.address(port)
         address = f"{room.own_address(port)}/sign-in/?token={settings.SIGN_IN_TOKEN}"
         write_lab_file(LabFile(address, port, os.getpid(), zookeeper.address))
         try:
