@@ -18,6 +18,8 @@ DEBUG = False
 DEV = bool(os.environ.get("HIGHWATER_DEV"))
 # `manage.py lab` keeps the key in the data folder, so that browsers stay signed in over a restart.
 SECRET_KEY = SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.is_file() else secrets.token_urlsafe(48)
+#: How long guests of a class that has ended keep their names, cookies and labs.
+GUEST_DAYS = 30
 #: Opening the printed address proves access to the terminal. Each start has a new token.
 SIGN_IN_TOKEN = os.environ.get("HIGHWATER_TOKEN") or secrets.token_urlsafe(24)
 #: "host:port" of the ZooKeeper that clusters register in; empty: in memory, for tests of the pages alone.

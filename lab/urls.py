@@ -48,6 +48,7 @@ urlpatterns = [
     path("classes/<slug:slug>/erase", class_pages.erase_me),
     path("classes/<slug:slug>/key", class_pages.new_key),
     path("classes/<slug:slug>/elsewhere", class_pages.continue_elsewhere),
+    path("classes/<slug:slug>/account", class_pages.keep),
     path("classes/<slug:slug>/end", class_pages.end),
     path("classes/<slug:slug>/delete", class_pages.delete),
     path("api/classes/<slug:slug>/presence", class_pages.presence),

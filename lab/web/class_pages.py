@@ -1,6 +1,6 @@
 """The classes of a user: the list, a new one, its home with the door and the people, and what staff do there."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
-from lab.actions.classes.join_class import leave_class, make_pass, renew_return_key
+from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
 from lab.actions.delete_run import delete_run
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
@@ -48,6 +48,8 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     chapters = tuple(value for value, _ in _starts(preferences_of(request).language))
+    for guest in await sync_to_async(people.expired_guests)(timezone.now()):
+        await _erase(guest, guest)
     form = request.POST.dict()
     form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
     try:
@@ -72,6 +74,10 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
             )
         if known.presence == Presence.MERGED:
             return await sync_to_async(_becomes)(known)
+    if known is not None and known.user_id is not None and _is_account(user):
+        context = {"classroom": known.classroom, "me": known, "account": user.get_username()}
+        if await sync_to_async(_class_and_member)(user, slug) is None:
+            return await page(request, "class/keep.html", context)
     if not user.is_authenticated:
         return redirect("return", slug)
     found = await sync_to_async(_class_and_member)(user, slug)
@@ -160,6 +166,18 @@ async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+async def keep(request: HttpRequest, slug: str) -> HttpResponse:
+    """The guest of the cookie goes on with the account that has signed in."""
+    user, known = await request.auser(), await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
+    if known is None or known.presence not in (Presence.IN, Presence.WAITING) or not _is_account(user):
+        raise Refusal("refusal.no_class", 404, slug=slug)
+    await sync_to_async(keep_with_account)(known, user)
+    response = redirect("class", slug)
+    forget(response, known.classroom)
+    return response
+
+
+@require_POST
 async def new_key(request: HttpRequest, slug: str) -> HttpResponse:
     """Another return key; that of before is void."""
     me = await _me(request, slug)
@@ -200,7 +218,7 @@ async def delete(request: HttpRequest, slug: str) -> HttpResponse:
 # Who asks
 
 
-def _is_account(user: Any) -> bool:
+def _is_account(user: Any) -> TypeGuard[User]:
     return isinstance(user, User) and user.has_usable_password()
 
 

@@ -142,6 +142,27 @@ def use_pass(typed: str, now: datetime) -> Participant:
     return participant
 
 
+def keep_with_account(participant: Participant, account: User) -> None:
+    """A guest becomes a participant with an account, to which their runs, progress and entries go; the cookie is void
+    from now on. Raises Refusal for an account that takes part already.
+    """
+    guest = participant.user
+    with transaction.atomic():
+        if participant.classroom.participants.filter(user=account).exists():
+            raise Refusal("refusal.account_takes_part", 409)
+        participant.user, participant.is_guest, participant.key_hash = account, False, ""
+        participant.epoch += 1
+        participant.save()
+        if guest is not None:
+            for rows in (guest.runs, guest.bookmarks):
+                rows.update(owner=account)
+            for own in (guest.progress, guest.challenge_entries):
+                own.update(user=account)
+            guest.delete()
+    if guest is not None and guest.pk is not None:
+        rights_changed([guest.pk])
+
+
 def leave_class(participant: Participant) -> None:
     """The participant goes, and may come back by key or account."""
     if participant.presence == Presence.IN and participant.role != Role.INSTRUCTOR:

@@ -1,15 +1,15 @@
 """What staff do about people: admit, rename, give roles, remove; and what erasing a person takes away."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
+from django.conf import settings
 from django.db import transaction
 
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
 from lab.models import Class, Participant, Presence, Role
-from lab.rights import require, rights_changed
+from lab.recordings.removal import remove_run_folder
+from lab.rights import rights_changed
 from lab.texts.refusal import Refusal
 
 
@@ -120,19 +120,28 @@ def erase(participant: Participant, by: Participant) -> None:
     tell(Notice("erased", participant.classroom_id, participant.number, by.number))
 
 
-def decide(user: User, participant: Participant) -> None:
-    """Raises Refusal unless the user may decide about this participant."""
-    require(user, participant, "staff")
-
-
 def _recheck(participant: Participant) -> None:
     if participant.user_id is not None:
         rights_changed([participant.user_id])
 
 
-def end_sessions(user: User) -> None:
-    """Signs an account out everywhere."""
-    for session in Session.objects.all():
-        if session.get_decoded().get("_auth_user_id") == str(user.pk):
-            session.delete()
-    rights_changed([user.pk])
+def expired_guests(now: datetime) -> list[Participant]:
+    """The guests of classes that ended longer ago than `GUEST_DAYS`."""
+    ended = now - timedelta(days=settings.GUEST_DAYS)
+    found = Participant.objects.filter(is_guest=True, user__isnull=False, classroom__ended_at__lte=ended)
+    return list(found.select_related("user", "classroom"))
+
+
+def erase_expired_guests(now: datetime) -> int:
+    """Erases them with their runs, and returns how many there were. For a lab that has not started yet: no engine of
+    theirs runs.
+    """
+    guests = expired_guests(now)
+    for guest in guests:
+        assert guest.user is not None
+        for run in guest.user.runs.all():
+            slug = run.slug
+            run.delete()
+            remove_run_folder(slug)
+        erase(guest, guest)
+    return len(guests)

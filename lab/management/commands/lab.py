@@ -22,7 +22,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 
+from lab.actions.classes.people import erase_expired_guests
 from lab.actions.live_class import close_classes
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
@@ -80,6 +82,7 @@ class Command(BaseCommand):
                 with starting_zookeeper(settings.DATA / "zookeeper") as starting:
                     prepare_database()
                     finish_removals()
+                    erase_expired_guests(timezone.now())
                     import_module("lab.asgi")
                     self._serve(listener, starting.result(), room)
         except TlsError as error:

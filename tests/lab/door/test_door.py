@@ -6,14 +6,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes import door
+from lab.actions.classes.people import erase_expired_guests
 from lab.classroom.codes import shown_code, shown_digits
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.classroom.notices import Notice, forget_listener, on_notice
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
+from lab.urls import urlpatterns
 from lab.web import door_pages
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer, Visitor
@@ -440,6 +443,41 @@ def test_what_participants_do_for_themselves_is_404_to_strangers(
     assert stranger.post(f"/classes/{room.slug}/{address}", confirm="yes").status == 404
 
 
+ADDRESSES = {
+    "classes/<slug>/": "members; others are sent to the page that takes keys",
+    "classes/<slug>/door": "staff",
+    "classes/<slug>/people/<number>": "staff",
+    "classes/<slug>/leave": "members, for themselves",
+    "classes/<slug>/erase": "members, for themselves",
+    "classes/<slug>/key": "members, for themselves",
+    "classes/<slug>/elsewhere": "members, for themselves",
+    "classes/<slug>/account": "members, for themselves",
+    "classes/<slug>/end": "own",
+    "classes/<slug>/delete": "own",
+    "api/classes/<slug>/presence": "everybody, about themselves",
+    "return/<slug>/": "everybody",
+}
+"""Every address of a class has its tests in this module."""
+
+
+def test_every_address_of_the_door_is_in_the_table() -> None:
+    found = {re.sub(r"<\w+:(\w+)>", r"<\1>", str(pattern.pattern)) for pattern in urlpatterns}
+    assert set(ADDRESSES) <= found
+    ours = {name for name in found if "<slug>" in name and re.match("(api/)?classes/|return/", name)}
+    assert {name for name in ours if name.count("/") < 4} <= set(ADDRESSES) | LIVE_ADDRESSES
+
+
+LIVE_ADDRESSES: set[str] = set()
+"""Those of the live class, which has tests of its own."""
+
+
+@pytest.mark.parametrize("name", ["stranger", "guest of another class"])
+def test_the_presence_of_others_is_not_told(room: Class, guest: Guest, lab_server: LabServer, name: str) -> None:
+    guest.join(room.link_key, "Ada")
+    other = Visitor(lab_server).sign_in_as("door-stranger") if name == "stranger" else Guest(lab_server)
+    assert other.get(f"/api/classes/{room.slug}/presence").json == {"presence": ""}
+
+
 # Privacy (acceptance 24, what concerns the door)
 
 
@@ -472,3 +510,34 @@ def test_a_deleted_class_leaves_no_name(room: Class, guest: Guest, staff: Visito
     assert staff.post(f"/classes/{room.slug}/delete").status == 400
     assert staff.post(f"/classes/{room.slug}/delete", confirm="yes").url.endswith("/classes/")
     assert not Participant.objects.exists() and not User.objects.filter(username__startswith="guest-").exists()
+
+
+def test_guests_end_30_days_after_their_class_and_accounts_stay(room: Class, guest: Guest, staff: Visitor) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    staff.server.call(lambda host: host.close_run(run))
+    staff.post(f"/classes/{room.slug}/end", confirm="yes")
+    ended = Class.objects.get(pk=room.pk).ended_at
+    assert ended is not None
+    assert erase_expired_guests(ended + timedelta(days=29)) == 0
+    assert guest.get(f"/r/{run}/main").status == 200
+    staff.server.call(lambda host: host.close_run(run))
+    assert erase_expired_guests(ended + timedelta(days=30)) == 1
+    assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
+    assert "/sign-in/" in guest.get("/runs/").url
+    assert participant(room, 1).user is not None
+
+
+def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    account = User.objects.create_user("door-kept", password="river-stone-42")
+    before = participant(room, 2).user
+    guest.post("/sign-in/", user="door-kept", password="river-stone-42")
+    assert "door-kept" in guest.get(f"/classes/{room.slug}/").text
+    guest.post(f"/classes/{room.slug}/account")
+    kept = participant(room, 2)
+    assert kept.user == account and not kept.is_guest and kept.user != before
+    assert Run.objects.get(slug=run).owner == account
+    assert guest.get(f"/r/{run}/main").status == 200 and not guest.has_cookie(f"-class-{room.slug}")
+    account.delete()

@@ -1,0 +1,115 @@
+"""The door under load: many who join at once, passes used twice at once, and limits that cost no database."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, connections
+from django.test import RequestFactory
+from django.utils import timezone
+
+from lab.actions.classes.door import open_door
+from lab.actions.classes.join_class import MAX_WAITING, join_class, make_pass, use_pass
+from lab.classroom.limits import WrongCodes
+from lab.models import Class, Run
+from lab.rights import Grant, grants
+from lab.texts.refusal import Refusal
+from lab.web import door_pages
+from tests.support.classroom.guest import Guest
+from tests.support.classroom.people import make_class, make_user
+from tests.support.lab_server import LabServer, Visitor
+
+
+@pytest.fixture
+def room(database) -> Iterator[Class]:
+    made = make_class(make_user("load-lin", is_staff=True))
+    open_door(made, timezone.now())
+    yield made
+    Class.objects.all().delete()
+    User.objects.filter(username__startswith="guest-").delete()
+
+
+def in_threads(count: int, job: Any) -> list[Any]:
+    def closing(n: int) -> Any:
+        try:
+            return job(n)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(closing, range(count)))
+
+
+def test_300_who_join_at_once_get_300_numbers_and_names(room: Class) -> None:
+    def join(n: int) -> int:
+        return join_class(Class.objects.get(pk=room.pk), None, "Ada", "number", "en", timezone.now()).participant.number
+
+    assert sorted(in_threads(300, join)) == list(range(2, 302))
+    names = list(room.participants.exclude(number=1).values_list("skeleton", flat=True))
+    assert len(set(names)) == 300
+
+
+def test_a_pass_used_by_eight_at_once_lets_one_in(room: Class) -> None:
+    joined = join_class(room, None, "Ada", "number", "en", timezone.now())
+    key = make_pass(joined.participant, timezone.now())
+
+    def use(n: int) -> bool:
+        try:
+            use_pass(key, timezone.now())
+        except Refusal:
+            return False
+        return True
+
+    assert in_threads(8, use).count(True) == 1
+
+
+def test_the_queue_at_the_door_is_bounded(room: Class) -> None:
+    room.admits = True
+    room.save()
+    for _ in range(MAX_WAITING):
+        join_class(room, None, "", "number", "en", timezone.now())
+    with pytest.raises(Refusal) as refused:
+        join_class(room, None, "", "number", "en", timezone.now())
+    assert refused.value.id == "refusal.class_queue_full" and room.participants.count() == MAX_WAITING + 1
+
+
+def test_a_code_beyond_the_limit_is_refused_without_the_database(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = WrongCodes()
+    monkeypatch.setattr(door_pages, "wrong_codes", limits)
+
+    def no_query(execute: Any, sql: str, *more: Any) -> Any:
+        raise AssertionError(f"the database was asked: {sql}")
+
+    def post() -> Any:
+        request = RequestFactory().post("/join/", {"code": "KITE-100"}, REMOTE_ADDR="10.0.0.9")
+        return asyncio.run(door_pages.join(request))
+
+    assert post().status_code == 404
+    for n in range(60):
+        limits.begin(f"b{n}", "10.0.0.9", time.monotonic())
+    with connection.execute_wrapper(no_query):
+        answers = [post() for _ in range(50)]
+    assert {each.status_code for each in answers} == {429}
+    assert all(int(each.headers["Retry-After"]) >= 1 for each in answers)
+
+
+def test_kicked_while_watching_ends_the_socket(room: Class, lab_server: LabServer) -> None:
+    lin, ada = Visitor(lab_server).sign_in_as("load-lin"), Guest(lab_server)
+    slug = lin.new_run(brokers="1")
+    ada.join(room.link_key, "Ada")
+    assert ada.get(f"/r/{slug}/main").status == 404
+    grants.give(Grant(room.pk, slug, "all", frozenset({"see"})))
+    try:
+        with ada.socket(slug) as socket:
+            socket.of_kind("welcome")
+            assert ada.get(f"/r/{slug}/main").status == 200
+            lin.post(f"/classes/{room.slug}/people/2", op="kick")
+            assert socket.closed()[0] == 4403
+        assert ada.get(f"/r/{slug}/main").status == 404
+    finally:
+        grants.end_class(room.pk)
+        Run.objects.filter(slug=slug).update(classroom=None)
