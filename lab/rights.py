@@ -186,7 +186,7 @@ class Grants:
             if grant in left:
                 left.remove(grant)
             self._keep(grant.run, left)
-        rights_changed()
+        rights_changed(run=grant.run)
 
     def end_class(self, class_id: int) -> None:
         """Ends all that came through a class."""
@@ -216,25 +216,32 @@ class Holder(Protocol):
         """Asks for its rights again, and ends without them. Must return at once; any thread may call it."""
 
 
-_holders: set[Holder] = set()
+_holders: dict[Holder, str] = {}
+"""What is open, and the run that it shows, if it shows one."""
 _holders_lock = threading.Lock()
 
 
-def hold(holder: Holder) -> None:
-    """From now on the holder is told when rights change."""
+def hold(holder: Holder, run: str = "") -> None:
+    """From now on the holder is told when rights change; `run` is the slug of the run that it shows."""
     with _holders_lock:
-        _holders.add(holder)
+        _holders[holder] = run
 
 
 def let_go(holder: Holder) -> None:
     """The holder is closed."""
     with _holders_lock:
-        _holders.discard(holder)
+        _holders.pop(holder, None)
 
 
-def rights_changed(user_ids: Collection[int] | None = None) -> None:
-    """Has the sockets of these users, or of everybody, checked again. Those without a right end at once, with 4403."""
+def rights_changed(user_ids: Collection[int] | None = None, run: str = "") -> None:
+    """Has the sockets of these users, or of everybody, checked again; with `run`, only those that show it. Those
+    without a right end at once, with 4403.
+    """
     with _holders_lock:
-        concerned = [one for one in _holders if user_ids is None or one.holder_id in user_ids]
+        concerned = [
+            one
+            for one, shown in _holders.items()
+            if (user_ids is None or one.holder_id in user_ids) and (not run or shown == run)
+        ]
     for holder in concerned:
         holder.recheck()

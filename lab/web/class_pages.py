@@ -17,6 +17,7 @@ from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
+from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
@@ -171,6 +172,8 @@ async def keep(request: HttpRequest, slug: str) -> HttpResponse:
     user, known = await request.auser(), await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
     if known is None or known.presence not in (Presence.IN, Presence.WAITING) or not _is_account(user):
         raise Refusal("refusal.no_class", 404, slug=slug)
+    if known.user is not None:
+        await end_exercises(host().labs(), known.user)
     await sync_to_async(keep_with_account)(known, user)
     response = redirect("class", slug)
     forget(response, known.classroom)
@@ -308,6 +311,7 @@ async def _erase(chosen: Participant, by: Participant) -> None:
     """A guest's runs go, too: nobody could reach them any more."""
     user = chosen.user
     if user is not None and chosen.is_guest:
+        await end_exercises(host().labs(), user)
         async for run in user.runs.all():
             await delete_run(host(), run, confirmed=True)
     await sync_to_async(people.erase)(chosen, by)

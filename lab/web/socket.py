@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -91,7 +91,7 @@ class LabSocket(AsyncWebsocketConsumer):
         names = self.scope["url_route"]["kwargs"]
         try:
             # Before the first look at the rights: none that ends from now on is missed.
-            hold(self)
+            hold(self, names["run"])
             self._branch, self._known = await sync_to_async(self._found)(names["run"], names["branch"])
             if self._recheck_due:
                 self._begin_recheck()
@@ -129,6 +129,10 @@ class LabSocket(AsyncWebsocketConsumer):
             return
         known = await sync_to_async(self._known_now)()
         if known is None or "see" not in known.rights:
+            # Whatever a page does that does not close: nothing more is read from it or sent to it.
+            self._known = replace(self._known, rights=frozenset())
+            if self._sender is not None:
+                self._sender.cancel()
             await self._close(CLOSE_RIGHT_ENDED, text("refusal.right_ended"))
         elif known != self._known:
             self._known = known

@@ -12,6 +12,7 @@ from lab.actions.classes.door import is_open
 from lab.classroom.codes import PASS_SIGNS, RETURN_KEY_SIGNS, draw_key, key_hash, parsed_key
 from lab.classroom.names import checked_nickname, free_nickname, offered_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.learning.log import append, delete_history, history_of
 from lab.models import Class, Consent, DevicePass, Participant, Presence, Role
 from lab.rights import rights_changed
 from lab.texts.refusal import Refusal
@@ -143,8 +144,9 @@ def use_pass(typed: str, now: datetime) -> Participant:
 
 
 def keep_with_account(participant: Participant, account: User) -> None:
-    """A guest becomes a participant with an account, to which their runs, progress and entries go; the cookie is void
-    from now on. Raises Refusal for an account that takes part already.
+    """A guest becomes a participant with an account. Their runs, progress and entries go to it, and what they have
+    learned if the account has learned nothing yet; the cookie is void from now on. Raises Refusal for an account that
+    takes part already.
     """
     guest = participant.user
     with transaction.atomic():
@@ -158,9 +160,13 @@ def keep_with_account(participant: Participant, account: User) -> None:
                 rows.update(owner=account)
             for own in (guest.progress, guest.challenge_entries):
                 own.update(user=account)
+            guest_id = guest.pk
             guest.delete()
-    if guest is not None and guest.pk is not None:
-        rights_changed([guest.pk])
+            if not history_of(account.pk):
+                for one in history_of(guest_id):
+                    append(account.pk, one.event, one.at_ms)
+            delete_history(guest_id)
+            rights_changed([guest_id])
 
 
 def leave_class(participant: Participant) -> None:

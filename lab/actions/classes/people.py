@@ -7,6 +7,7 @@ from django.db import transaction
 
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
 from lab.recordings.removal import remove_run_folder
 from lab.rights import rights_changed
@@ -100,8 +101,9 @@ def let_back(participant: Participant, by: Participant) -> None:
 
 
 def erase(participant: Participant, by: Participant) -> None:
-    """Takes the name, the keys, the cookies and the texts of a person away, at once. A guest's user is anonymous anyway
-    and keeps its runs until they are deleted; without runs it goes, too. Raises Refusal for the instructor.
+    """Takes the name, the keys, the cookies and the texts of a person away, at once, and what a guest has learned. A
+    guest's user is anonymous anyway and keeps its runs until they are deleted; without runs it goes, too. Raises
+    Refusal for the instructor.
     """
     if participant.role == Role.INSTRUCTOR:
         raise Refusal("refusal.instructor_stays", 409)
@@ -113,10 +115,13 @@ def erase(participant: Participant, by: Participant) -> None:
         participant.epoch += 1
         participant.presence, participant.user = Presence.ERASED, None
         participant.save()
+        user_id = user.pk if user is not None else None
         if user is not None and participant.is_guest and not user.runs.exists():
             user.delete()
-    if user is not None and user.pk is not None:
-        rights_changed([user.pk])
+    if user_id is not None and participant.is_guest:
+        delete_history(user_id)
+    if user_id is not None:
+        rights_changed([user_id])
     tell(Notice("erased", participant.classroom_id, participant.number, by.number))
 
 

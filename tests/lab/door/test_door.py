@@ -15,6 +15,8 @@ from lab.actions.classes.people import erase_expired_guests
 from lab.classroom.codes import shown_code, shown_digits
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.classroom.notices import Notice, forget_listener, on_notice
+from lab.learning import log as learning
+from lab.learning.events import LessonStarted
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
 from lab.urls import urlpatterns
 from lab.web import door_pages
@@ -487,7 +489,11 @@ def test_erasing_a_person_takes_name_keys_and_cookies_at_once(
     key = key_on(guest.join(room.link_key, "Zuleika Dobson").text)
     run = guest.new_run(brokers="1")
     guest.post(f"/classes/{room.slug}/elsewhere")
+    user = participant(room, 2).user
+    assert user is not None
+    learning.append(user.pk, LessonStarted(lesson="x", run=run, branch="main"))
     staff.post(f"/classes/{room.slug}/people/2", op="erase", confirm="yes")
+    assert not (settings.DATA / "learning" / learning.learner_id(user.pk)).exists()
     erased = participant(room, 2)
     assert (erased.nickname, erased.skeleton, erased.key_hash, erased.user) == ("", "", "", None)
     assert erased.presence == Presence.ERASED and not DevicePass.objects.exists()
