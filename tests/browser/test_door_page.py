@@ -1,0 +1,130 @@
+"""The door of a class in a real browser: an instructor and a learner in contexts of their own, up to the class."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page, expect
+
+from lab.classroom.limits import KeyTries, WrongCodes
+from lab.models import Class
+from lab.web import door_pages
+from tests.support.axe import violations
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
+from tests.support.lab_server import PATIENCE_S, LabServer
+
+LOOKS = ["language=en&theme=dark", "language=zh-CN&theme=light"]
+
+
+@pytest.fixture
+def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """The instructor, on the page of their classes."""
+    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
+    yield page
+    Class.objects.all().delete()
+    User.objects.filter(username__startswith="guest-").delete()
+
+
+@pytest.fixture
+def learner(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
+    """Somebody with a phone who has never been here."""
+    context = browser.new_context(viewport=PHONE)
+    context.set_default_timeout(PATIENCE_S * 1000)
+    page = context.new_page()
+    page.goto(f"{lab_server.address}/join/")
+    yield page
+    context.close()
+
+
+def give_class(staff: Page, *, waits: bool = False) -> str:
+    """Starts a class with the form; returns its code."""
+    form = staff.locator("#new-class")
+    form.get_by_label("Name").fill("Storage systems, autumn")
+    form.get_by_label("Start from").select_option("006-the-lost-record")
+    form.get_by_label("People wait until staff admit them").set_checked(waits)
+    form.get_by_role("button", name="Start class").click()
+    code = staff.locator(".big-code").inner_text()
+    assert re.fullmatch(r"[A-Z]+-\d{3}", code)
+    return code
+
+
+def come_in(learner: Page, code: str, name: str) -> None:
+    """Code, name, join."""
+    learner.get_by_label("Class code").fill(code.lower().replace("-", " "))
+    learner.keyboard.press("Enter")
+    learner.get_by_role("textbox", name="Name").fill(name)
+    learner.get_by_role("button", name="Join", exact=True).click()
+
+
+def test_a_learner_waits_and_goes_on_by_itself_when_admitted(staff: Page, learner: Page) -> None:
+    come_in(learner, give_class(staff, waits=True), "Ada Okafor")
+    expect(learner.get_by_role("status")).to_contain_text("Ada Okafor, you are waiting")
+    # The instructor's page finds out without a reload.
+    staff.get_by_role("button", name="Admit", exact=True).click()
+    expect(learner.locator(".class-home h1")).to_have_text("Storage systems, autumn")
+    expect(learner.locator(".big-code")).to_have_text(re.compile("^[0-9A-Z]{5}-[0-9A-Z]{5}$"))
+    expect(staff.locator(".list li", has_text="Ada Okafor")).to_be_visible()
+
+
+def test_another_name_is_offered_at_a_press(staff: Page, learner: Page) -> None:
+    learner.get_by_label("Class code").fill(give_class(staff))
+    learner.keyboard.press("Enter")
+    name = learner.get_by_role("textbox", name="Name")
+    before = name.input_value()
+    learner.get_by_role("button", name="Another name").click()
+    expect(name).not_to_have_value(before)
+    expect(learner.get_by_role("radio", name="I appear as a number")).to_be_checked()
+
+
+def test_the_staff_page_leaves_what_is_in_use_alone(staff: Page, learner: Page) -> None:
+    staff.clock.install()
+    come_in(learner, give_class(staff), "Ada")
+    staff.clock.run_for(4_000)
+    ada = staff.locator(".list li", has_text="Ada")
+    ada.locator("summary").click()
+    field = ada.get_by_role("textbox", name="Name")
+    field.fill("Ada L")
+    staff.clock.run_for(30_000)
+    expect(field).to_have_value("Ada L")
+    ada.get_by_role("button", name="Rename").click()
+    expect(staff.locator(".list bdi", has_text="Ada L")).to_be_visible()
+
+
+def test_the_front_page_takes_a_class_code(staff: Page, lab_server: LabServer) -> None:
+    code = give_class(staff)
+    staff.goto(f"{lab_server.address}/")
+    expect(staff.locator(".class-line")).to_contain_text("Storage systems, autumn")
+    staff.get_by_label("Class code").fill(code)
+    staff.keyboard.press("Enter")
+    expect(staff.locator("#door-title")).to_be_visible()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_and_every_width_fits(
+    staff: Page, learner: Page, lab_server: LabServer, complaints: list[str], look: str
+) -> None:
+    come_in(learner, give_class(staff, waits=True), "Ada Okafor")
+    expect(learner.get_by_role("status")).to_be_visible()
+    room = Class.objects.get()
+    home = f"{lab_server.address}/classes/{room.slug}/"
+    pages = {
+        staff: [f"{lab_server.address}/classes/", home, f"{lab_server.address}/account/"],
+        learner: [home, *(f"{lab_server.address}/{path}/" for path in ("join", "continue", f"return/{room.slug}"))],
+    }
+    for page, addresses in pages.items():
+        for address in addresses:
+            page.goto(f"{address}?{look}")
+            for size in (TABLET, PHONE, WIDE):
+                page.set_viewport_size(size)
+                nothing_sticks_out(page)
+            assert violations(page) == [], address
+    staff.goto(home)
+    staff.locator("[value=admit-all]").click()
+    expect(learner.locator("main")).to_be_visible()
+    learner.goto(f"{home}?{look}")
+    assert violations(learner) == []
