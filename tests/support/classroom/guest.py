@@ -3,6 +3,7 @@
 import re
 from http.cookiejar import Cookie
 
+from lab.models import Class, Participant
 from tests.support.lab_server import Answer, Visitor
 
 
@@ -26,3 +27,13 @@ class Guest(Visitor):
 
     def has_cookie(self, end: str) -> bool:
         return any(cookie.name.endswith(end) for cookie in self.cookies)
+
+
+def participant(room: Class, number: int) -> Participant:
+    return Participant.objects.get(classroom=room, number=number)
+
+
+def key_on(page: str) -> str:
+    found = re.search(r"big-code mono\">([0-9A-Z]{5}-[0-9A-Z]{5})<", page)
+    assert found, page
+    return found[1]

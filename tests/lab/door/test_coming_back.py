@@ -1,0 +1,118 @@
+"""The ways back into a class, and what they do not tell."""
+
+import re
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from lab.models import Class, DevicePass, Participant, Run
+from tests.support.classroom.guest import Guest, key_on, participant
+from tests.support.lab_server import LabServer, Visitor
+
+# Coming back (acceptance 5)
+
+
+def test_closed_browser_comes_back_by_link_when_the_door_is_closed(room: Class, staff: Visitor, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    staff.post(f"/classes/{room.slug}/door", op="close")
+    back = guest.get(f"/join/{room.link_key}/")
+    assert back.url.endswith(f"/classes/{room.slug}/") and "p2" in back.text
+    assert room.participants.count() == 2
+
+
+def test_another_device_comes_in_once_with_eight_characters(room: Class, guest: Guest, lab_server: LabServer) -> None:
+    guest.join(room.link_key, "Ada")
+    page = guest.post(f"/classes/{room.slug}/elsewhere")
+    shown = re.search(r"big-code mono\">([0-9A-Z]{4}-[0-9A-Z]{4})<", page.text)
+    assert shown and "<svg" in page.text
+    key = shown[1]
+    phone = Guest(lab_server)
+    assert "value=" in phone.get(f"/continue/{key.replace('-', '')}/").text
+    back = phone.post("/continue/", **{"pass": key.lower()})
+    assert back.url.endswith(f"/classes/{room.slug}/") and "p2" in back.text
+    assert Guest(lab_server).post("/continue/", **{"pass": key}).status == 404
+    assert guest.get(f"/classes/{room.slug}/").url.endswith(f"/classes/{room.slug}/")
+
+
+def test_a_pass_is_void_after_five_minutes(room: Class, guest: Guest, lab_server: LabServer) -> None:
+    guest.join(room.link_key, "Ada")
+    page = guest.post(f"/classes/{room.slug}/elsewhere").text
+    shown = re.search(r"big-code mono\">([0-9A-Z-]{9})<", page)
+    assert shown
+    made = DevicePass.objects.get()
+    assert made.expires_at - timezone.now() < timedelta(minutes=5)
+    DevicePass.objects.update(expires_at=timezone.now())
+    assert Guest(lab_server).post("/continue/", **{"pass": shown[1]}).status == 404
+
+
+def test_the_return_key_finds_the_same_participant_and_lab(room: Class, guest: Guest, lab_server: LabServer) -> None:
+    key = key_on(guest.join(room.link_key, "Ada").text)
+    run = guest.new_run(brokers="1")
+    Participant.objects.filter(classroom=room, number=2).update(run=Run.objects.get(slug=run))
+    other = Guest(lab_server)
+    assert other.get(f"/r/{run}/main").url.count("/sign-in/") == 1
+    back = other.post(f"/return/{room.slug}/", op="key", key=key.replace("-", " ").lower())
+    assert "p2" in back.text and f"/r/{run}/main" in back.text
+    assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
+
+
+def test_five_wrong_return_keys_and_then_none_for_ten_minutes(room: Class, guest: Guest) -> None:
+    assert [guest.post(f"/return/{room.slug}/", op="key", key="0" * 10).status for _ in range(5)] == [404] * 5
+    sixth = guest.post(f"/return/{room.slug}/", op="key", key="0" * 10)
+    assert sixth.status == 429 and 500 < int(sixth.headers["Retry-After"]) <= 600
+
+
+def test_the_page_that_takes_keys_does_not_tell_which_classes_exist(room: Class, lab_server: LabServer) -> None:
+    answers = []
+    for slug in (room.slug, "nosuch"):
+        guest = Guest(lab_server)
+        pages = [guest.get(f"/classes/{slug}/"), guest.post(f"/return/{slug}/", op="key", key="0" * 10)]
+        answers.append(
+            [(each.status, re.sub(r'nonce="[^"]+"|value="[^"]+"', "", each.text).replace(slug, "")) for each in pages]
+        )
+    assert answers[0] == answers[1]
+
+
+def test_a_claimed_name_gives_nothing_until_staff_say_so(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    other = Guest(lab_server)
+    waiting = other.post(f"/return/{room.slug}/", op="claim", name="ada")
+    assert "waiting to be admitted" in waiting.text
+    assert other.get(f"/r/{run}/main").url.count("/sign-in/") == 1
+    page = staff.get(f"/classes/{room.slug}/").text
+    assert "says to be Ada (p2)" in page and "last seen" in page
+    with guest.socket(run) as socket:
+        socket.of_kind("welcome")
+        staff.post(f"/classes/{room.slug}/people/3", op="was")
+        assert "p2" in other.get(f"/classes/{room.slug}/").text
+        assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
+        # Who had the place before is out, and the old socket has ended.
+        assert socket.closed()[0] == 4403
+    assert "/return/" in guest.get(f"/classes/{room.slug}/").url
+    assert guest.get(f"/r/{run}/main").url.count("/sign-in/") == 1
+
+
+def test_asking_for_a_name_does_not_tell_whether_it_exists(room: Class, guest: Guest, lab_server: LabServer) -> None:
+    guest.join(room.link_key, "Ada")
+    shown = []
+    for name in ("Ada", "Nobody"):
+        text = Guest(lab_server).post(f"/return/{room.slug}/", op="claim", name=name).text
+        shown.append(re.sub(r'nonce="[^"]+"|[A-Z]\w+ [A-Z]\w+( \d)?, you', "", text))
+    assert shown[0] == shown[1]
+
+
+def test_an_account_comes_back_without_cookie_or_key(room: Class, lab_server: LabServer) -> None:
+    mei = Visitor(lab_server).sign_in_as("door-mei")
+    User.objects.get(username="door-mei").set_password("x")
+    account = User.objects.get(username="door-mei")
+    account.set_password("river-stone-42")
+    account.save()
+    mei.sign_in_as("door-mei")
+    mei.post(f"/join/{room.link_key}/", name="Mei", consent="number")
+    assert participant(room, 2).user == account and not participant(room, 2).is_guest
+    again = Visitor(lab_server).sign_in_as("door-mei")
+    assert "p2" in again.get(f"/classes/{room.slug}/").text

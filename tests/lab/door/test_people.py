@@ -1,0 +1,246 @@
+"""What staff do about people, what guests may not do, and what erasing takes away."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from lab.actions.classes.people import erase_expired_guests
+from lab.learning import log as learning
+from lab.learning.events import LessonStarted
+from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
+from lab.urls import urlpatterns
+from tests.support.classroom.guest import Guest, key_on, participant
+from tests.support.lab_server import LabServer, Visitor
+
+# Staff's acts
+
+
+def test_kicked_is_out_at_once_and_stays_out_but_keeps_the_lab(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    key = key_on(guest.join(room.link_key, "Ada").text)
+    run = guest.new_run(brokers="1")
+    staff.post(f"/classes/{room.slug}/people/2", op="kick")
+    assert "removed you" in guest.get(f"/classes/{room.slug}/").text
+    assert "removed you" in guest.get(f"/join/{room.link_key}/").text
+    assert Guest(lab_server).post(f"/return/{room.slug}/", op="key", key=key).status == 404
+    assert guest.get(f"/r/{run}/main").status == 200
+    assert guest.post("/runs/new", name="more", seed="1", brokers="1").status == 403
+    staff.post(f"/classes/{room.slug}/people/2", op="let-back")
+    assert "p2" in guest.get(f"/classes/{room.slug}/").text
+
+
+def test_roles_are_given_by_the_instructor_alone(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    guest.join(room.link_key, "Ada")
+    other = Guest(lab_server)
+    other.join(room.link_key, "Bo")
+    staff.post(f"/classes/{room.slug}/people/2", op="role", role="co-instructor")
+    assert guest.post(f"/classes/{room.slug}/people/3", op="rename", name="Bob").status == 200
+    assert participant(room, 3).nickname == "Bob"
+    assert guest.post(f"/classes/{room.slug}/people/3", op="role", role="co-instructor").status == 403
+    assert guest.post(f"/classes/{room.slug}/people/1", op="kick").status == 403
+    assert guest.post(f"/classes/{room.slug}/end", confirm="yes").status == 403
+    assert staff.post(f"/classes/{room.slug}/people/2", op="role", role="instructor").status == 400
+    assert staff.post(f"/classes/{room.slug}/people/1", op="kick").status == 409
+    assert participant(room, 3).role == Role.LEARNER
+
+
+def test_leaving_makes_the_cookie_void_everywhere(room: Class, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    stolen = guest.cookie(f"-class-{room.slug}")
+    guest.post(f"/classes/{room.slug}/leave")
+    assert not guest.has_cookie(f"-class-{room.slug}")
+    guest.cookies.set_cookie(stolen)
+    assert "/return/" in guest.get(f"/classes/{room.slug}/").url and "/sign-in/" in guest.get("/runs/").url
+
+
+# Guests and their cookies
+
+
+def test_forged_and_old_cookies_are_nobodys(
+    room: Class, guest: Guest, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest.join(room.link_key, "Ada")
+    real = guest.cookie(f"-class-{room.slug}")
+    assert real.value
+    for value in ("", "x", real.value[:-1] + "x", real.value.replace(":", "::"), "W10:1:1", "\x7f" * 4_000):
+        forger = Guest(lab_server)
+        forger._add_cookie(real.name, value)
+        assert "/sign-in/" in forger.get("/runs/").url
+    elsewhere = Guest(lab_server)
+    elsewhere._add_cookie(real.name.replace(room.slug, "otherrm"), real.value)
+    assert "/sign-in/" in elsewhere.get("/runs/").url
+    monkeypatch.setattr("lab.web.guests.MAX_AGE_S", -1)
+    assert "/sign-in/" in guest.get("/runs/").url
+
+
+def test_a_guest_has_no_rights_beyond_their_own(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    guest.join(room.link_key, "Ada")
+    mine, theirs = guest.new_run(brokers="1"), staff.new_run(brokers="1")
+    assert guest.get(f"/r/{mine}/main").status == 200 and guest.get(f"/r/{theirs}/main").status == 404
+    assert guest.post("/classes/new", title="mine").status == 403
+    assert 'id="new-class"' not in guest.get("/classes/").text
+    user = participant(room, 2).user
+    assert user is not None and not user.has_usable_password() and not user.is_staff
+    # Nor is there a way in by the form for accounts.
+    assert guest.post("/sign-in/", user=user.username, password="").status == 403
+
+
+def test_guests_of_two_classes_in_one_browser_are_two_people(room: Class, staff: Visitor, guest: Guest) -> None:
+    answer = staff.post("/classes/new", title="another", chapter="", origin="")
+    other = Class.objects.get(slug=answer.url.split("/")[-2])
+    guest.join(room.link_key, "Ada")
+    first = guest.new_run(brokers="1")
+    guest.join(other.link_key, "Ada")
+    assert "p2" in guest.get(f"/classes/{room.slug}/").text and "p2" in guest.get(f"/classes/{other.slug}/").text
+    assert participant(room, 2).user != participant(other, 2).user
+    assert guest.get(f"/r/{first}/main").status == 200
+    with guest.socket(first) as socket:
+        assert socket.of_kind("welcome")["user"] == "Ada"
+
+
+# Rights: every address of a class
+
+OPERATIONS: list[tuple[str, dict[str, Any]]] = [
+    *(("door", {"op": op}) for op in ("open", "stay", "close", "renew", "admits", "admits-not", "admit-all")),
+    *(("people/2", {"op": op, "name": "X", "role": "observer", "confirm": "yes"})
+      for op in ("admit", "was", "rename", "role", "kick", "let-back", "erase")),
+    ("end", {"confirm": "yes"}),
+    ("delete", {"confirm": "yes"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "form"), OPERATIONS, ids=lambda each: each if isinstance(each, str) else each.get("op", "")
+)
+def test_operations_of_staff_are_404_to_strangers_and_403_to_learners(
+    room: Class, guest: Guest, lab_server: LabServer, address: str, form: dict[str, str]
+) -> None:
+    guest.join(room.link_key, "Ada")
+    before = Class.objects.filter(pk=room.pk).values().get(), list(room.participants.values())
+    stranger = Visitor(lab_server).sign_in_as("door-stranger")
+    User.objects.filter(username="door-stranger").update(is_staff=True)
+    assert Guest(lab_server).post(f"/classes/{room.slug}/{address}", **form).status == 401
+    assert stranger.post(f"/classes/{room.slug}/{address}", **form).status == 404
+    assert guest.post(f"/classes/{room.slug}/{address}", **form).status == 403
+    assert (Class.objects.filter(pk=room.pk).values().get(), list(room.participants.values())) == before
+
+
+@pytest.mark.parametrize("address", ["leave", "erase", "key", "elsewhere"])
+def test_what_participants_do_for_themselves_is_404_to_strangers(
+    room: Class, lab_server: LabServer, address: str
+) -> None:
+    stranger = Visitor(lab_server).sign_in_as("door-stranger")
+    assert stranger.post(f"/classes/{room.slug}/{address}", confirm="yes").status == 404
+
+
+ADDRESSES = {
+    "classes/<slug>/": "members; others are sent to the page that takes keys",
+    "classes/<slug>/door": "staff",
+    "classes/<slug>/people/<number>": "staff",
+    "classes/<slug>/leave": "members, for themselves",
+    "classes/<slug>/erase": "members, for themselves",
+    "classes/<slug>/key": "members, for themselves",
+    "classes/<slug>/elsewhere": "members, for themselves",
+    "classes/<slug>/account": "members, for themselves",
+    "classes/<slug>/end": "own",
+    "classes/<slug>/delete": "own",
+    "api/classes/<slug>/presence": "everybody, about themselves",
+    "return/<slug>/": "everybody",
+}
+"""Every address of a class has its tests in this module."""
+
+
+def test_every_address_of_the_door_is_in_the_table() -> None:
+    found = {re.sub(r"<\w+:(\w+)>", r"<\1>", str(pattern.pattern)) for pattern in urlpatterns}
+    assert set(ADDRESSES) <= found
+    ours = {name for name in found if "<slug>" in name and re.match("(api/)?classes/|return/", name)}
+    assert {name for name in ours if name.count("/") < 4} <= set(ADDRESSES) | LIVE_ADDRESSES
+
+
+LIVE_ADDRESSES: set[str] = set()
+"""Those of the live class, which has tests of its own."""
+
+
+@pytest.mark.parametrize("name", ["stranger", "guest of another class"])
+def test_the_presence_of_others_is_not_told(room: Class, guest: Guest, lab_server: LabServer, name: str) -> None:
+    guest.join(room.link_key, "Ada")
+    other = Visitor(lab_server).sign_in_as("door-stranger") if name == "stranger" else Guest(lab_server)
+    assert other.get(f"/api/classes/{room.slug}/presence").json == {"presence": ""}
+
+
+# Privacy (acceptance 24, what concerns the door)
+
+
+def test_erasing_a_person_takes_name_keys_and_cookies_at_once(
+    room: Class, guest: Guest, staff: Visitor, lab_server: LabServer
+) -> None:
+    key = key_on(guest.join(room.link_key, "Zuleika Dobson").text)
+    run = guest.new_run(brokers="1")
+    guest.post(f"/classes/{room.slug}/elsewhere")
+    user = participant(room, 2).user
+    assert user is not None
+    learning.append(user.pk, LessonStarted(lesson="x", run=run, branch="main"))
+    staff.post(f"/classes/{room.slug}/people/2", op="erase", confirm="yes")
+    assert not (settings.DATA / "learning" / learning.learner_id(user.pk)).exists()
+    erased = participant(room, 2)
+    assert (erased.nickname, erased.skeleton, erased.key_hash, erased.user) == ("", "", "", None)
+    assert erased.presence == Presence.ERASED and not DevicePass.objects.exists()
+    assert "/return/" in guest.get(f"/classes/{room.slug}/").url and "/sign-in/" in guest.get("/runs/").url
+    assert Guest(lab_server).post(f"/return/{room.slug}/", op="key", key=key).status == 404
+    assert "Zuleika" not in staff.get(f"/classes/{room.slug}/").text
+    assert not Run.objects.filter(slug=run).exists() and not Branch.objects.filter(run__slug=run).exists()
+    assert not User.objects.filter(username__startswith="guest-").exists()
+
+
+def test_one_may_erase_oneself(room: Class, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    assert guest.post(f"/classes/{room.slug}/erase").status == 400
+    assert guest.post(f"/classes/{room.slug}/erase", confirm="yes").url.endswith("/join/")
+    assert participant(room, 2).presence == Presence.ERASED
+
+
+def test_a_deleted_class_leaves_no_name(room: Class, guest: Guest, staff: Visitor) -> None:
+    guest.join(room.link_key, "Ada")
+    assert staff.post(f"/classes/{room.slug}/delete").status == 400
+    assert staff.post(f"/classes/{room.slug}/delete", confirm="yes").url.endswith("/classes/")
+    assert not Participant.objects.exists() and not User.objects.filter(username__startswith="guest-").exists()
+
+
+def test_guests_end_30_days_after_their_class_and_accounts_stay(room: Class, guest: Guest, staff: Visitor) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    staff.server.call(lambda host: host.close_run(run))
+    staff.post(f"/classes/{room.slug}/end", confirm="yes")
+    ended = Class.objects.get(pk=room.pk).ended_at
+    assert ended is not None
+    assert erase_expired_guests(ended + timedelta(days=29)) == 0
+    assert guest.get(f"/r/{run}/main").status == 200
+    staff.server.call(lambda host: host.close_run(run))
+    assert erase_expired_guests(ended + timedelta(days=30)) == 1
+    assert not Run.objects.filter(slug=run).exists() and not (settings.RUNS / run).exists()
+    assert "/sign-in/" in guest.get("/runs/").url
+    assert participant(room, 1).user is not None
+
+
+def test_a_guest_may_keep_the_work_with_an_account(room: Class, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    run = guest.new_run(brokers="1")
+    account = User.objects.create_user("door-kept", password="river-stone-42")
+    before = participant(room, 2).user
+    guest.post("/sign-in/", user="door-kept", password="river-stone-42")
+    assert "door-kept" in guest.get(f"/classes/{room.slug}/").text
+    guest.post(f"/classes/{room.slug}/account")
+    kept = participant(room, 2)
+    assert kept.user == account and not kept.is_guest and kept.user != before
+    assert Run.objects.get(slug=run).owner == account
+    assert guest.get(f"/r/{run}/main").status == 200 and not guest.has_cookie(f"-class-{room.slug}")
+    account.delete()
