@@ -59,6 +59,8 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", "equals = 1", "equal = 1", "equal"),
         ("exercise.toml", 'replica = "orders-0@followers"', 'replica = "orders-0"', "is not a replica"),
         ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
+        ("exercise.toml", "minutes = 10", "minutes = 10\nhours = 1", "unknown field `hours`"),
+        ("exercise.toml", "equals = 1", "equals = [1]", "equals"),
         ("exercise.toml", "minutes = 10", "minutes =", "not TOML"),
         ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),
         ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),

@@ -15,6 +15,7 @@ from lab.course.loader import course
 from lab.learning.events import LessonFinished, LessonStarted
 from lab.learning.log import append, delete_history
 from lab.models import Branch, ExerciseProgress
+from lab.templatetags.prose import prose
 from tests.support.lab_server import LabServer, Visitor
 from tests.support.paths import ROOT
 
@@ -212,3 +213,9 @@ def test_chain_of_an_event_comes_in_parts(visitor: Visitor) -> None:
     assert [one["seq"] for one in chain] == sorted((one["seq"] for one in chain), reverse=True)
     for query in ("", "?seq=0", "?seq=999999", "?seq=x", "?seq=1&via=999999", "?seq=1&via=-1"):
         assert 400 <= visitor.get(f"{address}{query}").status < 500, query
+
+
+def test_markup_in_a_text_of_a_lesson_is_shown_as_it_stands() -> None:
+    said = str(prose("<script>alert(1)</script> and `<b>` and **<i>**\n\n```\n<img src=x>\n```\n\n- <a href=x>"))
+    assert not re.findall(r"<(?:script|i|img|a)\b", said)
+    assert "&lt;script&gt;" in said and "<code>&lt;b&gt;</code>" in said

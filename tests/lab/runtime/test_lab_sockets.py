@@ -294,6 +294,20 @@ def test_exercise_is_started_followed_left_and_resumed(visitor: Visitor) -> None
         assert not [frame for frame in client.frames if frame["k"] == "exercise"]
 
 
+def test_two_tabs_of_a_learner_show_the_same_lesson(visitor: Visitor) -> None:
+    run, slug = visitor.new_run(), "001-high-watermark-two-fetches"
+    with visitor.socket(run) as first, visitor.socket(run) as second:
+        greeted(first)
+        greeted(second)
+        assert first.ask({"k": "exercise", "op": "start", "exercise": slug})["k"] == "done"
+        assert second.until(lambda frame: frame["k"] == "exercise")["slug"] == slug
+        second.ask({"k": "exercise", "op": "hint", "exercise": slug})
+        first.until(lambda frame: frame["k"] == "exercise" and len(frame["hints"]) == 1)
+        first.ask({"k": "exercise", "op": "leave", "exercise": slug})
+        second.until(lambda frame: frame["k"] == "exercise" and not frame["slug"])
+        assert second.ask({"k": "exercise", "op": "hint", "exercise": slug})["k"] == "no"
+
+
 def test_deleting_learning_data_ends_the_lesson_in_progress(visitor: Visitor) -> None:
     run, slug = visitor.new_run(), "001-high-watermark-two-fetches"
     with visitor.socket(run) as client:

@@ -145,6 +145,7 @@ export const GROUPS = {
 /** Elements of other pages, which are looked at there: element -> page. */
 export const ELSEWHERE = {
   "hw-differences": "/compare/",
+  "hw-following": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-analytics": "/r/<run>/<branch>/analytics",
