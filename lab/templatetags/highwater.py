@@ -114,10 +114,10 @@ def preload_modules(paths: str) -> SafeString:
 
 @register.simple_tag
 def prefetch_modules(paths: str) -> SafeString:
-    """Links that let the browser fetch the modules of the page that is likely to be next, when it has nothing to do."""
+    """Links to the modules of the page that is likely to be next; static/lab/ui/kit/ahead.js begins with them."""
     wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
     links = (format_html('<link rel="prefetch" as="script" href="{}">', static(path)) for path in wanted)
-    return mark_safe("".join(links))
+    return format_html("<template data-ahead>{}</template>", mark_safe("".join(links)))
 
 
 def _preload(path: str) -> SafeString:

@@ -1,4 +1,5 @@
 // On every page: the switches for theme and language, without leaving the instant that is shown.
+import { fetchAhead } from "../kit/ahead.js";
 import { closest } from "../kit/events.js";
 
 const YEAR_S = 365 * 24 * 3600;
@@ -26,3 +27,6 @@ const openMenus = () => document.querySelectorAll("details.pop[open], details.ac
 addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains(/** @type {Node} */ (event.target))
   || menu.removeAttribute("open")));
 addEventListener("keydown", (event) => event.key === "Escape" && openMenus().forEach((menu) => menu.removeAttribute("open")));
+
+// The front page begins with it itself, when its recording and its search field are there.
+addEventListener("load", () => document.querySelector("[data-recording]") ?? fetchAhead());
