@@ -20,6 +20,8 @@ async def control_time(lab: Lab, frame: Time) -> Done:
         raise Refusal("refusal.no_rate", min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
     if rate is not None and not MIN_RATE <= rate <= MAX_RATE:
         raise Refusal("refusal.invalid_rate", rate=rate, min=f"{MIN_RATE:g}", max=f"{MAX_RATE:g}")
+    if frame.op not in ("pause", "rate", "now") and lab.pacer.stopped_by is not None:
+        raise Refusal("refusal.time_stopped", 409, why=lab.pacer.stopped_by)
     if lab.core == "recorded" and frame.op in ("pause", "now"):
         return Done(frame.id, lab.ring.last_seq)
 

@@ -14,6 +14,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
+from lab.actions.class_labs import ClassLabs
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
@@ -25,6 +26,8 @@ from lab.classroom.words import ClassWords
 from lab.course.loader import course
 from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
+from lab.learning.events import AnyEvent
+from lab.learning.log import forget_listener, on_append
 from lab.models import Class, Participant, Presence
 from lab.rights import Audience, Grant, grants
 from lab.selectors import MAIN
@@ -50,10 +53,13 @@ class LiveClass:
         self.slug = slug
         self.room = room
         self.words = words
+        self._users: dict[str, int] = {}
+        self.labs = ClassLabs(class_id, room, self._users)
         self._granted: frozenset[LabGrant] = frozenset()
 
     def apply(self, now: Now) -> None:
-        """Gives and ends rights to labs as the class's state has them."""
+        """Gives and ends rights to labs, and pauses them, as the class's state has it."""
+        self.labs.apply(now)
         for given in now.grants - self._granted:
             grants.give(self._grant(given))
         ended = self._granted - now.grants
@@ -76,6 +82,8 @@ class LiveClass:
     def _facts(self) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
         self.words.load()
+        users = classroom.participants.exclude(user=None).values_list("number", "user_id")
+        self._users.update({f"p{number}": user_id for number, user_id in users if user_id is not None})
         return list(facts_of(classroom, self.room.now_us()))
 
 
@@ -127,6 +135,16 @@ class LiveClasses:
         self._open: dict[str, LiveClass] = {}
         self._lock = asyncio.Lock()
 
+    def learned(self, user_id: int, event: AnyEvent) -> None:
+        """Something was written to a user's learning log. Any thread may call it."""
+        for live in list(self._open.values()):
+            live.labs.learned(user_id, event)
+
+    def command_refused(self, lab: str, source: str) -> None:
+        """A command of `source` was refused in a lab, `run/branch`, before anything came of it."""
+        for live in self._open.values():
+            live.labs.command_refused(lab, source)
+
     def opened(self, slug: str) -> LiveClass | None:
         """A class that is open already."""
         return self._open.get(slug)
@@ -176,6 +194,7 @@ class LiveClasses:
             self._open.clear()
 
     async def _close(self, live: LiveClass) -> None:
+        live.labs.close()
         await live.room.close()
         await sync_to_async(grants.end_class)(live.class_id)
 
@@ -188,6 +207,7 @@ def live_classes() -> LiveClasses:
     global _classes
     if _classes is None:
         _classes = LiveClasses()
+        on_append(_classes.learned)
     return _classes
 
 
@@ -196,4 +216,5 @@ async def close_classes() -> None:
     global _classes
     if _classes is not None:
         closing, _classes = _classes, None
+        forget_listener(closing.learned)
         await closing.close()

@@ -41,6 +41,8 @@ class Now(NamedTuple):
         lead: who leads, and the term.
         stage: who is on stage, and whether they are named.
         looks: who looks at whose lab, by learner.
+        labs: those of learners, by participant.
+        lead_lab: the one that is followed; empty for none.
     """
 
     roles: dict[str, str]
@@ -50,6 +52,9 @@ class Now(NamedTuple):
     lead: tuple[str, int] | None
     stage: tuple[str, bool] | None
     looks: dict[str, tuple[str, ...]]
+    labs: dict[str, str]
+    lead_lab: str
+    is_held: bool
     ended: str
 
 
@@ -76,6 +81,9 @@ def now_of(state: State) -> Now:
         lead=(state.lead.p, state.lead.term) if state.lead else None,
         stage=(stage.p, stage.is_named) if stage is not None and stage.is_shown else None,
         looks={p: tuple(person.looked_by) for p, person in state.people.items() if person.looked_by},
+        labs={person.p: person.lab for person in state.learners() if person.lab},
+        lead_lab=state.lead.lab if state.lead else "",
+        is_held=state.is_held,
         ended=state.ended,
     )
 

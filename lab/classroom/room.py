@@ -163,7 +163,7 @@ class Room:
         was_here = self._sockets.is_here(p)
         self._sockets.opened(p, seat)
         if not was_here:
-            self._tell(Given(ROOM, ComeBack(p)))
+            self.tell(Given(ROOM, ComeBack(p)))
             self._writer.set_hidden(p, False)
 
     def leave(self, p: str, seat: Seat) -> None:
@@ -212,7 +212,7 @@ class Room:
         lead = self.board.now.lead
         if lead is None or lead[0] != p or not self._views["point"].take(self.now_us()):
             return
-        self._tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v)))
+        self.tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v)))
         shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
         self._send("point", encode(shown | {"down": frame.down}), but=p)
 
@@ -236,7 +236,7 @@ class Room:
     def _write_view(self) -> None:
         self._view_timer = None
         if self._view is not None and not self._is_closed:
-            self._tell(Given(ROOM, self._view))
+            self.tell(Given(ROOM, self._view))
         self._view = None
 
     # From the writer
@@ -271,8 +271,8 @@ class Room:
         while not self._is_closed:
             await asyncio.sleep(TICK_S)
             for p, since_us in self._sockets.take_away(self.now_us()):
-                self._tell(Given(ROOM, GoAway(p, since_us)))
-            self._tell(Given(ROOM, Tick()))
+                self.tell(Given(ROOM, GoAway(p, since_us)))
+            self.tell(Given(ROOM, Tick()))
             self._tell_count()
 
     def _tell_count(self) -> None:
@@ -280,9 +280,10 @@ class Room:
         count = encode(Count(self.now_us(), here.count("learner"), here.count("observer")))
         self._send("count", count, but="")
 
-    def _tell(self, given: Given) -> None:
-        """A fact that nobody waits for."""
-        self._writer.put(Job(given, lambda _: None))
+    def tell(self, given: Given) -> None:
+        """A fact that nobody waits for. Any thread may call it."""
+        if not self._is_closed:
+            self._writer.put(Job(given, lambda _: None))
 
     async def close(self) -> None:
         """Writes everything, ends all sockets. They may connect again."""

@@ -8,6 +8,7 @@ import os
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -54,6 +55,8 @@ class _Learner:
                 self.state.skip(Skipped(seq, str(error)))
 
 
+Listener = Callable[[int, AnyEvent], None]
+_listeners: list[Listener] = []
 _learners: dict[Path, _Learner] = {}
 _opening = threading.Lock()
 
@@ -73,7 +76,21 @@ def append(user_id: int, event: AnyEvent, at_ms: int | None = None) -> int:
         except KafkaException as error:
             raise Refusal("refusal.learning_not_saved", 507, problem=error.what or error.message) from error
         learner.state.fold(seq, now_ms, event)
-        return seq
+    for listener in list(_listeners):
+        listener(user_id, event)
+    return seq
+
+
+def on_append(listener: Listener) -> None:
+    """Has it called with each user and event that is written from now on, in the thread that wrote it. It must return
+    at once.
+    """
+    _listeners.append(listener)
+
+
+def forget_listener(listener: Listener) -> None:
+    """Ends what `on_append` began."""
+    _listeners.remove(listener)
 
 
 def summary_of(user_id: int, at_ms: int | None = None) -> Summary:

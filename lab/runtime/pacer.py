@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
+from broker_core.texts import Text
+
 Mode = Literal["pause", "play", "event_paced"]
 
 TICK_S = 0.033
@@ -84,6 +86,9 @@ class Pacer:
         #: wall seconds by which simulated time is behind, for a run that follows the wall
         self.behind_s = 0.0
         self.tick_s = TICK_S
+        #: why time is stopped from outside of the run, such as for a class; None while it is not
+        self.stopped_by: Text | None = None
+        self._mode_after: Mode = "pause"
         self._follows_wall = follows_wall
         self._clock = clock
         self._work_clock = work_clock or (time.thread_time if clock is time.monotonic else clock)
@@ -106,9 +111,27 @@ class Pacer:
     def now_s(self) -> float:
         return self._clock()
 
+    def stop(self, why: Text) -> None:
+        """Pauses until `release`, which restores the mode."""
+        if self.stopped_by is None:
+            mode = self.mode
+            self.set_mode("pause")
+            self._mode_after = mode
+        self.stopped_by = why
+
+    def release(self) -> None:
+        """Ends what `stop` began."""
+        if self.stopped_by is not None:
+            self.stopped_by = None
+            self.set_mode(self._mode_after)
+
     def set_mode(self, mode: Mode) -> None:
-        """Time counts from now on; what passed in another mode does not."""
-        if mode != self.mode:
+        """Time counts from now on; what passed in another mode does not. While time is stopped it is the mode of
+        later.
+        """
+        if self.stopped_by is not None:
+            self._mode_after = mode
+        elif mode != self.mode:
             self.mode = mode
             self._restart()
 

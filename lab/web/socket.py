@@ -15,6 +15,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
+from lab.actions.live_class import live_classes
 from lab.models import Branch
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
@@ -168,6 +169,8 @@ class LabSocket(AsyncWebsocketConsumer):
         except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except Refusal as refusal:
+            if isinstance(frame, Do):
+                live_classes().command_refused(f"{self._branch.run.slug}/{self._branch.name}", self._known.source)
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _is_within_limit(self, frame_id: str | None) -> bool:

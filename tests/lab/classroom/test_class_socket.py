@@ -3,144 +3,19 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from itertools import count
-from typing import Any
+from contextlib import ExitStack
 
 import pytest
-import websockets.exceptions
 from asgiref.sync import sync_to_async
-from django.contrib.auth import get_user_model
-from websockets.sync.client import ClientConnection, connect
 
 from lab.actions.live_class import class_folder, live_classes
-from lab.classroom.events import CLASS
 from lab.classroom.journal import ClassJournal
-from lab.management.commands.lab import HOST
-from lab.models import Class, ClassText, Participant, Presence, Role
+from lab.models import ClassText, Participant, Presence, Role
 from lab.rights import rights_changed
-from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
+from tests.support.classroom.class_pages import Classroom, Page
+from tests.support.lab_server import LabServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-_numbers = count(1)
-
-
-class Page:
-    """A page's end of the socket of a class."""
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.connection = connection
-        self.frames: list[dict[str, Any]] = []
-        self.held: dict[str, Any] = {}
-        self.upto = -1
-        self.boot = ""
-        self._ids = iter(range(1_000_000))
-
-    def send(self, **frame: Any) -> None:
-        self.connection.send(json.dumps(frame))
-
-    def read(self, seconds: float = PATIENCE_S) -> dict[str, Any]:
-        frame: dict[str, Any] = json.loads(self.connection.recv(timeout=seconds))
-        self.frames.append(frame)
-        if frame["k"] == "welcome":
-            self.boot = frame["boot"]
-        if frame["k"] in ("snap", "e"):
-            if frame["k"] == "snap":
-                self.held = {}
-            else:
-                assert frame["after"] == self.upto
-            self.upto = frame["upto"]
-            for path, *value in frame["patch"]:
-                self.held.pop(path, None)
-                if value:
-                    self.held[path] = value[0]
-            self.send(k="ack", upto=self.upto)
-        return frame
-
-    def until(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """Reads up to a frame of a kind with these fields."""
-        while True:
-            frame = self.read()
-            if frame["k"] == kind and all(frame.get(name) == value for name, value in fields.items()):
-                return frame
-
-    def until_held(self, path: str, value: Any) -> None:
-        """Reads until a section, or a field of it, is this."""
-        name, _, field = path.partition(" ")
-        while True:
-            section = self.held.get(name)
-            if section is not None and (section[field] if field else section) == value:
-                return
-            self.read()
-
-    def act(self, op: str, id: str = "", **arguments: Any) -> dict[str, Any]:
-        """Does an act; returns its answer."""
-        id = id or f"a{next(self._ids)}"
-        self.send(k="act", id=id, do={"op": op, **arguments})
-        while True:
-            frame = self.read()
-            if frame["k"] in ("done", "no") and frame["id"] == id:
-                return frame
-
-    def closed(self) -> int:
-        """The code with which the server ends the socket."""
-        try:
-            while True:
-                self.read()
-        except websockets.exceptions.ConnectionClosed as error:
-            assert error.rcvd is not None
-            return error.rcvd.code
-
-
-class Classroom:
-    """A class with an instructor (p1), two learners (p2, p3), an observer (p4), and what they need to connect."""
-
-    def __init__(self, server: LabServer) -> None:
-        self.server = server
-        self.visitors = {f"p{number}": Visitor(server) for number in range(1, 6)}
-        users = [get_user_model().objects.create(username=f"user {number}") for number in range(1, 6)]
-        self.slug = f"k{next(_numbers)}"
-        self.model = Class.objects.create(
-            slug=self.slug,
-            owner=users[0],
-            title="Replication",
-            link_key="x" * 26,
-            state=Class.State.OPEN,
-            languages=["en"],
-        )
-        roles = [Role.INSTRUCTOR, Role.LEARNER, Role.LEARNER, Role.OBSERVER]
-        for number, (user, role) in enumerate(zip(users, roles, strict=False), 1):
-            Participant.objects.create(
-                classroom=self.model,
-                number=number,
-                user=user,
-                role=role,
-                nickname=f"Name {number}",
-                skeleton=f"n{number}",
-            )
-        for number, visitor in enumerate(self.visitors.values(), 1):
-            visitor.sign_in_as(f"user {number}")
-
-    @contextmanager
-    def page(self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash) -> Iterator[Page]:
-        visitor = self.visitors[p]
-        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
-        with connect(
-            f"ws://{HOST}:{self.server.port}/ws/classes/{self.slug}/",
-            additional_headers={"Cookie": cookies, "Origin": self.server.address},
-            max_size=None,
-        ) as connection:
-            page = Page(connection)
-            page.upto = have or -1
-            with suppress(websockets.exceptions.ConnectionClosed):
-                page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
-            yield page
-
-    def restart(self) -> None:
-        """As if the server had ended and started again."""
-        self.server.call(lambda _: live_classes().close())
 
 
 @pytest.fixture

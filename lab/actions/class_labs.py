@@ -1,0 +1,243 @@
+"""The labs of a live class: what happens in them becomes facts of the class, and the class pauses them.
+
+Steps come from what the learning log writes, at once; a sweep once a second finds those that are lost, and states how
+far each lab is. The lab that leads is looked at ten times a second. A sleeping lab is not woken.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from broker_core.events.console import CommandCompleted, CommandReceived
+from broker_core.texts import text
+from lab.classroom.acts import Given
+from lab.classroom.acts.facts import (
+    AnyFact,
+    LoseStep,
+    MoveLab,
+    Predict,
+    ReachStep,
+    RefuseCommand,
+    ResetWork,
+    SeeLabs,
+    Settle,
+    TakeHint,
+)
+from lab.classroom.board import Now
+from lab.classroom.events import ROOM
+from lab.exercises.loader import exercises
+from lab.exercises.observer import ExerciseObserver
+from lab.learning.events import (
+    AnswerGiven,
+    AnyEvent,
+    HintShown,
+    LessonReset,
+    PredictionGiven,
+    PredictionSettled,
+    StepChecked,
+)
+from lab.runtime.host import host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun, PublishedUpdate
+from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
+
+LEAD_S = 0.1
+SWEEP_EVERY = 10
+US = 1_000_000
+
+
+class ClassRoom(Protocol):
+    """The room, as far as its labs need it."""
+
+    def tell(self, given: Given) -> None: ...
+
+    def touch(self, p: str) -> None: ...
+
+
+class CommandWatch:
+    """Sees what a learner does in a lab, and which of their commands fail."""
+
+    def __init__(self, room: ClassRoom, p: str) -> None:
+        self._room = room
+        self._p = p
+        self._own: set[int] = set()
+
+    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
+        for _, _, _, _, event in batch.envelopes:
+            if isinstance(event, CommandReceived) and event.source == self._p:
+                self._own.add(event.command)
+                self._room.touch(self._p)
+            elif isinstance(event, CommandCompleted) and event.command in self._own:
+                self._own.discard(event.command)
+                if event.exit_code:
+                    self._room.tell(Given(self._p, RefuseCommand(self._p)))
+
+    def stopped(self) -> None:
+        logger.warning("commands of %s are not followed any more", self._p)
+
+
+class ClassLabs:
+    """Of one class. `users`: the user of each participant. Use it from the event loop."""
+
+    def __init__(self, class_id: int, room: ClassRoom, users: dict[str, int]) -> None:
+        self._room = room
+        self._users = users
+        # Numbers of users are positive.
+        self._observer_id = -1 - class_id
+        self._labs: dict[str, str] = {}
+        self._lead = ""
+        self._stopped: frozenset[str] = frozenset()
+        self._why = text("class_act.stop.paused")
+        self._wanted: frozenset[str] = frozenset()
+        self._lead_was: MoveLab | None = None
+        self._seen: dict[str, int] = {}
+        self._phases: dict[str, dict[str, str]] = {}
+        self._work = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    def apply(self, now: Now) -> None:
+        """What the class wants of its labs has changed."""
+        self._labs, self._lead = now.labs, now.lead_lab
+        self._wanted = now.paused
+        self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")
+        self._work.set()
+
+    def learned(self, user_id: int, event: AnyEvent) -> None:
+        """Something was written to a learner's learning log. Any thread may call it."""
+        lab = f"{event.run}/{event.branch}"
+        for p, own in self._labs.items():
+            if own == lab and self._users.get(p) == user_id:
+                for fact in facts_of(p, lab, event):
+                    self._room.tell(Given(p, fact))
+
+    def command_refused(self, lab: str, source: str) -> None:
+        """A command of `source` was refused in a lab before anything came of it."""
+        if self._labs.get(source) == lab:
+            self._room.tell(Given(source, RefuseCommand(source)))
+
+    def close(self) -> None:
+        """Ends. Labs that are paused for the class go on."""
+        self._task.cancel()
+        for lab in self._open(self._stopped):
+            _change(lab, lambda lab: lab.pacer.release())
+
+    async def _run(self) -> None:
+        turn = 0
+        while True:
+            self._work.clear()
+            try:
+                await self._pause()
+                self._look_at_lead()
+                if turn % SWEEP_EVERY == 0:
+                    await self._sweep()
+            except Exception:
+                logger.exception("a look at the labs of a class failed")
+            turn += 1
+            try:
+                await asyncio.wait_for(self._work.wait(), LEAD_S)
+            except TimeoutError:
+                continue
+
+    def _open(self, labs: frozenset[str]) -> list[Lab]:
+        found = (host().open_lab(*lab.split("/")) for lab in labs)
+        return [lab for lab in found if lab is not None]
+
+    async def _pause(self) -> None:
+        """Stops the time of the labs that the class wants paused, of those, too, that were opened meanwhile."""
+        why = self._why
+        released, self._stopped = self._stopped - self._wanted, self._wanted
+        for lab in self._open(released):
+            await _changed(lab, lambda lab: lab.pacer.release())
+        for lab in self._open(self._wanted):
+            if lab.pacer.stopped_by != why:
+                await _changed(lab, lambda lab: lab.pacer.stop(why))
+
+    def _look_at_lead(self) -> None:
+        run, _, branch = self._lead.partition("/")
+        lab = host().open_lab(run, branch) if self._lead else None
+        if lab is None:
+            return
+        clock = lab.clock()
+        moved = MoveLab(self._lead, lab.ring.last_seq, clock.at_us, clock.mode, int(clock.rate * US))
+        if moved != self._lead_was:
+            self._lead_was = moved
+            self._room.tell(Given(ROOM, moved))
+
+    async def _sweep(self) -> None:
+        moved = []
+        for p, address in list(self._labs.items()):
+            run, _, branch = address.partition("/")
+            lab = host().open_lab(run, branch)
+            if lab is None:
+                continue
+            if self._observer_id not in lab.observers:
+                watch = CommandWatch(self._room, p)
+                await lab.observe(self._observer_id, lambda _, watch=watch: watch)  # type: ignore[misc]
+            seq = lab.ring.last_seq
+            if self._seen.get(address) != seq:
+                self._seen[address] = seq
+                moved.append((p, seq, lab.clock().at_us))
+            observer = lab.observers.get(self._users.get(p, 0))
+            if isinstance(observer, ExerciseObserver):
+                self._compare_steps(p, address, observer, lab)
+        if moved:
+            self._room.tell(Given(ROOM, SeeLabs(tuple(moved))))
+
+    def _compare_steps(self, p: str, address: str, observer: ExerciseObserver, lab: Lab) -> None:
+        """States steps that were reached before the class looked, and those that are lost."""
+        shown = observer.shown
+        phases = {id: str(step["phase"]) for id, step in shown.state["steps"].items()}
+        before = self._phases.get(p, {})
+        if phases == before:
+            return
+        self._phases[p] = phases
+        seq, at_us = lab.ring.last_seq, lab.clock().at_us
+        for step, (id, phase) in enumerate(phases.items(), 1):
+            if phase == "done":
+                self._room.tell(Given(ROOM, ReachStep(p, step, address, seq, at_us)))
+            elif before.get(id) == "done":
+                self._room.tell(Given(ROOM, LoseStep(p, step, address, seq, at_us)))
+
+
+def _change(lab: Lab, change: Callable[[Lab], None]) -> None:
+    change(lab)
+    lab.time_changed()
+
+
+async def _changed(lab: Lab, change: Callable[[Lab], None]) -> None:
+    """Changes the pacer between two slices if the engine runs; pages get the new clock."""
+    try:
+        if lab.core == "live":
+            await lab.act(lambda _: change(lab))
+            lab.time_changed()
+        else:
+            change(lab)
+    except Refusal:
+        # Its engine has failed, or it is being closed: then time stands still anyway.
+        change(lab)
+
+
+def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
+    """What a learning event says to the class."""
+    if isinstance(event, LessonReset):
+        yield ResetWork(p)
+        return
+    lesson = exercises().get(event.lesson)
+    ids = [step.id for step in lesson.steps] if lesson is not None else []
+    id = getattr(event, "step", "")
+    if id not in ids:
+        return
+    step = ids.index(id) + 1
+    match event:
+        case PredictionGiven():
+            yield Predict(p, step, event.choice, round(event.p * 100))
+        case PredictionSettled():
+            yield Settle(p, step, event.right)
+        case HintShown():
+            yield TakeHint(p, step, event.hint)
+    is_right = isinstance(event, AnswerGiven) and event.right
+    if is_right or isinstance(event, StepChecked | PredictionSettled):
+        yield ReachStep(p, step, lab, event.seq, event.at_us)

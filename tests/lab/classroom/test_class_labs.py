@@ -1,0 +1,120 @@
+"""The labs of a class: steps, hints and failed commands reach the board, all labs pause, help names its instant."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.actions.class_labs import CommandWatch
+from lab.actions.live_class import live_classes
+from lab.exercises.loader import exercises
+from lab.learning import log as learning
+from lab.learning.events import LessonReset, PredictionSettled, StepChecked
+from lab.models import Participant, Run
+from lab.runtime.host import Host
+from tests.support.classroom.class_pages import Classroom
+from tests.support.lab_server import LabServer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LESSON = next(iter(exercises().values()))
+
+
+@pytest.fixture
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    yield Classroom(lab_server, chapter=LESSON.slug)
+    lab_server.call(lambda _: live_classes().close())
+
+
+@pytest.fixture
+def lab(classroom: Classroom) -> str:
+    """The address of the lab of p2."""
+    slug = classroom.visitors["p2"].new_run()
+    run, ada = Run.objects.get(slug=slug), Participant.objects.get(number=2)
+    run.classroom, run.participant, ada.run = classroom.model, ada, run
+    run.save()
+    ada.save()
+    return f"{slug}/main"
+
+
+def mode_of(frame: dict[str, Any]) -> str:
+    """The mode of time that a frame tells; empty if it tells none."""
+    return str((frame.get("clock") or frame).get("mode", ""))
+
+
+async def followed(host: Host, lab: str) -> None:
+    """Waits until the class follows the commands of a lab."""
+    opened = host.open_lab(*lab.split("/"))
+    assert opened is not None
+    while not any(isinstance(one, CommandWatch) for one in opened.observers.values()):
+        await asyncio.sleep(0.05)
+
+
+def test_steps_and_failed_commands_reach_the_board(classroom: Classroom, lab: str) -> None:
+    user_id = Participant.objects.get(number=2).user_id
+    assert user_id is not None
+    run, branch = lab.split("/")
+    where = {"lesson": LESSON.slug, "run": run, "branch": branch, "seq": 5}
+    first, second = [step.id for step in LESSON.steps][:2]
+    with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(run) as ada:
+        teacher.until("snap")
+        assert teacher.held["/class"]["steps"] == len(LESSON.steps)
+        assert teacher.held["/people/p2"]["lab"] == lab
+        learning.append(user_id, StepChecked(step=first, **where))  # type: ignore[arg-type]
+        teacher.until_held("/people/p2 step", 2)
+        settled = PredictionSettled(
+            step=second, choice="a", choices=2, p=0.5, outcome="a", right=True, brier=0.0, **where,  # type: ignore[arg-type]
+        )  # fmt: skip
+        learning.append(user_id, settled)
+        teacher.until_held("/people/p2 right", 1)
+        teacher.until_held("/people/p2 step", 3)
+        learning.append(user_id, LessonReset(**where))  # type: ignore[arg-type]
+        teacher.until_held("/people/p2 step", 1)
+        ada.ask({"k": "time", "op": "play"})
+        classroom.server.call(lambda host: followed(host, lab))
+        ada.run("kafka-topics.sh --bootstrap-server 1 --delete --topic none", exit_code=1)
+        teacher.until_held("/people/p2 refused", 1)
+        assert ada.ask({"k": "do", "line": "no such command"})["k"] == "no"
+        teacher.until_held("/people/p2 refused", 2)
+        elsewhere = {**where, "branch": "other"}
+        learning.append(user_id, StepChecked(step=first, **elsewhere))  # type: ignore[arg-type]
+        teacher.act("pause_all")
+        assert teacher.held["/people/p2"]["step"] == 1, "what is done elsewhere is not the class's"
+
+
+def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) -> None:
+    run = lab.split("/")[0]
+    with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(run) as ada:
+        teacher.until("snap")
+        assert ada.ask({"k": "time", "op": "play"})["k"] == "done"
+        ada.until(
+            lambda frame: (
+                (frame["k"] == "d" and frame.get("clock", {}).get("mode") == "play") or frame.get("mode") == "play"
+            )
+        )
+        teacher.act("pause_all")
+        ada.until(lambda frame: mode_of(frame) == "pause")
+        refused = ada.ask({"k": "time", "op": "play"})
+        assert refused["k"] == "no"
+        assert "paused" in refused["what"]
+        teacher.act("resume_all")
+        ada.until(lambda frame: mode_of(frame) == "play")
+
+
+def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Classroom, lab: str) -> None:
+    run = lab.split("/")[0]
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        teacher.until("snap")
+        with classroom.visitors["p1"].socket(run) as before:
+            assert before.closed()[0] == 4403
+        assert teacher.act("begin_help", p="p2")["k"] == "done"
+        ada.until_held("/mine looked_by", ["p1"])
+        help = ada.held["/mine"]["help"]
+        assert help["lab"] == lab
+        assert help["seq"] > 0
+        with classroom.visitors["p1"].socket(run) as helping:
+            assert helping.of_kind("welcome")["run"] == run
+            assert helping.ask({"k": "do", "line": "help"})["k"] == "done"
+            teacher.act("end_help", p="p2")
+            teacher.act("end_look", p="p2")
+            assert helping.closed()[0] == 4403
