@@ -86,8 +86,10 @@ def test_recording_rests_where_motion_is_unwanted(page: Page, lab_server: LabSer
 
 
 def test_search_is_reached_and_used_by_keyboard(front: Page) -> None:
-    press(front, "/")
     field = front.get_by_role("combobox", name="Find a lesson")
+    # It comes after the recording, which `front` waits for.
+    expect(field).to_be_visible()
+    press(front, "/")
     expect(field).to_be_focused()
     front.keyboard.type("lost rec")
     expect(front.get_by_role("option").first).to_contain_text("The lost record")
