@@ -5,9 +5,11 @@ crash left between both is made good when the class is opened again.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Iterator
+from contextvars import Context
 from pathlib import Path
 
 from asgiref.sync import sync_to_async
@@ -15,12 +17,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from lab.actions.class_labs import ClassLabs
+from lab.classroom import notices
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
 from lab.classroom.events import CLASS, ROOM
 from lab.classroom.grants import LabGrant
 from lab.classroom.journal import FORMAT, Header
+from lab.classroom.notices import Notice
 from lab.classroom.room import Room
 from lab.classroom.words import ClassWords
 from lab.course.loader import course
@@ -28,9 +32,10 @@ from lab.exercises.lesson import Exercise
 from lab.exercises.loader import exercises
 from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
-from lab.models import Class, Participant, Presence
+from lab.models import Class, Participant, Presence, source_name
 from lab.rights import Audience, Grant, grants
 from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +61,8 @@ class LiveClass:
         self._users: dict[str, int] = {}
         self.labs = ClassLabs(class_id, room, self._users)
         self._granted: frozenset[LabGrant] = frozenset()
+        self._noticed: list[Notice] = []
+        self._is_following = False
 
     def apply(self, now: Now) -> None:
         """Gives and ends rights to labs, and pauses them, as the class's state has it."""
@@ -74,10 +81,30 @@ class LiveClass:
     async def mirror(self, who: str = ROOM, renamed: str = "") -> None:
         """States what the database has and the class has not. `who` did it; `renamed`: has another name."""
         found = await sync_to_async(self._facts)()
-        for fact in found:
-            await self.room.do(Given(who, fact))
+        # All of them wait for one batch of the writer, in this order.
+        await asyncio.gather(*(self.room.do(Given(who, fact)) for fact in found))
         if renamed:
             await self.room.do(Given(who, Rename(renamed)))
+
+    async def follow(self, notice: Notice) -> None:
+        """The door has changed the database. What comes while the class is told is told together."""
+        self._noticed.append(notice)
+        if self._is_following:
+            return
+        self._is_following = True
+        try:
+            while self._noticed:
+                noticed, self._noticed = self._noticed, []
+                by = {source_name(one.by) if one.by else ROOM for one in noticed}
+                await self.mirror(by.pop() if len(by) == 1 else ROOM)
+                for one in noticed:
+                    if one.kind == "renamed":
+                        await self.room.do(Given(source_name(one.by), Rename(source_name(one.number))))
+        except Refusal as refusal:
+            # A class that has ended states nothing more.
+            logger.info("class %s: %s", self.slug, refusal)
+        finally:
+            self._is_following = False
 
     def _facts(self) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
@@ -134,6 +161,22 @@ class LiveClasses:
     def __init__(self) -> None:
         self._open: dict[str, LiveClass] = {}
         self._lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._following: set[asyncio.Task[None]] = set()
+        self._listens = False
+
+    def _noticed(self, notice: Notice) -> None:
+        """Any thread may call it."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
+            self._loop.call_soon_threadsafe(self._follow, notice, context=Context())
+
+    def _follow(self, notice: Notice) -> None:
+        live = next((one for one in self._open.values() if one.class_id == notice.class_id), None)
+        if live is not None:
+            following = self._loop.create_task(live.follow(notice))
+            self._following.add(following)
+            following.add_done_callback(self._following.discard)
 
     def learned(self, user_id: int, event: AnyEvent) -> None:
         """Something was written to a user's learning log. Any thread may call it."""
@@ -152,6 +195,9 @@ class LiveClasses:
     async def of(self, classroom: Class) -> LiveClass:
         """The class, opened if need be. Raises Refusal when its log cannot be read."""
         async with self._lock:
+            if not self._listens:
+                notices.on_notice(self._noticed)
+                self._listens = True
             live = self._open.get(classroom.slug)
             if live is None:
                 live = await self._begin(classroom)
@@ -185,6 +231,9 @@ class LiveClasses:
 
     async def close(self) -> None:
         """Closes all classes, as the process ends."""
+        if self._listens:
+            notices.forget_listener(self._noticed)
+            self._listens = False
         async with self._lock:
             for live in list(self._open.values()):
                 try:

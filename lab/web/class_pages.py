@@ -1,5 +1,7 @@
 """The classes of a user: the list, a new one, its home with the door and the people, and what staff do there."""
 
+import asyncio
+import shutil
 from typing import Any, TypeGuard
 
 from asgiref.sync import sync_to_async
@@ -19,6 +21,7 @@ from lab.actions.classes.give_class import delete_class, end_class, give_class, 
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
+from lab.actions.live_class import class_folder, live_classes
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Class, Participant, Presence, Role
@@ -214,7 +217,11 @@ async def end(request: HttpRequest, slug: str) -> HttpResponse:
 async def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Deletes the class. Needs `confirm`."""
     _, classroom = await _with_right(request, slug, "own")
-    await sync_to_async(delete_class)(classroom, confirmed=request.POST.get("confirm") == "yes")
+    is_confirmed = request.POST.get("confirm") == "yes"
+    if is_confirmed:
+        await live_classes().close_class(slug)
+    await sync_to_async(delete_class)(classroom, confirmed=is_confirmed)
+    await asyncio.to_thread(shutil.rmtree, class_folder(slug), ignore_errors=True)
     return redirect("classes")
 
 

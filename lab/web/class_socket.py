@@ -52,6 +52,7 @@ from lab.preferences import chosen_language
 from lab.rights import hold, let_go, membership_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
+from lab.web.guests import person_of_scope
 
 logger = logging.getLogger(__name__)
 
@@ -117,8 +118,8 @@ class ClassSocket(AsyncWebsocketConsumer):
             self.end("kicked", again=False)
 
     def _member_now(self) -> Participant | None:
-        user = User.objects.filter(pk=self._user.pk).first()
-        return membership_of(user, self._classroom) if user else None
+        user = person_of_scope(self.scope)
+        return membership_of(user, self._classroom) if user == self._user else None
 
     # Seat
 

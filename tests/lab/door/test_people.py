@@ -1,6 +1,8 @@
 """What staff do about people, what guests may not do, and what erasing takes away."""
 
+import asyncio
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,12 +11,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from lab.actions.classes.people import erase_expired_guests
+from lab.actions.live_class import class_folder, live_classes
 from lab.learning import log as learning
 from lab.learning.events import LessonStarted
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run
 from lab.urls import urlpatterns
 from tests.support.classroom.guest import Guest, key_on, participant
-from tests.support.lab_server import LabServer, Visitor
+from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 # Staff's acts
 
@@ -32,6 +35,25 @@ def test_kicked_is_out_at_once_and_stays_out_but_keeps_the_lab(
     assert guest.post("/runs/new", name="more", seed="1", brokers="1").status == 403
     staff.post(f"/classes/{room.slug}/people/2", op="let-back")
     assert "p2" in guest.get(f"/classes/{room.slug}/").text
+
+
+def test_the_live_class_follows_the_door(room: Class, guest: Guest, staff: Visitor) -> None:
+    live = staff.server.call(lambda host: live_classes().of(room))
+    state = live.room._writer.state
+
+    async def until(wanted: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S / 2):
+            while not wanted():
+                await asyncio.sleep(0.01)
+
+    guest.join(room.link_key, "Ada")
+    staff.server.call(lambda host: until(lambda: "p2" in state.people))
+    staff.post(f"/classes/{room.slug}/people/2", op="role", role="observer")
+    staff.server.call(lambda host: until(lambda: state.people["p2"].role == "observer"))
+    staff.post(f"/classes/{room.slug}/people/2", op="rename", name="Ada L")
+    staff.server.call(lambda host: until(lambda: live.words.name("p2") == "Ada L"))
+    staff.post(f"/classes/{room.slug}/people/2", op="kick")
+    staff.server.call(lambda host: until(lambda: state.people["p2"].is_kicked))
 
 
 def test_roles_are_given_by_the_instructor_alone(
@@ -210,8 +232,11 @@ def test_one_may_erase_oneself(room: Class, guest: Guest) -> None:
 
 def test_a_deleted_class_leaves_no_name(room: Class, guest: Guest, staff: Visitor) -> None:
     guest.join(room.link_key, "Ada")
+    staff.server.call(lambda host: live_classes().of(room))
+    assert class_folder(room.slug).exists()
     assert staff.post(f"/classes/{room.slug}/delete").status == 400
     assert staff.post(f"/classes/{room.slug}/delete", confirm="yes").url.endswith("/classes/")
+    assert not class_folder(room.slug).exists()
     assert not Participant.objects.exists() and not User.objects.filter(username__startswith="guest-").exists()
 
 
