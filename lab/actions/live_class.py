@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import Context
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
 from lab.classroom.events import CLASS, ROOM
+from lab.classroom.frames import Alarm, encode
 from lab.classroom.grants import LabGrant
 from lab.classroom.journal import FORMAT, Header
 from lab.classroom.notices import Notice
@@ -82,7 +83,11 @@ class LiveClass:
         """States what the database has and the class has not. `who` did it; `renamed`: has another name."""
         found = await sync_to_async(self._facts)()
         # All of them wait for one batch of the writer, in this order.
-        await asyncio.gather(*(self.room.do(Given(who, fact)) for fact in found))
+        doing = (self.room.do(Given(who, fact)) for fact in found)
+        for outcome in await asyncio.gather(*doing, return_exceptions=True):
+            # A class that has ended states nothing more.
+            if isinstance(outcome, BaseException) and not self.room.board.now.ended:
+                raise outcome
         if renamed:
             await self.room.do(Given(who, Rename(renamed)))
 
@@ -98,25 +103,36 @@ class LiveClass:
                 by = {source_name(one.by) if one.by else ROOM for one in noticed}
                 await self.mirror(by.pop() if len(by) == 1 else ROOM)
                 for one in noticed:
-                    if one.kind == "renamed":
-                        await self.room.do(Given(source_name(one.by), Rename(source_name(one.number))))
+                    await self._tell(one)
         except Refusal as refusal:
             # A class that has ended states nothing more.
             logger.info("class %s: %s", self.slug, refusal)
         finally:
             self._is_following = False
 
+    async def _tell(self, notice: Notice) -> None:
+        """What no state of the database says."""
+        match notice.kind:
+            case "renamed":
+                await self.room.do(Given(source_name(notice.by), Rename(source_name(notice.number))))
+            case "erased":
+                await sync_to_async(self.words.load)()
+                self.room.refresh()
+            case "under_attack":
+                self.room.tell_staff("alarm", encode(Alarm(self.room.now_us(), "wrong_codes")))
+
     def _facts(self) -> list[AnyFact]:
         classroom = Class.objects.get(pk=self.class_id)
-        self.words.load()
-        users = classroom.participants.exclude(user=None).values_list("number", "user_id")
-        self._users.update({f"p{number}": user_id for number, user_id in users if user_id is not None})
-        return list(facts_of(classroom, self.room.now_us()))
+        people = list(classroom.participants.select_related("run").prefetch_related("run__branches").order_by("number"))
+        for person in people:
+            self.words.name_as(person.source, person.nickname)
+            if person.user_id is not None:
+                self._users[person.source] = person.user_id
+        return list(facts_of(classroom, people, self.room.now_us()))
 
 
-def facts_of(classroom: Class, now_us: int) -> Iterator[AnyFact]:
-    """What the database says of a class."""
-    people = classroom.participants.select_related("run").order_by("number")
+def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> Iterator[AnyFact]:
+    """What the database says of a class and its participants."""
     for person in people:
         yield person_of(person)
     until = classroom.door_until
@@ -129,7 +145,10 @@ def facts_of(classroom: Class, now_us: int) -> Iterator[AnyFact]:
 
 def person_of(person: Participant) -> SetPerson:
     """A participant as the class states them."""
-    lab = f"{person.run.slug}/{MAIN}" if person.run is not None else ""
+    lab = ""
+    if person.run is not None:
+        newest = max(person.run.branches.all(), key=lambda branch: branch.pk, default=None)
+        lab = f"{person.run.slug}/{newest.name if newest else MAIN}"
     return SetPerson(person.source, person.role, _STANDING[Presence(person.presence)], person.consent, lab)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from broker_core.texts import Value
-from lab.classroom.acts.ops import Anchor, AnyAct, Lab, Person, Position, Short, Thousandth
+from lab.classroom.acts.ops import Anchor, AnyAct, DoorAct, Lab, Person, Position, Short, Thousandth
 from lab.classroom.events import CLASS
 from lab.texts.refusal import Refusal
 
@@ -52,7 +52,7 @@ class ActFrame(msgspec.Struct, tag_field="k", tag="act"):
     """One durable thing, answered by `done` or `no`. An id that was sent in the last ten minutes is not done again."""
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}\Z")]
-    do: AnyAct
+    do: AnyAct | DoorAct
 
 
 class DiskView(msgspec.Struct):
@@ -165,6 +165,13 @@ class Count(msgspec.Struct, tag_field="k", tag="count"):
     class_us: int
     learners: int
     observers: int
+
+
+class Alarm(msgspec.Struct, tag_field="k", tag="alarm"):
+    """For staff; volatile. `why`: wrong_codes (many in a minute: offer another code)."""
+
+    class_us: int
+    why: str
 
 
 class ClassBye(msgspec.Struct, tag_field="k", tag="bye"):

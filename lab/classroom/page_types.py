@@ -20,6 +20,7 @@ _TO_PAGE = (
     frames.Kept,
     frames.ClassNo,
     frames.Count,
+    frames.Alarm,
     frames.ClassBye,
     frames.TimeAnswer,
 )

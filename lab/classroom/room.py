@@ -147,9 +147,9 @@ class Room:
         self._listeners.append(listener)
         listener(self.board.now)
 
-    def refresh(self, changed: set[str]) -> None:
-        """Names or texts of these sections have changed in the database."""
-        self._writer.touch_sections(changed)
+    def refresh(self) -> None:
+        """Names and texts were erased or changed in the database: every section is made again."""
+        self._writer.refresh()
 
     def touch(self, p: str) -> None:
         """A learner did something in their lab."""

@@ -29,6 +29,10 @@ class ClassWords:
         texts = ClassText.objects.filter(classroom_id=self._class_id)
         self._texts = {number: (body, lang) for number, body, lang in texts.values_list("number", "body", "language")}
 
+    def name_as(self, p: str, name: str) -> None:
+        """A participant has this name now."""
+        self._names[p] = name
+
     def name(self, p: str) -> str:
         return self._names.get(p, "")
 

@@ -113,9 +113,9 @@ class Writer:
         """A learner did something in their lab."""
         self._jobs.put(lambda: self._watch.touch(p))
 
-    def touch_sections(self, changed: set[str]) -> None:
-        """Names or texts of these sections have changed in the database."""
-        self._jobs.put(lambda: self._publish(self._published([], changed)))
+    def refresh(self) -> None:
+        """Names or texts have changed in the database: all sections are published again."""
+        self._jobs.put(lambda: self._publish(self._published([], set(paths(self._state)))))
 
     def close(self) -> None:
         """Returns when everything is written and the log is closed."""

@@ -12,10 +12,11 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
 from broker_core.texts import Text, render, text
+from lab.actions.classes.live_acts import do_door_act
 from lab.actions.live_class import LiveClass, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, BeginHelpAt
-from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, Draw, texts_of
+from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, DoorAct, Draw, texts_of
 from lab.classroom.buckets import ActLimits
 from lab.classroom.events import CLASS
 from lab.classroom.frames import (
@@ -240,6 +241,9 @@ class ClassSocket(AsyncWebsocketConsumer):
         live, p = self._live, self._member.source
         texts: tuple[int, ...] = ()
         try:
+            if isinstance(frame.do, DoorAct):
+                await self._do_at_door(frame.id, frame.do)
+                return
             act = await self._completed(frame.do)
             bodies = texts_of(frame.do)
             if bodies:
@@ -256,6 +260,12 @@ class ClassSocket(AsyncWebsocketConsumer):
             self._refuse(frame.id, refusal)
         except TooManyAnswers:
             await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+
+    async def _do_at_door(self, id: str, act: DoorAct) -> None:
+        live, me = self._live, self._member
+        await sync_to_async(do_door_act)(self._classroom, self._user, me, act)
+        await live.mirror(me.source)
+        self._answer(ClassDone(id, live.room.board.last_seq))
 
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
         """The act with what only the server knows."""

@@ -63,9 +63,9 @@ class GiveRole(Op, tag="give_role"):
 
 
 class OpenDoor(Op, tag="open_door"):
-    """0 minutes: until it is closed."""
+    """For fifteen minutes, or until it is closed. `admits`: people wait until staff let them in."""
 
-    minutes: Annotated[int, Meta(ge=0, le=24 * 60)] = 15
+    stays: bool = False
     admits: bool = False
 
 

@@ -105,7 +105,7 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
         teacher.until("snap")
-        with classroom.visitors["p1"].socket(run) as before:
+        with classroom.visitors["p1"].socket(run, hello={}) as before:
             assert before.closed()[0] == 4403
         assert teacher.act("begin_help", p="p2")["k"] == "done"
         ada.until_held("/mine looked_by", ["p1"])

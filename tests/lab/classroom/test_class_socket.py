@@ -8,8 +8,10 @@ from contextlib import ExitStack
 import pytest
 from asgiref.sync import sync_to_async
 
+from lab.actions.classes import people
 from lab.actions.live_class import class_folder, live_classes
 from lab.classroom.journal import ClassJournal
+from lab.classroom.notices import Notice, tell
 from lab.models import ClassText, Participant, Presence, Role
 from lab.rights import rights_changed
 from tests.support.classroom.class_pages import Classroom, Page
@@ -148,6 +150,41 @@ def test_role_in_the_database_is_stated_and_changes_what_is_seen(classroom: Clas
         assert ada.until("welcome")["you"]["role"] == "co-instructor"
         ada.until("snap")
         assert ada.held["/people/p3"]["name"] == "Name 3"
+
+
+def test_door_is_opened_and_people_are_renamed_and_removed_from_a_page(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        assert bob.act("open_door")["status"] == 403
+        assert bob.act("kick", p="p2")["status"] == 403
+        assert teacher.act("open_door", stays=True)["k"] == "done"
+        bob.until_held("/door is_open", True)
+        assert teacher.act("rename", p="p2", name="Ada")["k"] == "done"
+        ada.until_held("/mine name", "Ada")
+        teacher.until_held("/people/p2 name", "Ada")
+        assert teacher.act("kick", p="p2")["k"] == "done"
+        assert ada.closed() == 4403
+        assert Participant.objects.get(number=2).presence == Presence.KICKED
+        assert teacher.act("kick", p="p99")["status"] == 404
+        assert teacher.act("end_class")["k"] == "done"
+        bob.until_held("/class ended", "act")
+
+
+def test_what_the_door_did_elsewhere_is_told(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        with classroom.page("p2") as ada:
+            ada.until("snap")
+            me, chosen = Participant.objects.get(number=1), Participant.objects.get(number=2)
+            classroom.server.call(lambda _: sync_to_async(people.rename)(chosen, "Grace", me))
+            teacher.until_held("/people/p2 name", "Grace")
+            classroom.server.call(lambda _: sync_to_async(people.erase)(chosen, me))
+            assert ada.closed() == 4403
+        teacher.until_held("/people/p2 presence", "left")
+        teacher.until_held("/people/p2 name", "")
+        tell(Notice("under_attack", classroom.model.pk))
+        assert teacher.until("alarm")["why"] == "wrong_codes"
 
 
 def test_time_is_answered_with_class_time(classroom: Classroom) -> None:
