@@ -24,6 +24,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "core/recording": ("core", "core/events", "core/view"),
     "core/live": ("core", "core/events", "core/view", "core/recording"),
     "core/player": CORE,
+    "core/classroom": ("core", "core/events", "core/live", "core/view"),
     "core/layout": CORE,
     "core/actions": ("core", "core/view"),
     "draw": (*CORE, "core/layout", "core/actions"),
@@ -36,9 +37,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/inspect": PANELS,
     **dict.fromkeys(SCREENS, PANELS),
     "ui/shell": (*PANELS, "ui/act"),
+    "ui/classroom": ("core/classroom", "ui/kit"),
     "ui/pages": PANELS,
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
-    "ui/pages/gallery": (*PANELS, "ui/pages/lab"),
+    "ui/pages/classroom": ("core/classroom", "ui/classroom", "ui/kit"),
+    "ui/pages/gallery": (*PANELS, "core/classroom", "ui/classroom", "ui/pages/classroom", "ui/pages/lab"),
     "ui/pages/lab": (*PANELS, "ui/act", "ui/inspect", *SCREENS, "ui/shell"),
 }
 

@@ -22,7 +22,8 @@ export class Refusal extends Error {
 }
 
 /**
- * @typedef {{ have: () => number, boot: () => string, schema: string, onFrame: (frame: any) => void,
+ * `greeting`: more fields of the hello.
+ * @typedef {{ have: () => number, boot: () => string, schema: string, greeting?: object, onFrame: (frame: any) => void,
  * onState: (state: "connecting" | "open" | "lost", retry_in_s: number, final: { code: number, reason: string } | null) => void
  * }} Handlers
  */
@@ -101,8 +102,8 @@ export class Socket {
     this.#handlers.onState("connecting", 0, null);
     const socket = (this.#socket = new this.#WebSocket(this.#url));
     socket.onopen = () => {
-      const { have, boot, schema } = this.#handlers;
-      this.send({ k: "hello", v: 1, schema, have: have(), boot: boot() });
+      const { have, boot, schema, greeting } = this.#handlers;
+      this.send({ k: "hello", v: 1, schema, have: have(), boot: boot(), ...greeting });
     };
     socket.onmessage = ({ data }) => {
       if (socket === this.#socket) this.#receive(JSON.parse(data));

@@ -142,11 +142,29 @@ export const GROUPS = {
   alarms: { screen: "alarms", shown: [{ tag: "hw-alarm-screen", frame: "tall", body: () => html`<hw-alarm-screen></hw-alarm-screen>` }] },
 };
 
+GROUPS.classroom = {
+  screen: "picture",
+  shown: [
+    { tag: "hw-class-top", frame: "row", body: () => html`<hw-class-top></hw-class-top>` },
+    { tag: "hw-wall-bar", body: () => html`<hw-wall-bar class="bar"></hw-wall-bar>` },
+    { tag: "hw-wall", frame: "tall", body: () => html`<hw-wall></hw-wall>` },
+    { tag: "hw-heat", body: () => html`<hw-heat></hw-heat>` },
+    { tag: "hw-people", body: () => html`<hw-people></hw-people>` },
+    { tag: "hw-class-bar", body: () => html`<hw-class-bar class="bar"></hw-class-bar>` },
+    { tag: "hw-chapters", body: () => html`<hw-chapters></hw-chapters>` },
+    { tag: "hw-poll-panel", frame: "narrow", body: () => html`<hw-poll-panel></hw-poll-panel>` },
+    { tag: "hw-hands", frame: "narrow", body: () => html`<hw-hands></hw-hands>` },
+  ],
+};
+
 /** Elements of other pages, which are looked at there: element -> page. */
 export const ELSEWHERE = {
   "hw-differences": "/compare/",
   "hw-following": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
+  "hw-board-tab": "/classes/<slug>/board/",
+  "hw-class-refusal": "/classes/<slug>/board/",
+  "hw-person": "/classes/<slug>/board/",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-analytics": "/r/<run>/<branch>/analytics",
   "hw-own-files": "/inspect/",

@@ -6,6 +6,7 @@ import { byId, html } from "../../kit/element.js";
 import { t, texts } from "../../kit/i18n.js";
 import { here } from "../../store/api.js";
 import { attach, moment, player, select, shown } from "../../store/state.js";
+import { showClass } from "./class_state.js";
 import { GROUPS } from "./components.js";
 
 const lab = byId("lab");
@@ -34,6 +35,8 @@ function draw() {
 
 await import("../lab/elements.js");
 await import("../../parts/search.js");
+await import("../classroom/elements.js");
+showClass();
 const stop = moment.subscribe(({ seq }) => {
   if (!seq) return;
   queueMicrotask(() => stop());

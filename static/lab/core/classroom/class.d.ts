@@ -1,0 +1,76 @@
+// What the server tells of a class, as lab/classroom/views.py makes it. Instants ending in `_us` are class time in microseconds.
+
+export type Role = "instructor" | "co-instructor" | "learner" | "observer" | "projector";
+export type Presence = "here" | "away" | "left";
+export type Stuck = "" | "asks" | "struggles" | "idle" | "late";
+export type Sign = "done" | "hinted" | "lost";
+
+/** An instant of somebody's lab. */
+export interface Instant { lab: string; seq: number; at_us: number; selection: string; screen: string }
+
+export interface Help { by: string; lab: string; seq: number; wheel: string; until_us: number }
+
+/** A participant as staff see them; what follows `waits` is of learners alone. */
+export interface Person {
+  name: string; role: Role; presence: Presence; since_us: number; waits: boolean;
+  lab?: string; step?: number; signs?: Record<string, Sign>; hints?: number; refused?: number; right?: number; settled?: number;
+  follows?: boolean; out_of_hold?: boolean; stuck?: Stuck; stuck_why?: string; stuck_count?: number; stuck_us?: number;
+  seen_until_us?: number; hand?: ({ raised_us: number } & Instant) | null; looked_by?: string[]; time_percent?: number;
+  stage_refusals?: number; help?: Help;
+}
+
+export interface Question {
+  text: string; lang: string; p: string; name: string; asked_us: number; backers: number; answered: string; hidden: boolean; at: Instant | null;
+}
+
+/** `answers` and `sure`: votes, and how sure they were in percent, by answer; empty with fewer than five votes. */
+export interface Split { count: number; answers: Record<string, number>; sure: Record<string, number>; right: number }
+
+export interface Poll {
+  form: "choice" | "number" | "point" | "prediction"; text: string; lang: string; choices: string[]; anonymous: boolean;
+  asks_sure: boolean; step: number; phase: "made" | "open" | "closed" | "discussed" | "ended"; until_us: number; round: number;
+  shown: boolean; outcome?: string; lab?: string; seq?: number; splits?: Split[];
+  right?: string; votes?: number; split_open?: boolean; advice?: "" | "explain" | "discuss" | "go_on"; voted?: string[];
+}
+
+export interface Note { from: string; to: string; text: string; lang: string; sent_us: number }
+
+/** What is this person's alone. */
+export interface Mine {
+  role: Role; name: string; waits: boolean; kicked: boolean; lab: string; step: number; signs: Record<string, Sign>;
+  follows: boolean; out_of_hold: boolean; hand_us: number; hand_place: number; looked_by: string[]; help: Help | null;
+  stage_until_us: number; on_stage: boolean; time_percent: number; taken: Record<string, string>; backed: number[];
+  asked: number[]; notes: Record<string, Note>; votes: Record<string, { answer: string; sure: number; round: number }>; marks: number[];
+}
+
+/** The tree of all sections that a page may see. */
+export interface ClassTree {
+  class?: { chapter: string; steps: number; minutes: number; opened_us: number; ended: string };
+  door?: { is_open: boolean; until_us: number; admits: boolean };
+  staff?: Record<string, { name: string; role: Role; presence: Presence }>;
+  lead?: { term: number; p: string; name: string; lab: string; presence: Presence };
+  hold?: number;
+  stage?: { lab: string; shown: boolean; until_us: number; p: string; name: string };
+  view?: Record<string, unknown>;
+  lead_lab?: { lab: string; seq: number; at_us: number; mode: string; rate_us: number };
+  pace?: number;
+  paused?: boolean;
+  timer?: { from_us: number; seconds: number };
+  recording?: boolean;
+  people?: Record<string, Person>;
+  questions?: Record<string, Question>;
+  notes?: Record<string, Note>;
+  polls?: Record<string, Poll>;
+  ink?: Record<string, { anchor: string; points: [number, number][] }>;
+  handouts?: Record<string, { seq: number; at_us: number; lab: string }>;
+  chapters?: Record<string, { begins_us: number; text: string; lang: string }>;
+  mine?: Mine;
+}
+
+/** A replica of a tile: broker, whether it leads, is in the ISR; first offset, log end offset, high watermark, first offset that was cut (-1: none). */
+export type TileReplica = [broker: number, role: "leader" | "isr" | "out" | "offline", first: number, leo: number, hw: number, cut: number];
+/** The newest state of a learner's lab. */
+export interface Tile { partition: string; mode: "pause" | "play" | "event_paced" | "asleep"; replicas: TileReplica[] }
+
+/** Something that a page asks of the class; see lab/classroom/acts/ops.py. */
+export type Act = { op: string } & Record<string, unknown>;

@@ -1,0 +1,138 @@
+// A page's end of a class: the sections that its person may see, kept up to date, and acts with their answers.
+
+import { Socket } from "../live/socket.js";
+import { apply } from "../view/patch.js";
+import { ClassClock } from "./class_time.js";
+
+/** @import { Act, ClassTree, Tile } from "./class.d.ts" */
+/** @import { Patch } from "../events/events.d.ts" */
+
+const HERE_MS = 15_000;
+
+export class ClassRoom {
+  /** @type {ClassTree} */
+  tree = {};
+  /** The labs' pictures, by participant. @type {Record<string, Tile>} */
+  tiles = {};
+  /** @type {{ p: string, role: string, name: string } | null} */
+  you = null;
+  title = "";
+  /** @type {{ learners: number, observers: number } | null} */
+  count = null;
+  /** @type {"connecting" | "open" | "lost"} */
+  connection = "connecting";
+  /** Why the server has closed the connection for good. @type {string} */
+  closed = "";
+  clock;
+  #socket;
+  #seq = 0;
+  #boot = "";
+  #changed;
+  /** @type {ReturnType<typeof setInterval>} */
+  #beat;
+  /** @type {string[]} */
+  #sight = [];
+  #isHidden;
+
+  /**
+   * @param {string} url
+   * @param {"lab" | "board" | "stage" | "projector"} place
+   * @param {{ changed: (what: string) => void, frame?: (frame: any) => void, isHidden: () => boolean, now_ms: () => number,
+   * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection or count; `frame` gets volatile frames
+   */
+  constructor(url, place, { changed, frame, isHidden, now_ms, WebSocketClass }) {
+    this.clock = new ClassClock(now_ms);
+    this.#changed = changed;
+    this.#isHidden = isHidden;
+    this.#socket = new Socket(url, {
+      have: () => this.#seq,
+      boot: () => this.#boot,
+      schema: "",
+      greeting: { place },
+      onFrame: (received) => {
+        this.#take(received);
+        frame?.(received);
+      },
+      onState: (state, _retry_in_s, final) => {
+        this.connection = state;
+        if (final) this.closed = final.reason || String(final.code);
+        this.#changed("connection");
+      },
+    }, WebSocketClass);
+    this.#beat = setInterval(() => this.#here(), HERE_MS);
+  }
+
+  /** Does something, once however often it has to be sent. @param {Act} act @returns {Promise<any>} @throws {Refusal} */
+  act(act) {
+    return this.#socket.request({ k: "act", do: act });
+  }
+
+  /** Sends a volatile frame. @param {object} frame */
+  send(frame) {
+    return this.#socket.send(frame);
+  }
+
+  /** Tells whose tiles are on the screen. @param {string[]} people */
+  sees(people) {
+    if (people.join() === this.#sight.join()) return;
+    this.#sight = people;
+    this.#here();
+  }
+
+  /** Tells whether the page is hidden. */
+  visibilityChanged() {
+    this.#here();
+  }
+
+  close() {
+    clearInterval(this.#beat);
+    this.#socket.close();
+  }
+
+  #here() {
+    this.#socket.send({ k: "here", hidden: this.#isHidden(), sight: this.#sight });
+    this.#socket.send({ k: "time", ms: this.clock.sent_ms });
+  }
+
+  /** @param {any} frame */
+  #take(frame) {
+    switch (frame.k) {
+      case "welcome":
+        this.you = frame.you;
+        this.title = frame.title;
+        if (this.#boot !== frame.boot) this.clock.set(frame.class_us);
+        this.#boot = frame.boot;
+        this.#here();
+        return this.#changed("connection");
+      case "snap":
+        this.tree = {};
+        return this.#advance(frame.upto, frame.patch);
+      case "e":
+        // Events were missed: a new connection says what the page has, and gets the rest.
+        if (frame.after !== this.#seq) return this.#socket.restart();
+        return this.#advance(frame.upto, frame.patch);
+      case "tiles":
+        for (const [p, tile] of Object.entries(frame.tiles)) {
+          if (tile) this.tiles[p] = /** @type {Tile} */ (tile);
+          else delete this.tiles[p];
+        }
+        return this.#changed("tiles");
+      case "count":
+        this.count = { learners: frame.learners, observers: frame.observers };
+        return this.#changed("count");
+      case "time":
+        return this.clock.take(frame.ms, frame.class_us);
+      case "bye":
+        if (!frame.again) this.closed = frame.why;
+        return this.#changed("connection");
+    }
+  }
+
+  /** @param {number} upto @param {Patch} patch */
+  #advance(upto, patch) {
+    apply(this.tree, patch);
+    this.#seq = upto;
+    this.#socket.send({ k: "ack", upto });
+    this.#changed("tree");
+  }
+}

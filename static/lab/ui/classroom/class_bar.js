@@ -1,0 +1,62 @@
+// What staff do with the whole class: lead, hold, pause, pace, timer, end.
+import { HwElement, html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { act, clockText, joined, learners, now_us, shownName, tree } from "./store.js";
+
+const HOLD_S = 300;
+const TIMES_MIN = [1, 2, 3, 5, 10];
+
+class HwClassBar extends HwElement {
+  #lead() {
+    const { lead, hold, mine } = tree.value;
+    const lab = mine?.lab ?? "";
+    if (!lead) return html`<button class="btn" ?disabled=${!lab} title=${lab ? "" : t("board.no_lab_to_lead")}
+      @click=${() => act({ op: "take_lead", lab })}>${t("board.take_lead")}</button>`;
+    const isMine = lead.p === joined()?.you?.p;
+    if (!isMine) return html`<span class="tag select">${t("board.leads", { name: shownName(lead.p, lead.name) })}</span>`;
+    const following = learners().filter(([, person]) => person.follows).length;
+    return html`<button class="btn on" aria-pressed="true"
+      @click=${() => act({ op: "end_lead" })}>● ${t("board.you_lead", { n: following })}</button>
+      ${hold ? html`<button class="btn on" aria-pressed="true" @click=${() => act({ op: "release" })}>${t("board.release",
+        { left: clockText(hold - now_us.value) })}</button>`
+        : html`<button class="btn" @click=${() => act({ op: "hold", seconds: HOLD_S })}>${t("board.hold")}</button>`}`;
+  }
+
+  #pace() {
+    const { pace = 0, class: info } = tree.value;
+    const steps = info?.steps ?? 0;
+    if (!steps) return "";
+    return html`<label class="field inline">${t("board.pace")}<select @change=${(/** @type {Event} */ event) =>
+      act({ op: "set_pace", step: Number(/** @type {HTMLSelectElement} */ (event.target).value) })}>
+      <option value="0" ?selected=${pace === 0}>${t("board.pace_free")}</option>
+      ${Array.from({ length: steps }, (_, index) => html`<option value=${index + 1} ?selected=${pace === index + 1}>${t("board.pace_step",
+        { n: index + 1 })}</option>`)}
+    </select></label>${pace && pace < steps ? html`<button class="btn" @click=${() => act({ op: "set_pace",
+      step: pace + 1 })}>${t("board.let_on", { n: pace + 1 })}</button>` : ""}`;
+  }
+
+  #timer() {
+    const { timer } = tree.value;
+    if (timer) {
+      const left_us = timer.from_us + timer.seconds * 1e6 - now_us.value;
+      return html`<span class="tag warn mono" role="timer">${clockText(left_us)}</span>
+        <button class="btn" @click=${() => act({ op: "extend_timer", seconds: 60 })}>${t("board.timer_more")}</button>
+        <button class="btn" @click=${() => act({ op: "end_timer" })}>${t("board.timer_end")}</button>`;
+    }
+    return html`<details class="pop up"><summary class="btn">${t("board.timer")}</summary><div class="menu">${TIMES_MIN.map((n) => html`
+      <button @click=${() => act({ op: "set_timer", seconds: n * 60 })}>${t("board.timer_min", { n })}</button>`)}</div></details>`;
+  }
+
+  render() {
+    const { paused, stage } = tree.value;
+    return html`<b>${t("board.the_class")}</b>${this.#lead()}
+      <button class="btn ${paused ? "on" : ""}" aria-pressed=${paused ? "true" : "false"}
+        @click=${() => act({ op: paused ? "resume_all" : "pause_all" })}>${paused ? `▶ ${t("board.resume_all")}`
+          : `❚❚ ${t("board.pause_all")}`}</button>
+      ${this.#pace()}<span class="spacer"></span>${this.#timer()}
+      ${stage ? html`<button class="btn" @click=${() => act({ op: "clear_stage" })}>${stage.shown
+        ? t("board.clear_stage", { name: stage.name || t("board.a_learner") })
+        : t("board.stage_asked", { name: stage.name, left: clockText(stage.until_us - now_us.value) })}</button>` : ""}`;
+  }
+}
+customElements.define("hw-class-bar", HwClassBar);

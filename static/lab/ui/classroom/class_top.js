@@ -1,0 +1,61 @@
+// The top of the instructor's page: how many are here, the recording, the connection, the door.
+import { HwElement, html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { act, clockText, connection, hidesNames, learners, now_us, refused, tree, waiting } from "./store.js";
+import { board, show } from "./board_state.js";
+
+class HwClassTop extends HwElement {
+  render() {
+    const { recording, door } = tree.value;
+    const all = learners();
+    const here = all.filter(([, person]) => person.presence === "here").length;
+    const { state, closed } = connection.value;
+    return html`<span class="chip ${recording ? "rec" : ""}"><button class="link-button" @click=${() => act({ op: "set_recording",
+      on: !recording })}
+        title=${t(recording ? "board.recording_off" : "board.recording_on")}>${recording
+        ? `● ${t("board.recording", { at: clockText(now_us.value) })}` : t("board.not_recording")}</button></span>
+      <span class="chip">${t("board.here_away", { here, away: all.length - here })}</span>
+      ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
+        { n: waiting().length })}</button>` : ""}
+      <button class="chip" @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door",
+        admits: door?.admits ?? false })}>${t(door?.is_open ? "board.close_door" : "board.open_door")}</button>
+      ${closed ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
+        : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
+  }
+}
+customElements.define("hw-class-top", HwClassTop);
+
+class HwWallBar extends HwElement {
+  render() {
+    const all = learners();
+    const steps = tree.value.class?.steps ?? 0;
+    const stuck = all.filter(([, person]) => person.stuck && person.stuck !== "asks").length;
+    const hands = all.filter(([, person]) => person.hand).length;
+    const done = all.filter(([, person]) => steps > 0 && (person.step ?? 1) > steps).length;
+    const { tab, sort } = board.value;
+    /** @param {"labs" | "heat" | "people"} name */
+    const choice = (name) => html`<button aria-pressed=${tab === name ? "true" : "false"}
+      @click=${() => show({ tab: name })}>${t(`board.tab.${name}`)}</button>`;
+    /** @param {"stuck" | "name"} by */
+    const order = (by) => html`<button aria-pressed=${sort === by ? "true" : "false"}
+      @click=${() => show({ sort: by })}>${t(`board.sort.${by}`)}</button>`;
+    return html`<span class="seg">${choice("labs")}${choice("heat")}${choice("people")}</span>
+      ${stuck ? html`<span class="tag bad">${t("board.n_stuck", { n: stuck })}</span>` : ""}
+      ${hands ? html`<span class="tag warn">${t("board.n_hands", { n: hands })}</span>` : ""}
+      ${done ? html`<span class="tag ok">${t("board.n_done", { n: done })}</span>` : ""}
+      <span class="spacer"></span><span class="seg">${order("stuck")}${order("name")}</span>
+      <button class="chip" aria-pressed=${hidesNames.value ? "true" : "false"}
+        @click=${() => (hidesNames.value = !hidesNames.value)}>${t("board.hide_names")}</button>`;
+  }
+}
+customElements.define("hw-wall-bar", HwWallBar);
+
+class HwClassRefusal extends HwElement {
+  render() {
+    const no = refused.value;
+    return no ? html`<div class="message bad" role="alert"><button class="close" aria-label=${t("message.close")}
+      @click=${() => (refused.value = null)}>×</button>
+      <b>${no.what}</b>${[no.expected, no.todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}</div>` : "";
+  }
+}
+customElements.define("hw-class-refusal", HwClassRefusal);

@@ -1,0 +1,45 @@
+// Hands and questions, the longest waiting first; each leads to its instant.
+import { HwElement, html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { instant } from "../kit/format.js";
+import { act, learners, minutes, opened, shownName, tree } from "./store.js";
+
+/** @import { Instant } from "../../core/classroom/class.d.ts" */
+
+/** The page of an instant of a lab. @param {Instant} at */
+export const addressOf = ({ lab, at_us }) => `/r/${lab}?t=${(at_us / 1e6).toFixed(6)}`;
+
+class HwHands extends HwElement {
+  /** @param {Instant | null | undefined} at */
+  #place(at) {
+    return at?.lab ? html`<br><a class="at" href=${addressOf(at)}>${t("board.opens_lab_at", { at: instant(at.at_us, 3) })}</a>` : "";
+  }
+
+  render() {
+    const hands = learners().filter(([, person]) => person.hand)
+      .sort((a, b) => (a[1].hand?.raised_us ?? 0) - (b[1].hand?.raised_us ?? 0));
+    const questions = Object.entries(tree.value.questions ?? {}).filter(([, asked]) => !asked.answered)
+      .sort((a, b) => b[1].backers - a[1].backers || a[1].asked_us - b[1].asked_us);
+    const answered = Object.values(tree.value.questions ?? {}).filter((asked) => asked.answered).length;
+    return html`<h3 class="block-title">${t("board.hands_and_questions")} <span class="mono">${hands.length + questions.length}</span></h3>
+      ${hands.length + questions.length ? "" : html`<p class="dim">${t("board.no_questions")}</p>`}
+      <ul class="ask-list">${hands.map(([p, person]) => html`<li><span class="sign hand" aria-hidden="true">☝</span><div>
+          <button class="link-button" @click=${() => (opened.value = p)}><b><bdi>${shownName(p,
+            person.name)}</bdi></b></button> ${t("board.raised_hand")}${this.#place(person.hand)}
+          <span class="button-row"><button class="btn small" @click=${() => act({ op: "lower_hand",
+            p })}>${t("board.lower_hand")}</button></span></div>
+        <small>${t("board.min", { n: minutes(person.hand?.raised_us ?? 0) })}</small></li>`)}
+      ${questions.map(([number, asked]) => html`<li class=${asked.hidden ? "hidden" : ""}><span class="sign"
+        aria-hidden="true">?</span><div>
+          ${asked.name || asked.p ? html`<b><bdi>${shownName(asked.p, asked.name)}</bdi></b> ` : ""}<span
+            lang=${asked.lang}>${asked.text}</span>${this.#place(asked.at)}
+          <span class="button-row"><button class="btn small" @click=${() => act({ op: "answer", question: Number(number),
+            how: "aloud" })}>${t("board.answered_aloud")}</button>
+            <button class="btn small" @click=${() => act({ op: "hide_question", question: Number(number),
+              hidden: !asked.hidden })}>${t(asked.hidden ? "board.unhide" : "board.hide")}</button></span></div>
+        <small>${asked.backers ? t("board.backers", { n: asked.backers }) : ""} ${t("board.min",
+          { n: minutes(asked.asked_us) })}</small></li>`)}</ul>
+      ${answered ? html`<p class="dim">${t("board.answered_count", { n: answered })}</p>` : ""}`;
+  }
+}
+customElements.define("hw-hands", HwHands);

@@ -1,0 +1,155 @@
+// The class at the side of one's own lab: what staff said to all, the poll, hand and questions, notes.
+import { HwElement, html } from "../kit/element.js";
+import { language, t } from "../kit/i18n.js";
+import { lookedAt } from "./looked_at.js";
+import { splitOf } from "./poll_split.js";
+import { act, answerText, clockText, currentPoll, now_us, tree } from "./store.js";
+
+/** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
+
+class HwClassPanel extends HwElement {
+  /** @param {SubmitEvent} event */
+  async #ask(event) {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const data = new FormData(form);
+    const text = String(data.get("question")).trim();
+    const at = lookedAt();
+    if (text && at && await act({ op: "ask", text, lang: language, at, named: data.has("named") })) form.reset();
+  }
+
+  /** @param {number} number @param {Poll} poll @param {SubmitEvent} event */
+  #vote(number, poll, event) {
+    event.preventDefault();
+    const data = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const answer = String(data.get("answer") ?? "").trim();
+    if (answer) void act({ op: "vote", poll: number, answer, sure: poll.asks_sure ? Number(data.get("sure")) : -1 });
+  }
+
+  /** @param {Mine} mine */
+  #told(mine) {
+    const { paused, pace, timer, lead, stage } = tree.value;
+    const staff = tree.value.staff ?? {};
+    /** @param {string} p */
+    const named = (p) => staff[p]?.name || t("board.role.instructor");
+    const left_us = timer ? timer.from_us + timer.seconds * 10_000 * mine.time_percent - now_us.value : 0;
+    return html`${mine.looked_by.length ? html`<p class="tag select" role="status">${t("board.mine.looked_by",
+      { name: named(mine.looked_by[0]) })}</p>` : ""}
+      ${paused ? html`<p class="tag warn" role="status">${t("board.mine.paused")}</p>` : ""}
+      ${lead && lead.presence !== "here" ? html`<p class="tag warn">${t("board.mine.lead_away", { name: lead.name })}</p>` : ""}
+      ${stage?.shown ? html`<p class="tag select">${mine.on_stage ? t("board.mine.on_stage")
+        : t("board.mine.stage", { name: stage.name || t("board.a_learner") })}</p>` : ""}
+      ${pace ? html`<p class="dim">${t("board.mine.pace", { n: pace })}</p>` : ""}
+      ${timer ? html`<p class="tag warn mono" role="timer">${clockText(left_us)}</p>` : ""}`;
+  }
+
+  /** @param {SubmitEvent} event */
+  #accept(event) {
+    event.preventDefault();
+    const data = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    void act({ op: "answer_stage", accepted: true, named: data.has("named"), recorded: data.has("recorded") });
+  }
+
+  /** @param {Mine} mine */
+  #invitation(mine) {
+    return html`<form class="card asked" role="alert" @submit=${this.#accept}>
+      <b>${t("board.mine.stage_asked", { left: clockText(mine.stage_until_us - now_us.value) })}</b>
+      <label class="check"><input type="checkbox" name="named" />${t("board.mine.with_name")}</label>
+      <label class="check"><input type="checkbox" name="recorded" />${t("board.mine.in_recording")}</label>
+      <div class="button-row"><button class="btn small pri">${t("board.mine.accept")}</button>
+        <button type="button" class="btn small" @click=${() => act({ op: "answer_stage", accepted: false })}>${t("board.mine.decline")}</button>
+      </div></form>`;
+  }
+
+  /** @param {Mine} mine */
+  #asked(mine) {
+    if (mine.stage_until_us > now_us.value) return this.#invitation(mine);
+    const help = mine.help;
+    if (!help) return mine.on_stage ? html`<button class="btn small"
+      @click=${() => act({ op: "clear_stage" })}>${t("board.mine.leave_stage")}</button>` : "";
+    const name = (tree.value.staff ?? {})[help.by]?.name || t("board.role.instructor");
+    if (help.until_us) return html`<div class="card asked" role="alert"><b>${t("board.mine.helped", { name })}</b>
+      <div class="button-row"><button class="btn small pri" @click=${() => act({ op: "choose_help",
+        kept: true })}>${t("board.mine.keep")}</button>
+        <button class="btn small" @click=${() => act({ op: "choose_help",
+          kept: false })}>${t("board.mine.as_it_was")}</button></div></div>`;
+    return html`<div class="card asked" role="status"><b>${t("board.mine.helping", { name })}</b>
+      ${help.wheel === help.by ? html`<button class="btn small" @click=${() => act({ op: "take_wheel",
+        p: this.#me() })}>${t("board.mine.take_wheel")}</button>` : ""}</div>`;
+  }
+
+  #me() {
+    return Object.entries(tree.value.people ?? {}).find(([, person]) => person.lab === tree.value.mine?.lab)?.[0] ?? "";
+  }
+
+  /** @param {Mine} mine */
+  #poll(mine) {
+    const current = currentPoll();
+    if (!current) return "";
+    const [number, poll] = current;
+    const given = mine.votes[number];
+    const isOpen = poll.phase === "open";
+    return html`<section class="card" aria-labelledby="class-poll"><h3 class="block-title" id="class-poll">${t("board.poll.title")}
+        ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h3>
+      <p class="question" lang=${poll.lang}>${poll.text}</p>
+      ${isOpen ? html`<form @submit=${(/** @type {SubmitEvent} */ event) => this.#vote(number, poll, event)}>${poll.choices.length
+        ? html`<div role="radiogroup" aria-label=${poll.text}>${poll.choices.map((choice, index) => html`<label class="check"><input
+          type="radio"
+            name="answer" value=${index} required ?checked=${given?.answer === String(index)} />${choice}</label>`)}</div>`
+        : html`<label class="field">${t("board.mine.answer")}<input name="answer" type="text" inputmode=${poll.form === "number" ? "numeric"
+          : "text"}
+            maxlength="120" required .value=${given?.answer ?? ""} /></label>`}
+        ${poll.asks_sure ? html`<label class="field">${t("board.mine.how_sure")}<input type="range" name="sure" min="0" max="100" step="5"
+          value=${given?.sure ?? 50} aria-valuetext="50 %" @input=${(/** @type {Event} */ event) => {
+            const range = /** @type {HTMLInputElement} */ (event.target);
+            range.setAttribute("aria-valuetext", `${range.value} %`);
+          }} /></label>` : ""}
+        <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button></form>`
+        : given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
+      ${poll.phase === "discussed" ? html`<p class="advice">${t("board.mine.discuss")}</p>` : ""}
+      ${poll.outcome ? html`<p class="tag ok">${t("board.poll.came_true", { answer: answerText(poll, poll.outcome) })}</p>` : ""}
+      ${poll.shown ? splitOf(poll) : ""}</section>`;
+  }
+
+  /** @param {Mine} mine */
+  #questions(mine) {
+    const asked = Object.entries(tree.value.questions ?? {}).filter(([, question]) => !question.answered);
+    return html`<ul class="ask-list">${asked.map(([number, question]) => html`<li><span class="sign" aria-hidden="true">?</span>
+      <div>${question.name ? html`<b><bdi>${question.name}</bdi></b> ` : ""}<span lang=${question.lang}>${question.text}</span></div>
+      <button class="btn small" aria-pressed=${mine.backed.includes(Number(number)) ? "true" : "false"}
+        ?disabled=${mine.asked.includes(Number(number)) || mine.backed.includes(Number(number))}
+        @click=${() => act({ op: "back", question: Number(number) })}>${t("board.mine.me_too",
+          { n: question.backers })}</button></li>`)}</ul>`;
+  }
+
+  render() {
+    const { mine, class: info } = tree.value;
+    if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
+    if (info?.ended) return html`<p>${t("board.mine.ended")}</p>`;
+    if (mine.waits) return html`<p>${t("board.mine.waits")}</p>`;
+    const notes = Object.values(mine.notes);
+    const isLearner = mine.role === "learner";
+    return html`<div class="class-panel">${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}
+      ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
+        @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
+        ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>
+        <button class="btn" @click=${() => act({ op: "mark" })}>${t("board.mine.mark")}</button></div>
+        <form class="note" @submit=${this.#ask}><label class="field">${t("board.mine.ask")}<textarea id="class-question" name="question"
+          rows="2" maxlength="500"></textarea></label>
+          <label class="check"><input type="checkbox" name="named" />${t("board.mine.ask_named")}</label>
+          <button class="btn small">${t("board.mine.send_question")}</button><small
+            class="dim">${t("board.mine.ask_note")}</small></form>` : ""}
+      ${this.#questions(mine)}
+      ${notes.length ? html`<section><h3 class="block-title">${t("board.mine.notes")}</h3>${notes.map((note) => html`<p class="sent"
+        lang=${note.lang}>
+        <small class="mono">${clockText(note.sent_us)}</small> ${note.text}</p>`)}</section>` : ""}</div>`;
+  }
+
+  /** @param {Mine} mine */
+  #hand(mine) {
+    if (mine.hand_us) return act({ op: "lower_hand" });
+    const at = lookedAt();
+    return at ? act({ op: "raise_hand", at }) : Promise.resolve(false);
+  }
+}
+customElements.define("hw-class-panel", HwClassPanel);

@@ -1,0 +1,114 @@
+// The poll of staff: make one, open it, let the class discuss, ask again, show the split, settle it by the lab.
+import { HwElement, html } from "../kit/element.js";
+import { language, t } from "../kit/i18n.js";
+import { act, answerText, clockText, currentPoll, learners, now_us, tree } from "./store.js";
+import { splitOf } from "./poll_split.js";
+
+/** @import { Poll } from "../../core/classroom/class.d.ts" */
+
+const MAX_CHOICES = 6;
+const FORMS = ["choice", "number", "point", "prediction"];
+
+class HwPollPanel extends HwElement {
+  static properties = { form: { state: true }, choices: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {string} */
+    this.form = "choice";
+    this.choices = 2;
+  }
+
+  /** @param {SubmitEvent} event */
+  async #make(event) {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const data = new FormData(form);
+    const choices = data.getAll("choice").map(String).map((text) => text.trim()).filter(Boolean);
+    const done = await act({
+      op: "make_poll", form: this.form, text: String(data.get("text")).trim(), lang: language, choices: this.form === "choice" ? choices
+        : [],
+      anonymous: data.has("anonymous"), asks_sure: data.has("sure"), right: String(data.get("right") ?? "").trim(),
+      step: this.form === "prediction" ? Number(data.get("step")) : 0,
+    });
+    if (done) form.reset();
+  }
+
+  #maker() {
+    const right = this.form === "choice"
+      ? html`<label class="field">${t("board.poll.right")}<select name="right"><option value="">${t("board.poll.not_known")}</option>
+          ${Array.from({ length: this.choices }, (_, index) => html`<option value=${index}>${index + 1}</option>`)}</select></label>`
+      : html`<label class="field">${t("board.poll.right")}<input name="right" type="text" maxlength="80" /></label>`;
+    return html`<details class="make-poll"><summary>${t("board.poll.new")}</summary>
+      <form @submit=${this.#make}>
+        <label class="field">${t("board.poll.kind")}<select name="form" .value=${this.form}
+          @change=${(/** @type {Event} */ event) => (this.form = /** @type {HTMLSelectElement} */ (event.target).value)}>
+          ${FORMS.map((form) => html`<option value=${form}
+            ?selected=${form === this.form}>${t(`board.poll.form.${form}`)}</option>`)}</select></label>
+        <label class="field">${t("board.poll.question")}<textarea name="text" rows="2" maxlength="500" required></textarea></label>
+        ${this.form === "prediction" ? html`<label class="field">${t("board.poll.step")}<input name="step" type="number" min="1"
+          max=${tree.value.class?.steps || 1} value=${tree.value.pace || 1} /></label>` : ""}
+        ${this.form === "choice" ? html`<fieldset><legend>${t("board.poll.choices")}</legend>
+          ${Array.from({ length: this.choices }, (_, index) => html`<input name="choice" type="text" maxlength="200" required
+            aria-label=${t("board.poll.choice", { n: index + 1 })} />`)}
+          <button type="button" class="btn small" ?disabled=${this.choices >= MAX_CHOICES}
+            @click=${() => this.choices++}>${t("board.poll.more")}</button></fieldset>` : ""}
+        ${right}
+        <label class="check"><input type="checkbox" name="sure" checked />${t("board.poll.asks_sure")}</label>
+        <label class="check"><input type="checkbox" name="anonymous" checked />${t("board.poll.anonymous")}</label>
+        <button class="btn small pri">${t("board.poll.make")}</button>
+      </form></details>`;
+  }
+
+  /** @param {number} poll @param {Poll} of */
+  #buttons(poll, of) {
+    /** @param {string} op @param {string} key @param {object} [more] */
+    const button = (op, key, more = {}) => html`<button class="btn small" @click=${() => act({ op, poll, ...more })}>${t(key)}</button>`;
+    switch (of.phase) {
+      case "made": return html`${button("open_poll", "board.poll.open")}${button("end_poll", "board.poll.drop")}`;
+      case "open": return html`${button("close_poll", "board.poll.close")}${of.split_open ? "" : button("open_split",
+        "board.poll.see_split")}`;
+      case "ended": return "";
+    }
+    return html`${of.shown ? "" : button("show_split", "board.poll.show_split")}
+      ${of.phase === "closed" ? button("discuss", "board.poll.discuss", { seconds: 120 }) : ""}
+      ${button("open_poll", "board.poll.again")}${button("end_poll", "board.poll.end")}`;
+  }
+
+  /** Staff say what came true, with the instant of the lab that leads. @param {number} poll @param {SubmitEvent} event */
+  #reveal(poll, event) {
+    event.preventDefault();
+    const outcome = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("outcome")).trim();
+    const at = tree.value.lead_lab;
+    void act({ op: "reveal", poll, outcome, lab: at?.lab ?? "", seq: at?.seq ?? 0 });
+  }
+
+  /** @param {number} poll @param {Poll} of */
+  #settling(poll, of) {
+    if (of.phase !== "closed" && of.phase !== "discussed") return "";
+    if (of.outcome) return html`<p class="tag ok">${t("board.poll.came_true", { answer: answerText(of, of.outcome) })}</p>`;
+    return html`<form class="reveal" @submit=${(/** @type {SubmitEvent} */ event) => this.#reveal(poll, event)}>
+      <label class="field">${t("board.poll.outcome")}${of.choices.length
+        ? html`<select name="outcome">${of.choices.map((choice, index) => html`<option value=${index}>${choice}</option>`)}</select>`
+        : html`<input name="outcome" type="text" maxlength="120" required />`}</label>
+      <button class="btn small">${t("board.poll.reveal")}</button></form>`;
+  }
+
+  render() {
+    const current = currentPoll();
+    if (!current) return html`<h3 class="block-title">${t("board.poll.title")}</h3><p
+      class="dim">${t("board.poll.none")}</p>${this.#maker()}`;
+    const [poll, of] = current;
+    const here = learners().length;
+    return html`<h3 class="block-title">${of.step ? t("board.poll.step_title", { n: of.step }) : t("board.poll.title")}
+        <span class="mono">${t("board.poll.answered", { n: of.votes ?? 0, of: here })}</span></h3>
+      <p class="question" lang=${of.lang}>${of.text}</p>
+      <p class="row"><span class="tag">${t(`board.poll.phase.${of.phase}`)}</span>${of.round > 1 ? html`<span
+        class="tag">${t("board.poll.round", { n: of.round })}</span>` : ""}
+        ${of.until_us > now_us.value ? html`<span class="tag warn mono">${clockText(of.until_us - now_us.value)}</span>` : ""}</p>
+      ${splitOf(of)}
+      ${of.advice ? html`<p class="advice">${t(`board.poll.advice.${of.advice}`)}</p>` : ""}
+      <div class="button-row">${this.#buttons(poll, of)}</div>${this.#settling(poll, of)}`;
+  }
+}
+customElements.define("hw-poll-panel", HwPollPanel);

@@ -1,0 +1,35 @@
+// The split of a poll's round: votes by answer, how sure they were, and the round before in outline.
+import { html } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { answerText } from "./store.js";
+
+/** @import { Poll } from "../../core/classroom/class.d.ts" */
+
+/** The answers of a poll in a fixed order. @param {Poll} poll */
+function answersOf(poll) {
+  const given = (poll.splits ?? []).flatMap((split) => Object.keys(split.answers));
+  const all = poll.choices.length ? poll.choices.map((_, index) => String(index)) : given;
+  return [...new Set(all)];
+}
+
+/** @param {Poll} poll */
+export function splitOf(poll) {
+  const splits = poll.splits ?? [];
+  const newest = splits.at(-1);
+  if (!newest) return "";
+  if (newest.count && !Object.keys(newest.answers).length) return html`<p class="dim">${t("board.poll.too_few", { n: newest.count })}</p>`;
+  const former = splits.at(-2);
+  const right = poll.outcome || poll.right;
+  return html`<ul class="split">${answersOf(poll).map((answer, index) => {
+    const votes = newest.answers[answer] ?? 0;
+    const percent = newest.count ? Math.round((100 * votes) / newest.count) : 0;
+    const before = former?.count ? Math.round((100 * (former.answers[answer] ?? 0)) / former.count) : -1;
+    const sure = newest.sure[answer] ?? -1;
+    return html`<li class="answer ${answer === right ? "right" : ""}"><span><bdi>${answerText(poll, answer)}</bdi>${answer === right ? " ✓"
+      : ""}</span>
+      <span class="bar hue${index % 6}"><progress max="100" value=${percent} aria-label=${answerText(poll, answer)}></progress>${before >= 0
+        ? html`<progress class="before" max="100" value=${before} aria-label=${t("board.poll.before")}></progress>` : ""}</span>
+      <span class="mono">${percent}%</span>
+      ${poll.asks_sure && sure >= 0 ? html`<small class="sure">${t("board.poll.sure", { n: sure })}</small>` : ""}</li>`;
+  })}</ul>`;
+}

@@ -1,0 +1,10 @@
+// The elements of the instructor's page.
+import "../../classroom/chapters.js";
+import "../../classroom/class_bar.js";
+import "../../classroom/class_top.js";
+import "../../classroom/hands.js";
+import "../../classroom/heat.js";
+import "../../classroom/people.js";
+import "../../classroom/person.js";
+import "../../classroom/poll_panel.js";
+import "../../classroom/wall.js";
