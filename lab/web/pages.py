@@ -142,6 +142,7 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
         "zookeeper": opened.zookeeper,
         "exercises": in_lists(whole, await sync_to_async(summary_of)(user.pk)),
         "lesson": started,
+        "classroom": found.run.classroom.slug if found.run.classroom else "",
         "state_charts": state_charts(),
     }
     return await page(request, "lab/lab.html", context)

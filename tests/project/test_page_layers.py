@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
     "ui/pages/classroom": ("core/classroom", "ui/classroom", "ui/kit"),
     "ui/pages/gallery": (*PANELS, "core/classroom", "ui/classroom", "ui/pages/classroom", "ui/pages/lab"),
-    "ui/pages/lab": (*PANELS, "ui/act", "ui/inspect", *SCREENS, "ui/shell"),
+    "ui/pages/lab": (*PANELS, "core/classroom", "ui/act", "ui/classroom", "ui/inspect", *SCREENS, "ui/shell"),
 }
 
 

@@ -25,7 +25,8 @@ class HwChapters extends HwElement {
     const begins = sorted.map((chapter) => chapter.begins_us);
     /** @param {number} begin_us @param {number} index */
     const bar = (begin_us, index) => html`<svg x=${at(begin_us)} y="0" height="10" preserveAspectRatio="none"
-      width=${at(Math.max(0, (begins[index + 1] ?? now_us.value) - begin_us - length_us / 500))}><rect class="chapter" width="100%" height="10"></rect></svg>`;
+      width=${at(Math.max(0, (begins[index + 1] ?? now_us.value) - begin_us - length_us / 500))}><rect class="chapter" width="100%"
+      height="10"></rect></svg>`;
     return html`<div class="class-line" role="img" aria-label=${t("board.line", { at: clockText(now_us.value), n: sorted.length })}>
         <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">${begins.map(bar)}
           <svg x=${at(now_us.value)} y="0" width="0.25" height="10"><rect class="now" width="1" height="10"></rect></svg></svg></div>

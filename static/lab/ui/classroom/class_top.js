@@ -1,7 +1,7 @@
 // The top of the instructor's page: how many are here, the recording, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, connection, hidesNames, learners, now_us, refused, tree, waiting } from "./store.js";
+import { act, clockText, connection, hidesNames, learners, now_us, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
@@ -49,13 +49,3 @@ class HwWallBar extends HwElement {
   }
 }
 customElements.define("hw-wall-bar", HwWallBar);
-
-class HwClassRefusal extends HwElement {
-  render() {
-    const no = refused.value;
-    return no ? html`<div class="message bad" role="alert"><button class="close" aria-label=${t("message.close")}
-      @click=${() => (refused.value = null)}>×</button>
-      <b>${no.what}</b>${[no.expected, no.todo].filter(Boolean).map((text) => html`<span>${text}</span>`)}</div>` : "";
-  }
-}
-customElements.define("hw-class-refusal", HwClassRefusal);

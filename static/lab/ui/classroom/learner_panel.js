@@ -2,6 +2,7 @@
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { lookedAt } from "./looked_at.js";
+import "./refusal.js";
 import { splitOf } from "./poll_split.js";
 import { act, answerText, clockText, currentPoll, now_us, tree } from "./store.js";
 
@@ -57,7 +58,8 @@ class HwClassPanel extends HwElement {
       <label class="check"><input type="checkbox" name="named" />${t("board.mine.with_name")}</label>
       <label class="check"><input type="checkbox" name="recorded" />${t("board.mine.in_recording")}</label>
       <div class="button-row"><button class="btn small pri">${t("board.mine.accept")}</button>
-        <button type="button" class="btn small" @click=${() => act({ op: "answer_stage", accepted: false })}>${t("board.mine.decline")}</button>
+        <button type="button" class="btn small" @click=${() => act({ op: "answer_stage", accepted: false })}>${
+          t("board.mine.decline")}</button>
       </div></form>`;
   }
 
@@ -129,7 +131,7 @@ class HwClassPanel extends HwElement {
     if (mine.waits) return html`<p>${t("board.mine.waits")}</p>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
-    return html`<div class="class-panel">${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}
+    return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}
       ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
         @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
         ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>

@@ -1,12 +1,19 @@
 // The panel at the left: the exercise, or what one can do.
 import { HwElement, byId, html } from "../kit/element.js";
 import { onKey } from "../kit/events.js";
+import { here } from "../store/api.js";
 import { exercises } from "../store/exercises.js";
 import { t } from "../kit/i18n.js";
 import { walkTabs } from "../parts/tabs.js";
 import { exercise, panels, sideTab } from "../store/state.js";
 
-const TABS = exercises.length ? ["exercise", "act"] : ["act"];
+const TABS = [...(exercises.length ? ["exercise"] : []), "act", ...(here.classroom ? ["class"] : [])];
+/** @type {Record<string, () => unknown>} */
+const PANELS = {
+  exercise: () => html`<hw-exercise></hw-exercise>`,
+  act: () => html`<hw-act></hw-act>`,
+  class: () => html`<hw-class-panel></hw-class-panel>`,
+};
 
 class HwSide extends HwElement {
   connectedCallback() {
@@ -27,7 +34,7 @@ class HwSide extends HwElement {
           tabindex=${name === sideTab.value ? 0 : -1} @click=${() => choose(name)}>${t(`side.${name}`)}</button>`)}
       </div>
       <div class="side-panel" id="side-panel" role="tabpanel">
-        ${sideTab.value === "exercise" ? html`<hw-exercise></hw-exercise>` : html`<hw-act></hw-act>`}</div>`;
+        ${(PANELS[sideTab.value] ?? PANELS.act)()}</div>`;
   }
 }
 customElements.define("hw-side", HwSide);

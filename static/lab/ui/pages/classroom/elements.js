@@ -8,3 +8,4 @@ import "../../classroom/people.js";
 import "../../classroom/person.js";
 import "../../classroom/poll_panel.js";
 import "../../classroom/wall.js";
+import "../../classroom/refusal.js";

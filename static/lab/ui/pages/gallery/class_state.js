@@ -77,6 +77,12 @@ export function showClass() {
         at: null },
     },
     polls: { 1: POLL },
+    mine: {
+      role: "learner", name: NAMES[4], waits: false, kicked: false, lab: "k4/main", step: 5, signs: {}, follows: true, out_of_hold: false,
+      hand_us: NOW_US - 60e6, hand_place: 2, looked_by: ["p1"], help: null, stage_until_us: 0, on_stage: true, time_percent: 100, taken: {},
+      backed: [1], asked: [], votes: {}, marks: [],
+      notes: { 1: { from: "p1", to: "p7", text: "Look at the leader epoch cache.", lang: "en", sent_us: NOW_US - 30e6 } },
+    },
     chapters: {
       1: { begins_us: 0, text: "Recap", lang: "en" },
       2: { begins_us: 480e6, text: "The high watermark", lang: "en" },

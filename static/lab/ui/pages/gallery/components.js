@@ -153,6 +153,7 @@ GROUPS.classroom = {
     { tag: "hw-class-bar", body: () => html`<hw-class-bar class="bar"></hw-class-bar>` },
     { tag: "hw-chapters", body: () => html`<hw-chapters></hw-chapters>` },
     { tag: "hw-poll-panel", frame: "narrow", body: () => html`<hw-poll-panel></hw-poll-panel>` },
+    { tag: "hw-class-panel", frame: "narrow", body: () => html`<hw-class-panel></hw-class-panel>` },
     { tag: "hw-hands", frame: "narrow", body: () => html`<hw-hands></hw-hands>` },
   ],
 };

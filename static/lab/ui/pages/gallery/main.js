@@ -36,6 +36,7 @@ function draw() {
 await import("../lab/elements.js");
 await import("../../parts/search.js");
 await import("../classroom/elements.js");
+await import("../../classroom/learner_panel.js");
 showClass();
 const stop = moment.subscribe(({ seq }) => {
   if (!seq) return;

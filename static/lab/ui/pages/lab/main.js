@@ -150,3 +150,4 @@ effect(() => {
 
 // The elements read the player as soon as they are defined, so they come last.
 await import("./elements.js");
+if (here.classroom) (await import("./classroom.js")).enterClass(here.classroom);

@@ -1,0 +1,87 @@
+// The class on the page of a lab: who leads is followed, what this page looks at is told while its person leads, hands carry the instant.
+// Loaded only where the lab belongs to a class.
+import "../../classroom/learner_panel.js";
+import { ClassRoom } from "../../../core/classroom/class_room.js";
+import { setLookedAt } from "../../classroom/looked_at.js";
+import { act, changed, currentPoll, join, tree } from "../../classroom/store.js";
+import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
+import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
+import { here } from "../../store/api.js";
+import { onView } from "../../store/view.js";
+
+/** @import { PageView } from "../../../core/player/page_view.js" */
+
+const lab = `${here.run}/${here.branch}`;
+
+/** @param {string} slug of the class */
+export function enterClass(slug) {
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  /** @type {ClassRoom} */
+  const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, "lab", {
+    changed: (what) => changed(what, room),
+    frame: (frame) => frame.k === "view" && led(frame.view, frame.term),
+    isHidden: () => document.hidden,
+    now_ms: () => performance.now(),
+    WebSocketClass: WebSocket,
+  });
+  join(room);
+  addEventListener("pagehide", () => room.close());
+  setLookedAt(() => ({ lab, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek() }));
+  followLead(room);
+  tellView(room);
+  openPanelForPolls();
+}
+
+/** @param {ClassRoom} room */
+function followLead(room) {
+  let term = 0;
+  const me = () => room.you?.p ?? "";
+  effect(() => {
+    const { lead, view, hold, mine } = tree.value;
+    const isOthers = lead && lead.p !== me();
+    if ((lead?.term ?? 0) !== term) {
+      term = lead?.term ?? 0;
+      setLead(isOthers ? { name: lead.name, term } : null);
+      if (isOthers) follow();
+    }
+    if (view && isOthers) led(/** @type {PageView} */ (/** @type {unknown} */ (view)), term);
+    isHeld.value = Boolean(hold) && !mine?.out_of_hold && Boolean(isOthers);
+    if (isHeld.value) follow();
+  });
+  // Whether this page follows is told once it has changed, and only in a term of somebody else.
+  let told = false;
+  effect(() => {
+    const follows = isFollowing.value;
+    if (follows === told || !tree.peek().lead) return;
+    told = follows;
+    void act({ op: follows ? "rejoin" : "detach" });
+  });
+}
+
+/** What this page shows is sent while its person leads, is on stage or is looked at. @param {ClassRoom} room */
+function tellView(room) {
+  const isWatched = signal(false);
+  effect(() => {
+    const { lead, mine } = tree.value;
+    isWatched.value = Boolean((lead && lead.p === room.you?.p) || mine?.on_stage || mine?.looked_by.length);
+  });
+  /** @type {() => void} */
+  let stop = () => {};
+  effect(() => {
+    stop();
+    stop = () => {};
+    if (isWatched.value) stop = onView((view) => isOwn.peek() && room.send({ k: "view", view, term: tree.peek().lead?.term ?? 0 }));
+  });
+}
+
+function openPanelForPolls() {
+  let opened = 0;
+  effect(() => {
+    const current = currentPoll();
+    const [number, poll] = current ?? [0, null];
+    if (poll?.phase === "open" && number !== opened) {
+      opened = number;
+      sideTab.value = "class";
+    }
+  });
+}
