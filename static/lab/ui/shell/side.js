@@ -1,13 +1,13 @@
 // The panel at the left: the exercise, or what one can do.
 import { HwElement, byId, html } from "../kit/element.js";
 import { onKey } from "../kit/events.js";
-import { here } from "../store/api.js";
+import { classroom } from "../store/api.js";
 import { exercises } from "../store/exercises.js";
 import { t } from "../kit/i18n.js";
 import { walkTabs } from "../parts/tabs.js";
 import { exercise, panels, sideTab } from "../store/state.js";
 
-const TABS = [...(exercises.length ? ["exercise"] : []), "act", ...(here.classroom ? ["class"] : [])];
+const TABS = [...(exercises.length ? ["exercise"] : []), "act", ...(classroom ? ["class"] : [])];
 /** @type {Record<string, () => unknown>} */
 const PANELS = {
   exercise: () => html`<hw-exercise></hw-exercise>`,

@@ -66,7 +66,9 @@ export function refuse(error, line = "") {
 
 /** @type {HTMLElement | null} */
 const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
-const { run = "", branch = "", csrf = "" } = lab?.dataset ?? {};
+const { run = "", branch = "", csrf = "", classroom = "" } = lab?.dataset ?? {};
+/** The class that this page's run belongs to; empty for none. */
+export { classroom };
 /** The branch that is shown: that of the page, or of whom it follows. */
 export const here = {
   get run() { return front.value?.run ?? run; },

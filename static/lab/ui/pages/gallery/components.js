@@ -163,6 +163,7 @@ export const ELSEWHERE = {
   "hw-differences": "/compare/",
   "hw-following": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
+  "hw-following": "/r/<run>/<branch>",
   "hw-board-tab": "/classes/<slug>/board/",
   "hw-class-refusal": "/classes/<slug>/board/",
   "hw-person": "/classes/<slug>/board/",

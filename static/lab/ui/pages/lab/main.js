@@ -2,7 +2,7 @@
 import { rangesOf, windowOf } from "../../../core/player/page_view.js";
 import { byId } from "../../kit/element.js";
 import { isObject, keep, kept } from "../../kit/kept.js";
-import { act, here, refuse } from "../../store/api.js";
+import { act, classroom, here, refuse } from "../../store/api.js";
 import { addressOf, diskPlace } from "../../store/address.js";
 import { place } from "../../store/disk.js";
 import { settlePartition } from "../../store/follow.js";
@@ -150,4 +150,4 @@ effect(() => {
 
 // The elements read the player as soon as they are defined, so they come last.
 await import("./elements.js");
-if (here.classroom) (await import("./classroom.js")).enterClass(here.classroom);
+if (classroom) (await import("./classroom.js")).enterClass(classroom);
