@@ -6,8 +6,12 @@ import { ClassClock } from "./class_time.js";
 
 /** @import { Act, ClassTree, Tile } from "./class.d.ts" */
 /** @import { Patch } from "../events/events.d.ts" */
+/** @import { Refusal } from "../live/socket.js" */
 
 const HERE_MS = 15_000;
+/** An act whose answer was lost is sent again for so long. */
+const ACT_MS = 30_000;
+const AGAIN_MS = 500;
 
 export class ClassRoom {
   /** @type {ClassTree} */
@@ -33,6 +37,9 @@ export class ClassRoom {
   /** @type {string[]} */
   #sight = [];
   #isHidden;
+  #now_ms;
+  /** Acts that the server has, and writes later with those of others: votes. @type {Map<string, Act>} */
+  #kept = new Map();
 
   /**
    * @param {string} url
@@ -44,6 +51,7 @@ export class ClassRoom {
     this.clock = new ClassClock(now_ms);
     this.#changed = changed;
     this.#isHidden = isHidden;
+    this.#now_ms = now_ms;
     this.#socket = new Socket(url, {
       have: () => this.#seq,
       boot: () => this.#boot,
@@ -62,9 +70,26 @@ export class ClassRoom {
     this.#beat = setInterval(() => this.#here(), HERE_MS);
   }
 
-  /** Does something, once however often it has to be sent. @param {Act} act @returns {Promise<any>} @throws {Refusal} */
-  act(act) {
-    return this.#socket.request({ k: "act", do: act });
+  /**
+   * Does something, once however often it has to be sent.
+   * @param {Act} act
+   * @returns {Promise<any>} the server's answer
+   * @throws {Refusal}
+   */
+  async act(act) {
+    const id = crypto.getRandomValues(new Uint32Array(3)).join("-");
+    const until_ms = this.#now_ms() + ACT_MS;
+    for (;;) {
+      try {
+        const answer = await this.#socket.request({ k: "act", do: act }, id);
+        if (answer.k === "kept") this.#kept.set(id, act);
+        return answer;
+      } catch (error) {
+        const { code } = /** @type {Refusal} */ (error);
+        if (code !== "lost" || this.closed || this.#now_ms() > until_ms) throw error;
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      }
+    }
   }
 
   /** Sends a volatile frame. @param {object} frame */
@@ -103,6 +128,7 @@ export class ClassRoom {
         if (this.#boot !== frame.boot) this.clock.set(frame.class_us);
         this.#boot = frame.boot;
         this.#here();
+        for (const [id, act] of this.#kept) this.#socket.send({ k: "act", do: act, id });
         return this.#changed("connection");
       case "snap":
         this.tree = {};
@@ -120,6 +146,9 @@ export class ClassRoom {
       case "count":
         this.count = { learners: frame.learners, observers: frame.observers };
         return this.#changed("count");
+      case "done":
+        this.#kept.delete(frame.id);
+        return undefined;
       case "time":
         return this.clock.take(frame.ms, frame.class_us);
       case "bye":

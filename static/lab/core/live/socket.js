@@ -86,12 +86,12 @@ export class Socket {
   /**
    * Sends a frame that the server answers, and waits for the answer.
    * @param {object} frame without `id`
+   * @param {string} [id] by which the server knows the frame when it is sent again
    * @returns {Promise<any>} the answer
    * @throws {Refusal}
    */
-  request(frame) {
+  request(frame, id = `u${++this.#ids}`) {
     return new Promise((resolve, reject) => {
-      const id = `u${++this.#ids}`;
       if (this.send({ ...frame, id })) this.#waiting.set(id, { resolve, reject });
       else reject(new Refusal({ code: "lost", what: "There is no connection to the lab.", todo: "Wait until it is back." }));
     });

@@ -8,7 +8,7 @@ import { stepRow } from "./tile.js";
 
 /** @import { Person } from "../../core/classroom/class.d.ts" */
 
-const ROLES = ["learner", "co-instructor", "observer"];
+const ROLES = ["learner", "co-instructor", "observer", "projector"];
 
 class HwPerson extends HwElement {
   updated() {
@@ -62,9 +62,8 @@ class HwPerson extends HwElement {
         act({ op: "give_role", p, role: /** @type {HTMLSelectElement} */ (event.target).value })}>
         ${ROLES.map((role) => html`<option value=${role}
           ?selected=${person.role === role}>${t(`board.role.${role}`)}</option>`)}</select></label>` : ""}
-      <button class="btn danger" @click=${async () => (await act({ op: "kick", p })) && (opened.value = "")}>${t("board.kick")}</button>
-      <button class="btn" @click=${async () => (await act({ op: "kick", p, may_return: true }))
-        && (opened.value = "")}>${t("board.kick_may_return")}</button></div>`;
+      <button class="btn danger" @click=${async () => (await act({ op: "kick", p })) && (opened.value = "")}>${
+        t("board.kick")}</button></div>`;
   }
 
   render() {

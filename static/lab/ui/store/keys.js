@@ -1,4 +1,5 @@
 // The keys of the lab page, as the list of keys shows them. What they do is in pages/lab/keys.js.
+import { classroom } from "./api.js";
 import { effect, signal } from "./state.js";
 
 const STORED = "highwater.keys";
@@ -48,6 +49,7 @@ export const KEYS = [
   { key: "X", name: "cut" },
   { key: "W", name: "why" },
   { key: "H", name: "hint" },
+  ...(classroom ? [{ key: "J", name: "hand" }, { key: "U", name: "ask" }, { key: "Y", name: "point" }] : []),
   { key: "?", name: "help" },
   { key: "Esc", name: "escape" },
 ];

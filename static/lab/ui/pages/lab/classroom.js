@@ -2,12 +2,14 @@
 // Loaded only where the lab belongs to a class.
 import "../../classroom/learner_panel.js";
 import { ClassRoom } from "../../../core/classroom/class_room.js";
-import { setLookedAt } from "../../classroom/looked_at.js";
+import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
 import { act, changed, currentPoll, join, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
-import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
+import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
 import { onView } from "../../store/view.js";
+import { addKey } from "./keys.js";
+import { point, showPointer } from "./pointing.js";
 
 /** @import { PageView } from "../../../core/player/page_view.js" */
 
@@ -19,7 +21,10 @@ export function enterClass(slug) {
   /** @type {ClassRoom} */
   const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, "lab", {
     changed: (what) => changed(what, room),
-    frame: (frame) => frame.k === "view" && led(frame.view, frame.term),
+    frame: (frame) => {
+      if (frame.k === "view") led(frame.view, frame.term);
+      else if (frame.k === "point" && isFollowing.peek()) showPointer(tree.peek().lead?.name ?? "", frame);
+    },
     isHidden: () => document.hidden,
     now_ms: () => performance.now(),
     WebSocketClass: WebSocket,
@@ -29,7 +34,23 @@ export function enterClass(slug) {
   setLookedAt(() => ({ lab, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek() }));
   followLead(room);
   tellView(room);
+  point(room, () => tree.peek().lead?.p === room.you?.p);
   openPanelForPolls();
+  addKey("j", () => void raiseHand());
+  addKey("u", openQuestion);
+}
+
+/** Raises the hand with the instant that is looked at, or lowers it. */
+function raiseHand() {
+  const at = lookedAt();
+  return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
+}
+
+/** Opens the form of a question. */
+function openQuestion() {
+  sideTab.value = "class";
+  panels.value = { ...panels.peek(), side: true };
+  requestAnimationFrame(() => document.getElementById("class-question")?.focus());
 }
 
 /** @param {ClassRoom} room */

@@ -112,6 +112,9 @@ const handlers = new Map(Object.entries({
   ...Object.fromEntries(Object.entries(SCREEN_KEYS).map(([name, key]) => [key.toLowerCase(), () => toggleScreen(name)])),
 }));
 
+/** A key that only some pages have. @param {string} key in lower case @param {() => unknown} run */
+export const addKey = (key, run) => void handlers.set(key, run);
+
 /** @param {KeyboardEvent} event */
 function handlerOf(event) {
   if (event.ctrlKey || event.metaKey) return null;

@@ -1,0 +1,50 @@
+// The pointer of who leads: held by the key Y, it is shown on the pages that follow, at the same thing.
+import { closest } from "../../kit/events.js";
+import { stage } from "./stage.js";
+
+/** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
+/** @import { Spot } from "../../../draw/anchors.js" */
+
+/** The server passes on ten a second; more of them would wait for each other. */
+const SENT_MS = 60;
+const PARTS = 1000;
+
+/** @param {Spot["anchor"]} anchor */
+const anchorText = ({ type, id, at_us }) => (at_us === undefined ? `${type}:${id}` : `${type}@${Math.round(at_us)}:${id}`);
+
+/** @param {string} text @returns {Spot["anchor"] | null} */
+function anchorOf(text) {
+  const found = /^([a-z]+)(?:@(\d+))?:(.*)$/s.exec(text);
+  if (!found) return null;
+  const [, type, at_us, id] = found;
+  return { type: /** @type {Spot["anchor"]["type"]} */ (type), id, ...(at_us ? { at_us: Number(at_us) } : {}) };
+}
+
+/** Sends where the pointer is while Y is held. @param {ClassRoom} room @param {() => boolean} mayPoint */
+export function point(room, mayPoint) {
+  let isHeld = false;
+  let sent_ms = 0;
+  addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "y" || event.repeat || event.ctrlKey || event.metaKey || !mayPoint()) return;
+    if (!closest(event, "input, textarea, select, dialog")) isHeld = true;
+  });
+  const release = () => {
+    if (isHeld) room.send({ k: "point", anchor: "none:", u: 0, v: 0, down: false });
+    isHeld = false;
+  };
+  addEventListener("keyup", (event) => event.key.toLowerCase() === "y" && release());
+  addEventListener("blur", release);
+  addEventListener("pointermove", (event) => {
+    if (!isHeld || event.timeStamp - sent_ms < SENT_MS) return;
+    const spot = stage.peek()?.spotAt(event.clientX, event.clientY);
+    if (!spot) return;
+    sent_ms = event.timeStamp;
+    room.send({ k: "point", anchor: anchorText(spot.anchor), u: Math.round(spot.u * PARTS), v: Math.round(spot.v * PARTS) });
+  });
+}
+
+/** Shows the pointer of who leads. @param {string} name @param {{ anchor: string, u: number, v: number, down: boolean }} frame */
+export function showPointer(name, { anchor, u, v, down }) {
+  const at = down ? anchorOf(anchor) : null;
+  stage.peek()?.setPointer(name, at && { anchor: at, u: u / PARTS, v: v / PARTS });
+}

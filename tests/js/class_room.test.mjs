@@ -1,0 +1,137 @@
+// A page's end of a class: sections, gaps, acts that are sent again, the class's clock.
+import assert from "node:assert/strict";
+import test, { mock } from "node:test";
+import { ClassClock } from "../../static/lab/core/classroom/class_time.js";
+import { ClassRoom } from "../../static/lab/core/classroom/class_room.js";
+
+class FakeSocket {
+  static made = [];
+  readyState = 1;
+  sent = [];
+
+  constructor(url) {
+    this.url = url;
+    FakeSocket.made.push(this);
+  }
+
+  send(text) {
+    this.sent.push(JSON.parse(text));
+  }
+
+  close() {
+    this.readyState = 3;
+  }
+
+  receive(frame) {
+    this.onmessage({ data: JSON.stringify(frame) });
+  }
+
+  acts() {
+    return this.sent.filter(({ k }) => k === "act");
+  }
+}
+
+const WELCOME = { k: "welcome", title: "Logs", boot: "b1", class_us: 5_000_000, you: { p: "p3", role: "learner", name: "Calm Otter" } };
+
+/** A room that is connected, its newest socket, and what changed. */
+function opened(t) {
+  FakeSocket.made = [];
+  const changes = [];
+  let now_ms = 1000;
+  const room = new ClassRoom("ws://class", "lab", {
+    changed: (what) => changes.push(what), isHidden: () => false, now_ms: () => now_ms, WebSocketClass: FakeSocket,
+  });
+  t.after(() => room.close());
+  const socket = FakeSocket.made[0];
+  socket.onopen();
+  socket.receive(WELCOME);
+  return { room, socket, changes, pass: (ms) => (now_ms += ms) };
+}
+
+test("the first frame says where the page is and what it has", (t) => {
+  const { socket } = opened(t);
+  assert.deepEqual(socket.sent[0], { k: "hello", v: 1, schema: "", have: 0, boot: "", place: "lab" });
+});
+
+test("sections are applied, and what is applied is acknowledged", (t) => {
+  const { room, socket, changes } = opened(t);
+  socket.receive({ k: "snap", upto: 7, patch: [["/people", {}], ["/pace", 0], ["/people/p3", { name: "Calm Otter" }]] });
+  socket.receive({ k: "e", after: 7, upto: 9, ev: [], patch: [["/pace", 4], ["/people/p3"]] });
+  assert.deepEqual(room.tree, { people: {}, pace: 4 });
+  assert.deepEqual(socket.sent.filter(({ k }) => k === "ack"), [{ k: "ack", upto: 7 }, { k: "ack", upto: 9 }]);
+  assert.equal(changes.filter((what) => what === "tree").length, 2);
+});
+
+test("a gap makes a new connection that says what the page has", (t) => {
+  const { room, socket } = opened(t);
+  socket.receive({ k: "snap", upto: 7, patch: [["/pace", 1]] });
+  socket.receive({ k: "e", after: 8, upto: 9, ev: [], patch: [["/pace", 2]] });
+  assert.equal(room.tree.pace, 1);
+  const next = FakeSocket.made[1];
+  next.onopen();
+  assert.deepEqual([next.sent[0].have, next.sent[0].boot], [7, "b1"]);
+});
+
+test("an act whose answer was lost is sent again with its id, and done once", async (t) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  t.after(() => mock.timers.reset());
+  mock.method(Math, "random", () => 0);
+  const { room, socket } = opened(t);
+  const done = room.act({ op: "raise_hand" });
+  const [first] = socket.acts();
+  socket.onclose({ code: 1006, reason: "" });
+  await Promise.resolve();
+  mock.timers.tick(0);
+  const next = FakeSocket.made[1];
+  next.onopen();
+  next.receive(WELCOME);
+  await Promise.resolve();
+  mock.timers.tick(500);
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.deepEqual(next.acts(), [first]);
+  next.receive({ k: "done", id: first.id, seq: 12 });
+  assert.equal((await done).seq, 12);
+});
+
+test("a refusal reaches who acted", async (t) => {
+  const { room, socket } = opened(t);
+  const done = room.act({ op: "take_lead", lab: "k1/main" });
+  socket.receive({ k: "no", id: socket.acts()[0].id, status: 403, what: "You may not do this.", expected: "", todo: "Ask the instructor." });
+  await assert.rejects(done, { what: "You may not do this.", todo: "Ask the instructor." });
+});
+
+test("a vote that waits for others is sent again after a reconnect, until it is written", async (t) => {
+  const { room, socket } = opened(t);
+  const kept = room.act({ op: "vote", poll: 1, answer: "0", sure: 60 });
+  const [vote] = socket.acts();
+  socket.receive({ k: "kept", id: vote.id });
+  await kept;
+  socket.receive(WELCOME);
+  assert.deepEqual(socket.acts(), [vote, vote]);
+  socket.receive({ k: "done", id: vote.id, seq: 20 });
+  socket.receive(WELCOME);
+  assert.equal(socket.acts().length, 2);
+});
+
+test("tiles that are gone are removed", (t) => {
+  const { room, socket } = opened(t);
+  socket.receive({ k: "tiles", tiles: { p3: { partition: "orders-0", mode: "pause", replicas: [] }, p4: { partition: "", mode: "play", replicas: [] } } });
+  socket.receive({ k: "tiles", tiles: { p4: null } });
+  assert.deepEqual(Object.keys(room.tiles), ["p3"]);
+});
+
+test("the clock follows the shortest round trip", () => {
+  let now_ms = 0;
+  const clock = new ClassClock(() => now_ms);
+  clock.set(10_000_000);
+  assert.equal(clock.us, 10_000_000);
+  now_ms = 1000;
+  const sent = clock.sent_ms;
+  now_ms = 1200; // 100 ms there, 100 ms back: the server answered at 1100
+  clock.take(sent, 11_300_000);
+  assert.equal(clock.us, 11_400_000);
+  now_ms = 3000;
+  clock.take(2000, 99_000_000); // a trip of a second says less
+  assert.equal(clock.us, 13_200_000);
+});
