@@ -1,9 +1,8 @@
 // The instructor's page of a class: /classes/<slug>/board/.
 import "./elements.js";
-import { HwElement, byId, html } from "../../kit/element.js";
+import { HwElement, html } from "../../kit/element.js";
 import { board } from "../../classroom/board_state.js";
-import { changed, join } from "../../classroom/store.js";
-import { ClassRoom } from "../../../core/classroom/class_room.js";
+import { connect } from "./connect.js";
 
 class HwBoardTab extends HwElement {
   render() {
@@ -16,14 +15,4 @@ class HwBoardTab extends HwElement {
 }
 customElements.define("hw-board-tab", HwBoardTab);
 
-const { slug = "" } = byId("board").dataset;
-const scheme = location.protocol === "https:" ? "wss" : "ws";
-/** @type {ClassRoom} */
-const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, "board", {
-  changed: (what) => changed(what, room),
-  isHidden: () => document.hidden,
-  now_ms: () => performance.now(),
-  WebSocketClass: WebSocket,
-});
-join(room);
-addEventListener("pagehide", () => room.close());
+connect("board");

@@ -166,6 +166,7 @@ export const ELSEWHERE = {
   "hw-following": "/r/<run>/<branch>",
   "hw-board-tab": "/classes/<slug>/board/",
   "hw-class-refusal": "/classes/<slug>/board/",
+  "hw-projector": "/classes/<slug>/projector/",
   "hw-person": "/classes/<slug>/board/",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-analytics": "/r/<run>/<branch>/analytics",
