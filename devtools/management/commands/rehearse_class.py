@@ -1,0 +1,56 @@
+"""`manage.py rehearse_class`: a class of scripted participants, to fill a wall, to demonstrate, to measure."""
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from devtools.rehearsal.rehearsal import Plan, Rehearsal
+from devtools.rehearsal.visitor import Refused
+from devtools.tour.lab_process import LabProcess, NoLab, running_lab
+
+
+class Command(BaseCommand):
+    """Prints the address of the board, and what it measured at the end."""
+
+    help = "Rehearse a class with scripted learners and observers, on the running lab or on one that it starts."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--learners", type=int, default=40)
+        parser.add_argument("--observers", type=int, default=200)
+        parser.add_argument("--minutes", type=float, default=5.0)
+        parser.add_argument("--active", type=int, default=15, help="learners who work quickly (default 15)")
+        parser.add_argument("--chapter", default="", help="slug of a lesson to teach (default: an empty cluster)")
+        parser.add_argument("--faults", action="store_true", help="with somebody who sends rubbish")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = ("learners", "observers", "minutes", "active", "chapter", "faults")
+        plan = Plan(**{name: options[name] for name in names})
+        if plan.learners < 1 or plan.observers < 0 or plan.minutes <= 0:
+            raise CommandError("Expected at least one learner, no negative number of observers, and a time above 0.")
+        try:
+            found = running_lab(settings.DATA)
+            if found is not None:
+                self._rehearse(found.address, found.pid, plan)
+                return
+            with tempfile.TemporaryDirectory(prefix="highwater-rehearsal-") as folder:
+                process = LabProcess(Path(folder))
+                address = process.start()
+                started = running_lab(Path(folder))
+                assert started is not None
+                try:
+                    self._rehearse(address, started.pid, plan)
+                finally:
+                    process.stop()
+        except (NoLab, Refused, OSError) as error:
+            raise CommandError(str(error)) from error
+
+    def _rehearse(self, address: str, pid: int, plan: Plan) -> None:
+        figures = asyncio.run(Rehearsal(address, pid, plan, self.stdout.write).run())
+        for line in figures.lines():
+            self.stdout.write(line)

@@ -1,0 +1,68 @@
+"""What a rehearsal measures: delays as percentiles, what the server process used."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def percentile(values: list[float], part: float) -> float:
+    """The value below which `part` (0 to 1) of them are; NaN for none."""
+    if not values:
+        return float("nan")
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+class ProcessUse:
+    """Processor time and memory of a process, from /proc."""
+
+    def __init__(self, pid: int) -> None:
+        self._folder = Path("/proc") / str(pid)
+        self._ticks = os.sysconf("SC_CLK_TCK")
+
+    def cpu_s(self) -> float:
+        """Seconds of a core since it began, of all its threads."""
+        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / self._ticks
+
+    def rss_mb(self) -> float:
+        for line in (self._folder / "status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        return float("nan")
+
+
+@dataclass
+class Figures:
+    """Times in milliseconds.
+
+    Attributes:
+        joins: from the first request of a participant to the first picture of the class.
+        acts: from sending an act to its event on the board.
+        behind: how much later than the first socket an observer got an event.
+        refused, lost: acts that were refused, and sockets that ended by themselves.
+    """
+
+    joins: list[float] = field(default_factory=list)
+    acts: list[float] = field(default_factory=list)
+    behind: list[float] = field(default_factory=list)
+    commands: int = 0
+    refused: int = 0
+    lost: int = 0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    rss_mb: float = 0.0
+
+    def lines(self) -> list[str]:
+        """The report, a line a figure."""
+        return [
+            f"joined            {len(self.joins):6}  median {_ms(self.joins, 0.5)}  worst {_ms(self.joins, 1)}",
+            f"acts on the board {len(self.acts):6}  p50 {_ms(self.acts, 0.5)}  p99 {_ms(self.acts, 0.99)}",
+            f"observers behind  {len(self.behind):6}  p50 {_ms(self.behind, 0.5)}  p99 {_ms(self.behind, 0.99)}",
+            f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",
+            f"server            {100 * self.cpu_s / max(self.wall_s, 1e-9):5.0f} % of one core, {self.rss_mb:.0f} MB",
+        ]
+
+
+def _ms(values: list[float], part: float) -> str:
+    return f"{percentile(values, part):.0f} ms" if values else "-"

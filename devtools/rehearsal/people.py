@@ -1,0 +1,171 @@
+"""The scripted participants: each joins through the door, keeps a socket of the class, and acts at its own speed."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import random
+import time
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed
+
+from devtools.rehearsal.figures import Figures
+from devtools.rehearsal.visitor import ClientConnection, Visitor
+
+ANSWER_S = 60.0
+LINES = (
+    "kafka-topics.sh --create --topic rehearsal --partitions 1 --replication-factor 3",
+    "producer open p1 --acks all",
+    "producer send p1 rehearsal-0 a:1",
+    "producer send p1 rehearsal-0 b:2",
+    "kafka-topics.sh --describe --topic rehearsal",
+)
+"""What a learner types; the last three again and again."""
+REPEATED = 3
+LOOK_S = 2.0
+
+
+class Arrivals:
+    """When the first socket got an event, by its seq, in milliseconds of this process's clock."""
+
+    def __init__(self) -> None:
+        self._first_ms: dict[int, float] = {}
+        self.acts_ms: dict[str, float] = {}
+
+    def later_ms(self, seq: int) -> float:
+        """Notes that an event is here; how much later than at the first."""
+        now_ms = clock_ms()
+        return now_ms - self._first_ms.setdefault(seq, now_ms)
+
+
+def clock_ms() -> float:
+    return time.perf_counter() * 1000
+
+
+class Participant:
+    """One page of the class: reads all frames, answers as the real page does."""
+
+    def __init__(self, visitor: Visitor, slug: str, place: str, figures: Figures, arrivals: Arrivals) -> None:
+        self.visitor, self.slug, self.place = visitor, slug, place
+        self.figures, self.arrivals = figures, arrivals
+        self.sections: dict[str, Any] = {}
+        self.ready = asyncio.Event()
+        self._ids = itertools.count(1)
+        self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._connection: ClientConnection | None = None
+        self._name = f"{id(self):x}"
+
+    async def stay(self) -> None:
+        """Reads until it is cancelled; a socket that ends by itself is opened again."""
+        while True:
+            with contextlib.suppress(ConnectionClosed):
+                async with self.visitor.socket(f"/ws/classes/{self.slug}/") as connection:
+                    self._connection = connection
+                    await self._send({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": self.place})
+                    async for text in connection:
+                        await self._take(json.loads(text))
+            self.figures.lost += 1
+            await asyncio.sleep(random.random())
+
+    async def act(self, op: str, **fields: Any) -> bool:
+        """Does something; whether it was done."""
+        id = f"{self._name}-{next(self._ids)}"
+        waiting = self._answers[id] = asyncio.get_running_loop().create_future()
+        self.arrivals.acts_ms[id] = clock_ms()
+        await self._send({"k": "act", "id": id, "do": {"op": op, **fields}})
+        try:
+            answer = await asyncio.wait_for(waiting, ANSWER_S)
+        finally:
+            del self._answers[id]
+        is_done: bool = answer["k"] != "no"
+        self.figures.refused += not is_done
+        return is_done
+
+    async def _send(self, frame: dict[str, Any]) -> None:
+        if self._connection is not None:
+            await self._connection.send(json.dumps(frame))
+
+    async def _take(self, frame: dict[str, Any]) -> None:
+        waiting = self._answers.get(frame.get("id") or "")
+        if waiting is not None and not waiting.done():
+            waiting.set_result(frame)
+        if frame["k"] in ("snap", "e"):
+            for pointer, *value in frame["patch"]:
+                self.sections[pointer] = value[0] if value else None
+            for event in frame.get("ev", ()):
+                self.happened(event)
+            await self._send({"k": "ack", "upto": frame["upto"]})
+            self.ready.set()
+
+    def happened(self, event: list[Any]) -> None:
+        """An event of the class: `[seq, at_us, who, act, [kind, ...]]`."""
+        self.arrivals.later_ms(event[0])
+
+
+class Board(Participant):
+    """The instructor's page."""
+
+    def happened(self, event: list[Any]) -> None:
+        super().happened(event)
+        sent_ms = self.arrivals.acts_ms.pop(event[3], None)
+        if sent_ms is not None:
+            self.figures.acts.append(clock_ms() - sent_ms)
+
+
+class Observer(Participant):
+    """Only looks."""
+
+    def happened(self, event: list[Any]) -> None:
+        self.figures.behind.append(self.arrivals.later_ms(event[0]))
+
+
+class Learner(Participant):
+    """Works in a lab of their own, raises a hand now and then, asks, votes."""
+
+    async def work(self, chance: random.Random, pause_s: float) -> None:
+        """Until it is cancelled. `pause_s`: the usual time between two things that they do."""
+        await self.ready.wait()
+        lab = await self._own_lab()
+        lines = itertools.chain(LINES, itertools.cycle(LINES[-REPEATED:]))
+        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
+            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            reading = asyncio.create_task(_acknowledge(connection))
+            try:
+                for number in itertools.count(1):
+                    await asyncio.sleep(chance.uniform(0.5, 1.5) * pause_s)
+                    await connection.send(json.dumps({"k": "do", "id": f"l{number}", "line": next(lines)}))
+                    self.figures.commands += 1
+                    await self._say_something(chance, lab)
+            finally:
+                reading.cancel()
+
+    async def _own_lab(self) -> str:
+        while not (lab := (self.sections.get("/mine") or {}).get("lab", "")):
+            await asyncio.sleep(LOOK_S)
+        return str(lab)
+
+    async def _say_something(self, chance: random.Random, lab: str) -> None:
+        mine = self.sections.get("/mine") or {}
+        at = {"lab": lab, "seq": 1, "at_us": 0}
+        match chance.randrange(6):
+            case 0 | 1 if mine.get("hand_us"):
+                await self.act("lower_hand")
+            case 0 | 1:
+                await self.act("raise_hand", at=at)
+            case 2 if not mine.get("asked"):
+                await self.act("ask", text="Why does the high watermark wait?", lang="en", at=at)
+            case _:
+                for pointer, poll in self.sections.items():
+                    if pointer.startswith("/polls/") and poll and poll["phase"] == "open":
+                        answer = str(chance.randrange(max(1, len(poll["choices"]))))
+                        await self.act("vote", poll=int(pointer.split("/")[2]), answer=answer, sure=60)
+
+
+async def _acknowledge(connection: ClientConnection) -> None:
+    """Reads a lab's frames as its page does."""
+    async for text in connection:
+        frame = json.loads(text)
+        if frame["k"] in ("d", "snap"):
+            seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
+            await connection.send(json.dumps({"k": "ack", "seq": seq}))

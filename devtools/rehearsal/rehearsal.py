@@ -1,0 +1,124 @@
+"""The course of a rehearsal: a class is given, people join, work, are polled, and the figures are taken."""
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from devtools.rehearsal.figures import Figures, ProcessUse
+from devtools.rehearsal.people import Arrivals, Board, Learner, Observer, Participant, clock_ms
+from devtools.rehearsal.visitor import Visitor
+
+JOINING_AT_ONCE = 8
+POLL_S = 20.0
+PAUSE_S = 8.0
+SEED = 20261
+_LINK = re.compile(r"/join/([A-Za-z0-9_-]{20,})/")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`active`: learners who work quickly; the others take four times as long. `chapter`: slug of a lesson, or empty
+    for an empty cluster.
+    """
+
+    learners: int = 40
+    observers: int = 200
+    minutes: float = 5.0
+    active: int = 15
+    chapter: str = ""
+    faults: bool = False
+
+
+class Rehearsal:
+    """One class on a running server."""
+
+    def __init__(self, address: str, pid: int, plan: Plan, say: Callable[[str], None]) -> None:
+        """`address`: the one that signs the instructor in. `pid`: of the server."""
+        self._sign_in = address
+        self._server = re.sub(r"/sign-in/.*", "", address)
+        self._use, self._plan, self._say = ProcessUse(pid), plan, say
+        self.figures, self._arrivals = Figures(), Arrivals()
+        self._chance = random.Random(SEED)
+        self._staying: list[asyncio.Task[None]] = []
+
+    async def run(self) -> Figures:
+        """Gives the class and returns what was measured."""
+        instructor = Visitor(self._server)
+        await instructor.get(self._sign_in)
+        title = "Rehearsal"
+        home = await instructor.post("/classes/", "/classes/new", title=title, chapter=self._plan.chapter)
+        slug, link = home.url.rstrip("/").rpartition("/")[2], self._link(home.text)
+        self._say(f"class {slug}: {self._server}/classes/{slug}/board/")
+        board = Board(instructor, slug, "board", self.figures, self._arrivals)
+        self._stay(board.stay())
+        await board.ready.wait()
+        try:
+            await self._join(slug, link)
+            await self._teach(board)
+            await instructor.post(f"/classes/{slug}/", f"/classes/{slug}/end", confirm="yes")
+        finally:
+            for task in self._staying:
+                task.cancel()
+            await asyncio.gather(*self._staying, return_exceptions=True)
+        return self.figures
+
+    async def _join(self, slug: str, link: str) -> None:
+        plan, few = self._plan, asyncio.Semaphore(JOINING_AT_ONCE)
+
+        async def come(kind: type[Participant], name: str) -> Participant:
+            async with few:
+                began_ms = clock_ms()
+                visitor = Visitor(self._server)
+                await visitor.post(f"/join/{link}/", f"/join/{link}/", name=name, consent="number")
+                participant = kind(visitor, slug, "lab", self.figures, self._arrivals)
+                self._stay(participant.stay())
+                await participant.ready.wait()
+                self.figures.joins.append(clock_ms() - began_ms)
+                return participant
+
+        everybody: list[tuple[type[Participant], str]] = [
+            (Learner, f"Learner {n}") for n in range(1, plan.learners + 1)
+        ]
+        everybody += [(Observer, f"Observer {n}") for n in range(1, plan.observers + 1)]
+        joined = await asyncio.gather(*(come(kind, name) for kind, name in everybody))
+        self._say(f"{len(joined)} joined")
+        for number, participant in enumerate(one for one in joined if isinstance(one, Learner)):
+            pause_s = PAUSE_S if number < plan.active else 4 * PAUSE_S
+            self._stay(participant.work(random.Random(SEED + number), pause_s))
+
+    async def _teach(self, board: Board) -> None:
+        """Polls while the class works; figures of the server count from here."""
+        began_s, cpu_s = time.monotonic(), self._use.cpu_s()
+        poll = 0
+        while time.monotonic() - began_s < self._plan.minutes * 60:
+            await asyncio.sleep(min(POLL_S, self._plan.minutes * 60))
+            if poll:
+                for op in ("close_poll", "show_split", "end_poll"):
+                    await board.act(op, poll=poll)
+            poll += 1
+            choices = ["it stays", "it rises by one", "it falls"]
+            await board.act("make_poll", form="choice", text=f"Question {poll}", lang="en", choices=choices, right="1")
+            await board.act("open_poll", poll=poll)
+            if self._plan.faults:
+                await self._fault()
+        self.figures.wall_s = time.monotonic() - began_s
+        self.figures.cpu_s = self._use.cpu_s() - cpu_s
+        self.figures.rss_mb = self._use.rss_mb()
+
+    async def _fault(self) -> None:
+        """Somebody sends rubbish at a socket of the class, from a browser that is nobody."""
+        async with Visitor(self._server).socket("/ws/classes/nosuch/") as connection:
+            for _ in range(self._chance.randrange(5, 20)):
+                await connection.send("{" * 100)
+
+    def _stay(self, staying: object) -> None:
+        self._staying.append(asyncio.ensure_future(staying))  # type: ignore[call-overload]
+
+    @staticmethod
+    def _link(text: str) -> str:
+        found = _LINK.search(text)
+        assert found is not None, "the page of the class shows no link"
+        return found[1]

@@ -1,0 +1,70 @@
+"""A browser without a screen: cookies, forms with their token, sockets."""
+
+import asyncio
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from http.cookiejar import CookieJar
+from typing import NamedTuple
+
+from websockets.asyncio.client import ClientConnection, connect
+
+ANSWER_S = 60.0
+_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+
+class Refused(Exception):
+    """The server answered with an error. The message names the address and the status."""
+
+
+class Page(NamedTuple):
+    """What came after all redirects: its address and text."""
+
+    url: str
+    text: str
+
+
+class Visitor:
+    """One person's browser. Its requests run in threads, so many visitors can share an event loop."""
+
+    def __init__(self, address: str) -> None:
+        """`address`: of the server, without a path: `http://127.0.0.1:8000`."""
+        self.address = address.rstrip("/")
+        self._cookies = CookieJar()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self._cookies))
+
+    async def get(self, path: str) -> Page:
+        """Opens a page. Raises Refused."""
+        return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path)))
+
+    async def post(self, page: str, path: str, **form: str) -> Page:
+        """Sends a form that stands on a page. Raises Refused, also for a page without a form."""
+        found = _TOKEN.search((await self.get(page)).text)
+        if found is None:
+            raise Refused(f"{page} has no form.")
+        data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": found[1]}).encode()
+        return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data))
+
+    def socket(self, path: str) -> connect:
+        """A socket with this browser's cookies, to be used with `async with`."""
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._cookies)
+        return connect(
+            self._absolute(path).replace("http", "ws", 1),
+            additional_headers={"Cookie": cookies},
+            origin=self.address,  # type: ignore[arg-type]
+            max_size=None,
+        )
+
+    def _absolute(self, path: str) -> str:
+        return path if path.startswith("http") else self.address + path
+
+    def _send(self, request: urllib.request.Request) -> Page:
+        try:
+            with self._opener.open(request, timeout=ANSWER_S) as answer:
+                return Page(answer.url, answer.read().decode())
+        except urllib.error.HTTPError as error:
+            raise Refused(f"{request.full_url} answered {error.code}.") from error
+
+
+__all__ = ["ClientConnection", "Page", "Refused", "Visitor"]
