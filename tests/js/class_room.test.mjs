@@ -116,7 +116,7 @@ test("a vote that waits for others is sent again after a reconnect, until it is 
 
 test("tiles that are gone are removed", (t) => {
   const { room, socket } = opened(t);
-  socket.receive({ k: "tiles", tiles: { p3: { partition: "orders-0", mode: "pause", replicas: [] }, p4: { partition: "", mode: "play", replicas: [] } } });
+  socket.receive({ k: "tiles", tiles: { p3: ["pause", 4, 100, "orders-0", []], p4: ["play", 9, 200, "", []] } });
   socket.receive({ k: "tiles", tiles: { p4: null } });
   assert.deepEqual(Object.keys(room.tiles), ["p3"]);
 });

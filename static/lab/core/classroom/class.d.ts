@@ -67,10 +67,10 @@ export interface ClassTree {
   mine?: Mine;
 }
 
-/** A replica of a tile: broker, whether it leads, is in the ISR; first offset, log end offset, high watermark, first offset that was cut (-1: none). */
-export type TileReplica = [broker: number, role: "leader" | "isr" | "out" | "offline", first: number, leo: number, hw: number, cut: number];
-/** The newest state of a learner's lab. */
-export interface Tile { partition: string; mode: "pause" | "play" | "event_paced" | "asleep"; replicas: TileReplica[] }
+/** A replica of a tile. Role: leader, in sync, out of sync, offline. `cut`: the offset that its log was truncated to last, null for never. */
+export type TileReplica = [broker: number, role: "l" | "i" | "o" | "x", first: number, end: number, hw: number, cut: number | null];
+/** The newest state of a lab; see lab/runtime/tiles.py. */
+export type Tile = [mode: "asleep" | "pause" | "play" | "event_paced", seq: number, at_us: number, partition: string, replicas: TileReplica[]];
 
 /** Something that a page asks of the class; see lab/classroom/acts/ops.py. */
 export type Act = { op: string } & Record<string, unknown>;

@@ -12,10 +12,13 @@ const BEHIND = 5;
 /** Signs of steps: untouched, active, done, done with hints, lost. */
 const SIGNS = { done: "✓", hinted: "h", lost: "↺", active: "·", stuck: "!", none: "" };
 
-/** The first offset that is shown: some before the high watermark of the replica that is furthest. @param {Tile} tile */
-function firstShown(tile) {
-  const highWatermark = Math.max(0, ...tile.replicas.map(([, , , , hw]) => hw));
-  const start = Math.min(...tile.replicas.map(([, , first]) => first));
+/** How a replica is drawn, by its role. */
+const LOOKS = { l: "leader", i: "isr", o: "out", x: "offline" };
+
+/** The first offset that is shown: some before the high watermark of the replica that is furthest. @param {TileReplica[]} replicas */
+function firstShown(replicas) {
+  const highWatermark = Math.max(0, ...replicas.map(([, , , , hw]) => hw));
+  const start = Math.min(...replicas.map(([, , first]) => first));
   return Math.max(start, highWatermark - BEHIND);
 }
 
@@ -27,8 +30,9 @@ function lane([, role, first, leo, hw, cut], row, from) {
     const offset = from + slot;
     const x = slot * PITCH;
     if (offset >= first && offset < leo) {
-      cells.push(svg`<rect class="cell ${role} ${offset < hw ? "committed" : "open"}" x=${x} y=${y} width="13" height="12" rx="2"></rect>`);
-    } else if (cut >= 0 && offset === cut) {
+      cells.push(svg`<rect class="cell ${LOOKS[role]} ${offset < hw ? "committed"
+        : "open"}" x=${x} y=${y} width="13" height="12" rx="2"></rect>`);
+    } else if (offset === cut) {
       cells.push(svg`<g class="cut"><rect x=${x} y=${y} width="13" height="12" rx="2"></rect><path
         d="M${x + 1.5} ${y + 11}l10 -10"></path></g>`);
     } else {
@@ -40,13 +44,14 @@ function lane([, role, first, leo, hw, cut], row, from) {
 
 /** @param {Tile | undefined} tile */
 export function picture(tile) {
-  if (!tile?.replicas.length) return html`<p class="no-picture">${t(tile ? "board.tile.empty" : "board.tile.none")}</p>`;
-  const from = firstShown(tile);
-  const height = tile.replicas.length * LANE_H + 2;
-  const hw = Math.max(0, ...tile.replicas.filter(([, role]) => role === "leader").map((replica) => replica[4]));
+  const replicas = tile?.[4] ?? [];
+  if (!replicas.length) return html`<p class="no-picture">${t(tile ? "board.tile.empty" : "board.tile.none")}</p>`;
+  const from = firstShown(replicas);
+  const height = replicas.length * LANE_H + 2;
+  const hw = Math.max(0, ...replicas.filter(([, role]) => role === "l").map((replica) => replica[4]));
   const x = Math.min(Math.max(0, hw - from), SLOTS) * PITCH - 1;
   return html`<svg class="tile-picture" viewBox="0 0 ${WIDTH} ${height}" aria-hidden="true" preserveAspectRatio="xMinYMid meet">
-    ${tile.replicas.map((replica, row) => lane(replica, row, from))}
+    ${replicas.map((replica, row) => lane(replica, row, from))}
     <path class="hw" d="M${Math.max(0.7, x)} 0V${height}"></path></svg>`;
 }
 

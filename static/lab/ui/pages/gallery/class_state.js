@@ -33,11 +33,11 @@ function learner(index) {
 function tile(index) {
   /** @type {TileReplica[]} */
   const replicas = [
-    [1, "offline", 40, 45, 45, -1],
-    [2, "leader", 40, 46 + (index % 3), 45, -1],
-    [3, index % 4 === 2 ? "out" : "isr", 40, 45 + ((index * 7) % 3 ? 0 : 1), 45, index === 0 ? 45 : -1],
+    [1, "x", 40, 45, 45, null],
+    [2, "l", 40, 46 + (index % 3), 45, null],
+    [3, index % 4 === 2 ? "o" : "i", 40, 45 + ((index * 7) % 3 ? 0 : 1), 45, index === 0 ? 45 : null],
   ];
-  return { partition: "orders-0", mode: "pause", replicas };
+  return ["pause", 1200 + index, 17_302_000, "orders-0", replicas];
 }
 
 /** @type {Poll} */
