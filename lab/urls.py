@@ -8,7 +8,17 @@ from django.conf import settings
 from django.urls import path
 
 from lab.api import analytics, clients, disk, find, history, lessons, texts
-from lab.web import account_pages, challenge_pages, class_pages, course_pages, dev, door_pages, learning_pages, pages
+from lab.web import (
+    account_pages,
+    board_pages,
+    challenge_pages,
+    class_pages,
+    course_pages,
+    dev,
+    door_pages,
+    learning_pages,
+    pages,
+)
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
 from lab.web.socket import LabSocket
@@ -42,6 +52,9 @@ urlpatterns = [
     path("classes/", class_pages.classes, name="classes"),
     path("classes/new", class_pages.new_class, name="new-class"),
     path("classes/<slug:slug>/", class_pages.class_home, name="class"),
+    path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
+    path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
+    path("classes/<slug:slug>/watch/", board_pages.watch, name="class-watch"),
     path("classes/<slug:slug>/door", class_pages.change_door),
     path("classes/<slug:slug>/people/<int:number>", class_pages.change_person),
     path("classes/<slug:slug>/leave", class_pages.leave),

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from lab.actions.class_labs import ClassLabs
+from lab.actions.class_wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
@@ -35,6 +36,7 @@ from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
 from lab.models import Class, Participant, Presence, source_name
 from lab.rights import Audience, Grant, grants
+from lab.runtime.host import host
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
@@ -61,6 +63,7 @@ class LiveClass:
         self.words = words
         self._users: dict[str, int] = {}
         self.labs = ClassLabs(class_id, room, self._users)
+        self.wall = ClassWall(room, host())
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
@@ -262,6 +265,7 @@ class LiveClasses:
             self._open.clear()
 
     async def _close(self, live: LiveClass) -> None:
+        live.wall.close()
         live.labs.close()
         await live.room.close()
         await sync_to_async(grants.end_class)(live.class_id)

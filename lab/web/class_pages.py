@@ -19,6 +19,7 @@ from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
+from lab.actions.classes.labs import give_own_lab, open_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.actions.live_class import class_folder, live_classes
@@ -58,6 +59,7 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     form["start"] = form.get("origin", "").strip() or form.get("chapter", "")
     try:
         made = await sync_to_async(give_class)(user, form, chapters, timezone.now())
+        await open_labs(host(), user, made, preferences_of(request).language)
     except Refusal as refusal:
         return await _list_page(request, refusal, form)
     return redirect("class", made.slug)
@@ -93,6 +95,8 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
         return await page(request, f"class/{name}.html", {"classroom": classroom, "me": me})
     if me.is_staff:
         return await _door_page(request, classroom, me)
+    if me.role == Role.LEARNER and me.run is None:
+        await give_own_lab(host(), me)
     key = key_to_show(request, me)
     context = {"classroom": classroom, "me": me, "key": key, "run": await sync_to_async(_own_run)(me)}
     response = await page(request, "class/learner.html", context)

@@ -1,7 +1,7 @@
 // The top of the instructor's page: how many are here, the recording, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, connection, hidesNames, learners, now_us, tree, waiting } from "./store.js";
+import { act, clockText, connection, doorAct, hidesNames, learners, now_us, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {

@@ -1,0 +1,98 @@
+"""The labs of a class: the instructor's, and one for each learner who is admitted, all from the same instant.
+
+That instant is the class's first handout: the chapter's set-up runs once, whoever many work on it.
+"""
+
+import asyncio
+from collections import defaultdict
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from lab import selectors
+from lab.actions.classes.give_class import delete_class
+from lab.actions.give_state import set_aside, take_state
+from lab.actions.live_class import lesson_of, live_classes, person_of
+from lab.actions.open_lab import open_lab
+from lab.actions.start_lesson import start_lesson
+from lab.classroom.acts import Given
+from lab.classroom.events import ROOM
+from lab.models import Branch, Class, ExerciseProgress, Participant, Role
+from lab.runtime.host import Host
+
+FIRST_HANDOUT = 1
+_LESSON = "lesson"
+"""In a class's settings: how its lesson begins."""
+_giving: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+"""By participant: two tabs of one person get one lab."""
+
+
+async def open_labs(host: Host, user: User, classroom: Class, language: str) -> None:
+    """Makes the instructor's lab, as the class begins: of its chapter, its instant of a run, or an empty cluster, and
+    sets it aside for the learners. Of a class without a lab nothing is left. Raises Refusal.
+    """
+    instructor = await classroom.participants.select_related("classroom").aget(number=1)
+    try:
+        branch = await _first_lab(host, user, classroom, instructor, language)
+    except BaseException:
+        await sync_to_async(delete_class)(classroom, confirmed=True)
+        raise
+    await sync_to_async(_belongs)(branch, instructor)
+    await sync_to_async(_keep_start)(classroom, branch)
+
+
+async def _first_lab(host: Host, user: User, classroom: Class, instructor: Participant, language: str) -> Branch:
+    if classroom.origin:
+        run, name, seq = classroom.origin.split("/")
+        origin = await sync_to_async(selectors.branch_of)(user, run, name, "fork")
+        await set_aside(host, classroom, origin, int(seq))
+        return await take_state(host, instructor, FIRST_HANDOUT, classroom.title)
+    lesson = lesson_of(classroom.chapter)
+    branch = await (start_lesson(host, user, lesson, language) if lesson else open_lab(host, user, classroom.title))
+    lab = await host.lab(branch.run.slug, branch.name)
+    await lab.rest()
+    await set_aside(host, classroom, branch, lab.recording.last_seq)
+    return branch
+
+
+async def give_own_lab(host: Host, participant: Participant) -> None:
+    """Makes the lab of a learner who is in and has none. Raises Refusal when there is no handout, or no room."""
+    async with _giving[participant.pk]:
+        await participant.arefresh_from_db(fields=["run", "role"])
+        if participant.run_id is not None or participant.role != Role.LEARNER:
+            return
+        classroom = participant.classroom
+        branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
+        await sync_to_async(_belongs)(branch, participant)
+        await sync_to_async(_begin_lesson)(branch, participant)
+    _giving.pop(participant.pk, None)
+    live = await live_classes().of(classroom)
+    await live.room.do(Given(ROOM, await sync_to_async(person_of)(participant)))
+
+
+def _belongs(branch: Branch, participant: Participant) -> None:
+    """The run is that of a participant in the class."""
+    with transaction.atomic():
+        run = branch.run
+        run.classroom, run.participant = participant.classroom, participant
+        run.save(update_fields=["classroom", "participant"])
+        participant.run = run
+        participant.save(update_fields=["run"])
+
+
+def _keep_start(classroom: Class, branch: Branch) -> None:
+    """Keeps how the lesson begins: the instructor's own progress moves on."""
+    progress = ExerciseProgress.objects.filter(branch=branch).first()
+    if progress is not None:
+        classroom.settings = {**classroom.settings, _LESSON: {"slug": progress.exercise, "state": progress.state}}
+        classroom.save(update_fields=["settings"])
+
+
+def _begin_lesson(branch: Branch, participant: Participant) -> None:
+    """The lesson stands at its beginning in a learner's lab: it has the past of the instructor's."""
+    begins = participant.classroom.settings.get(_LESSON)
+    if begins is not None and participant.user is not None:
+        ExerciseProgress.objects.create(
+            user=participant.user, branch=branch, exercise=begins["slug"], state=begins["state"]
+        )

@@ -1,0 +1,71 @@
+"""The live pages of a class: the instructor's board, the big screen, and where one watches who leads."""
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from lab.actions.classes import door
+from lab.actions.live_class import live_classes
+from lab.classroom.codes import shown_code, shown_digits
+from lab.models import Class, Role
+from lab.rights import membership_of
+from lab.texts.refusal import Refusal
+from lab.web.pages import page
+from lab.web.qr import qr_svg
+from lab.web.room import shown_address
+
+
+@never_cache
+@require_GET
+async def board(request: HttpRequest, slug: str) -> HttpResponse:
+    """The wall, the poll and what staff do. Raises Refusal: 404 for others' classes, 403 for learners."""
+    classroom, role = await _class_and_role(request, slug)
+    if role not in (Role.INSTRUCTOR, Role.CO_INSTRUCTOR):
+        raise Refusal("refusal.not_allowed", 403)
+    is_open = door.is_open(classroom, timezone.now()) and classroom.code is not None
+    code = shown_code(classroom.code) if is_open and classroom.code is not None else ""
+    return await page(request, "class/board.html", {"classroom": classroom, "code": code})
+
+
+@never_cache
+@require_GET
+async def projector(request: HttpRequest, slug: str) -> HttpResponse:
+    """The big screen. Raises Refusal: 404 for others' classes, 403 for learners and observers."""
+    classroom, role = await _class_and_role(request, slug)
+    if role not in (Role.INSTRUCTOR, Role.CO_INSTRUCTOR, Role.PROJECTOR):
+        raise Refusal("refusal.not_allowed", 403)
+    context: dict[str, object] = {"classroom": classroom, "code": "", "digits": "", "link": "", "qr": ""}
+    if door.is_open(classroom, timezone.now()) and classroom.code is not None:
+        link = shown_address(request, reverse("join-class", args=(classroom.link_key,)))
+        context |= {
+            "code": shown_code(classroom.code),
+            "digits": shown_digits(classroom.code),
+            "link": shown_address(request, reverse("join")),
+            "qr": qr_svg(link),
+        }
+    return await page(request, "class/projector.html", context)
+
+
+@never_cache
+@require_GET
+async def watch(request: HttpRequest, slug: str) -> HttpResponse:
+    """The lab of who leads; the page of the class while nobody does. Raises Refusal (404) for others' classes."""
+    classroom, _ = await _class_and_role(request, slug)
+    live = await live_classes().of(classroom)
+    lead = await live.room.read(lambda state: state.lead.lab if state.lead else "")
+    return redirect("lab", *lead.split("/")) if lead else redirect("class", slug)
+
+
+async def _class_and_role(request: HttpRequest, slug: str) -> tuple[Class, str]:
+    user = await request.auser()
+    classroom = await Class.objects.filter(slug=slug).afirst()
+    is_known = isinstance(user, User) and classroom is not None
+    found = await sync_to_async(membership_of)(user, classroom) if is_known else None
+    if classroom is None or found is None:
+        raise Refusal("refusal.no_class", 404, slug=slug)
+    return classroom, found.role
