@@ -26,6 +26,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from lab.models import Branch, Class, Participant, Presence, Role, Run
 from lab.texts.refusal import Refusal
 
+LOCAL_USER = "learner"
+"""The one user of a lab on loopback, whom the token of the start signs in."""
+
 Right = Literal["see", "act", "time", "fork", "export", "staff", "own"]
 Person: TypeAlias = User | AnonymousUser
 Thing: TypeAlias = Run | Branch | Class | Participant | None

@@ -6,7 +6,7 @@ from typing import Literal
 
 NoticeKind = Literal[
     "class_opened", "class_ended", "door_opened", "door_closed", "under_attack",
-    "waiting", "joined", "came_back", "left", "renamed", "role_given", "kicked", "let_back", "erased",
+    "waiting", "joined", "lab_given", "came_back", "left", "renamed", "role_given", "kicked", "let_back", "erased",
 ]  # fmt: skip
 
 

@@ -64,8 +64,8 @@ async def watch(request: HttpRequest, slug: str) -> HttpResponse:
 async def _class_and_role(request: HttpRequest, slug: str) -> tuple[Class, str]:
     user = await request.auser()
     classroom = await Class.objects.filter(slug=slug).afirst()
-    is_known = isinstance(user, User) and classroom is not None
-    found = await sync_to_async(membership_of)(user, classroom) if is_known else None
-    if classroom is None or found is None:
-        raise Refusal("refusal.no_class", 404, slug=slug)
-    return classroom, found.role
+    if isinstance(user, User) and classroom is not None:
+        found = await sync_to_async(membership_of)(user, classroom)
+        if found is not None:
+            return classroom, found.role
+    raise Refusal("refusal.no_class", 404, slug=slug)

@@ -24,11 +24,11 @@ from lab.learning.log import summary_of
 from lab.learning.summary import Summary
 from lab.models import Branch
 from lab.preferences import preferences_of
+from lab.rights import LOCAL_USER
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
 from lab.web.pages import live_branches, page, user_of
-from lab.web.sign_in import LOCAL_USER
 
 RUNS_SHOWN = CLASSES_SHOWN = 3
 

@@ -28,11 +28,11 @@ from lab.course.loader import course
 from lab.learning.log import summary_of
 from lab.preferences import preferences_of
 from lab.recordings.history import parse_instant, seek
+from lab.rights import LOCAL_USER
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
-from lab.web.sign_in import LOCAL_USER
 
 
 @login_required

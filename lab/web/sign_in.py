@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from lab.rights import LOCAL_USER
 from lab.texts.refusal import Refusal
 
-LOCAL_USER = "learner"
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 

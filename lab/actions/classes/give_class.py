@@ -14,7 +14,7 @@ from lab.classroom.codes import draw_link_key
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
 from lab.models import MAX_TITLE_LENGTH, Class, Participant, Presence, Role
-from lab.rights import grants, require, rights_changed
+from lab.rights import LOCAL_USER, grants, require, rights_changed
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
@@ -108,6 +108,8 @@ def _checked_start(user: User, start: str, chapters: tuple[str, ...]) -> tuple[s
 
 
 def _name_of_instructor(user: User) -> str:
+    if user.username == LOCAL_USER:
+        return free_nickname("Instructor", ())
     try:
         return checked_nickname(user.get_full_name() or user.get_username())
     except Refusal:

@@ -13,11 +13,10 @@ from django.db import transaction
 from lab import selectors
 from lab.actions.classes.give_class import delete_class
 from lab.actions.give_state import set_aside, take_state
-from lab.actions.live_class import lesson_of, live_classes, person_of
+from lab.actions.live_class import lesson_of
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
-from lab.classroom.acts import Given
-from lab.classroom.events import ROOM
+from lab.classroom.notices import Notice, tell
 from lab.models import Branch, Class, ExerciseProgress, Participant, Role
 from lab.runtime.host import Host
 
@@ -67,8 +66,7 @@ async def give_own_lab(host: Host, participant: Participant) -> None:
         await sync_to_async(_belongs)(branch, participant)
         await sync_to_async(_begin_lesson)(branch, participant)
     _giving.pop(participant.pk, None)
-    live = await live_classes().of(classroom)
-    await live.room.do(Given(ROOM, await sync_to_async(person_of)(participant)))
+    tell(Notice("lab_given", classroom.pk, participant.number))
 
 
 def _belongs(branch: Branch, participant: Participant) -> None:

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from lab.management.commands.lab import prepare_data_folder, prepare_database
-from lab.web.sign_in import LOCAL_USER
+from lab.rights import LOCAL_USER
 
 
 class Command(BaseCommand):

@@ -44,12 +44,13 @@ export class ClassRoom {
   /**
    * @param {string} url
    * @param {"lab" | "board" | "stage" | "projector"} place
-   * @param {{ changed: (what: string) => void, frame?: (frame: any) => void, isHidden: () => boolean, now_ms: () => number,
+   * @param {{ changed: (what: string, room: ClassRoom) => void, frame?: (frame: any) => void, isHidden: () => boolean,
+   * now_ms: () => number,
    * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection or count; `frame` gets volatile frames
    */
   constructor(url, place, { changed, frame, isHidden, now_ms, WebSocketClass }) {
     this.clock = new ClassClock(now_ms);
-    this.#changed = changed;
+    this.#changed = (/** @type {string} */ what) => changed(what, this);
     this.#isHidden = isHidden;
     this.#now_ms = now_ms;
     this.#socket = new Socket(url, {

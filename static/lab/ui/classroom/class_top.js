@@ -17,8 +17,9 @@ class HwClassTop extends HwElement {
       <span class="chip">${t("board.here_away", { here, away: all.length - here })}</span>
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
-      <button class="chip" @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door",
-        admits: door?.admits ?? false })}>${t(door?.is_open ? "board.close_door" : "board.open_door")}</button>
+      <button class="chip"
+        @click=${() => doorAct("door", { op: door?.is_open ? "close" : "open" })}>${
+          t(door?.is_open ? "board.close_door" : "board.open_door")}</button>
       ${closed ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
         : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;
   }

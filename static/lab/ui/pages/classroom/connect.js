@@ -7,9 +7,8 @@ import { ClassRoom } from "../../../core/classroom/class_room.js";
 export function connect(place) {
   const { slug = "" } = byId("class").dataset;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  /** @type {ClassRoom} */
   const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, place, {
-    changed: (what) => changed(what, room),
+    changed,
     isHidden: () => document.hidden,
     now_ms: () => performance.now(),
     WebSocketClass: WebSocket,

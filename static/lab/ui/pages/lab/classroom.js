@@ -5,7 +5,7 @@ import { ClassRoom } from "../../../core/classroom/class_room.js";
 import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
 import { act, changed, currentPoll, join, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
-import { effect, isOwn, panels, player, selection, shown, sideTab, signal } from "../../store/state.js";
+import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
 import { onView } from "../../store/view.js";
 import { addKey } from "./keys.js";
@@ -18,9 +18,8 @@ const lab = `${here.run}/${here.branch}`;
 /** @param {string} slug of the class */
 export function enterClass(slug) {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
-  /** @type {ClassRoom} */
   const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, "lab", {
-    changed: (what) => changed(what, room),
+    changed,
     frame: (frame) => {
       if (frame.k === "view") led(frame.view, frame.term);
       else if (frame.k === "point" && isFollowing.peek()) showPointer(tree.peek().lead?.name ?? "", frame);
@@ -37,20 +36,12 @@ export function enterClass(slug) {
   point(room, () => tree.peek().lead?.p === room.you?.p);
   openPanelForPolls();
   addKey("j", () => void raiseHand());
-  addKey("u", openQuestion);
 }
 
 /** Raises the hand with the instant that is looked at, or lowers it. */
 function raiseHand() {
   const at = lookedAt();
   return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
-}
-
-/** Opens the form of a question. */
-function openQuestion() {
-  sideTab.value = "class";
-  panels.value = { ...panels.peek(), side: true };
-  requestAnimationFrame(() => document.getElementById("class-question")?.focus());
 }
 
 /** @param {ClassRoom} room */
