@@ -10,10 +10,11 @@ from django.core.management import CommandError, call_command
 from django.test import RequestFactory, override_settings
 
 from lab.classroom.limits import KeyTries
+from lab.rights import LOCAL_USER
 from lab.texts.refusal import Refusal
 from lab.web import account_pages
 from lab.web.room import TlsError, apply_room, is_loopback, room_of
-from lab.web.sign_in import LOCAL_USER, sign_in
+from lab.web.sign_in import sign_in
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer
 from tests.support.paths import DATA
