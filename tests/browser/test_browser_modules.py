@@ -17,7 +17,7 @@ from tests.support.paths import ROOT
 def test_modules_under_node(tmp_path: Path) -> None:
     write_recording(tmp_path / "recording")
     node, _ = compute_driver_executable()
-    tests = sorted(str(path) for path in (ROOT / "tests" / "js").glob("*.test.mjs"))
+    tests = sorted(str(path) for path in (ROOT / "tests" / "js").rglob("*.test.mjs"))
     done = subprocess.run(
         [node, "--test", *tests],
         cwd=ROOT, env={**os.environ, "HIGHWATER_RECORDING": str(tmp_path / "recording")},

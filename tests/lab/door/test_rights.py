@@ -154,6 +154,7 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "api/runs/<run>/<branch>/assignments": ("POST", "see"),
     "api/runs/<run>/<branch>/chain": ("GET", "see"),
     "api/runs/<run>/<branch>/solution": ("GET", "act"),
+    "api/runs/<run>/<branch>/pauses.json": ("GET", "see"),
     "api/runs/<run>/<branch>/message": ("GET", "see"),
     "api/runs/<run>/<branch>/fork": ("POST", "fork"),
     "api/runs/<run>/<branch>/bookmark": ("POST", "act"),

@@ -163,7 +163,6 @@ export const ELSEWHERE = {
   "hw-differences": "/compare/",
   "hw-following": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
-  "hw-following": "/r/<run>/<branch>",
   "hw-board-tab": "/classes/<slug>/board/",
   "hw-class-refusal": "/classes/<slug>/board/",
   "hw-projector": "/classes/<slug>/projector/",

@@ -1,8 +1,8 @@
 // A page's end of a class: sections, gaps, acts that are sent again, the class's clock.
 import assert from "node:assert/strict";
 import test, { mock } from "node:test";
-import { ClassClock } from "../../static/lab/core/classroom/class_time.js";
-import { ClassRoom } from "../../static/lab/core/classroom/class_room.js";
+import { ClassClock } from "../../../static/lab/core/classroom/class_time.js";
+import { ClassRoom } from "../../../static/lab/core/classroom/class_room.js";
 
 class FakeSocket {
   static made = [];
