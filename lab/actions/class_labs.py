@@ -89,6 +89,8 @@ class ClassLabs:
         self._observer_id = -1 - class_id
         self._labs: dict[str, str] = {}
         self._lead = ""
+        self._pace = 0
+        self._is_pace_new = False
         self._stopped: frozenset[str] = frozenset()
         self._why = text("class_act.stop.paused")
         self._wanted: frozenset[str] = frozenset()
@@ -100,7 +102,8 @@ class ClassLabs:
 
     def apply(self, now: Now) -> None:
         """What the class wants of its labs has changed."""
-        self._labs, self._lead = now.labs, now.lead_lab
+        self._is_pace_new = self._is_pace_new or self._pace != now.pace
+        self._labs, self._lead, self._pace = now.labs, now.lead_lab, now.pace
         self._wanted = now.paused
         self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")
         self._work.set()
@@ -131,7 +134,8 @@ class ClassLabs:
             try:
                 await self._pause()
                 self._look_at_lead()
-                if turn % SWEEP_EVERY == 0:
+                if turn % SWEEP_EVERY == 0 or self._is_pace_new:
+                    self._is_pace_new = False
                     await self._sweep()
             except Exception:
                 logger.exception("a look at the labs of a class failed")
@@ -182,6 +186,7 @@ class ClassLabs:
                 moved.append((p, seq, lab.clock().at_us))
             observer = lab.observers.get(self._users.get(p, 0))
             if isinstance(observer, ExerciseObserver):
+                await observer.set_pace(self._pace)
                 self._compare_steps(p, address, observer, lab)
         if moved:
             self._room.tell(Given(ROOM, SeeLabs(tuple(moved))))

@@ -38,6 +38,7 @@ def lesson_frame(
     *,
     is_masked: bool,
     is_restarted: bool,
+    waits: bool,
 ) -> dict[str, Any]:
     """The `exercise` frame, in one language.
 
@@ -55,6 +56,7 @@ def lesson_frame(
         "masked": is_masked,
         "finished": is_finished,
         "restarted": is_restarted,
+        "waits": waits,
         "debrief": _debrief(exercise, state, language) if is_finished else None,
     }
 

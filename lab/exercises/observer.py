@@ -128,6 +128,23 @@ class ExerciseObserver:
         await self._lab.act(job)
         self.publish()
 
+    async def set_pace(self, pace: int) -> None:
+        """Nobody of the class past a step; see `ExerciseSession.set_pace`. The engine is not woken for it."""
+        recording = self._lab.recording
+
+        def job(live: LiveRun | None) -> bool:
+            if self._session.pace == pace:
+                return False
+            now = Moment(recording.view_at(recording.last_seq), recording.last_at_us, True)
+            self._session.set_pace(pace, moment_of(live) if live else now)
+            if live is not None:
+                self._follow(live)
+            self.shown = Shown.of(self._session)
+            return True
+
+        if await self._lab.read(job):
+            self.publish()
+
     async def saw(self, fact: str, figures: dict[str, int]) -> None:
         """The learner has measured or looked at something on the page."""
 

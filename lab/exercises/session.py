@@ -146,6 +146,7 @@ class ExerciseSession:
             language,
             is_masked=self.is_masked,
             is_restarted=self.is_restarted,
+            waits=self.waits,
         )
 
     def take_learning_events(self) -> list[AnyEvent]:
@@ -183,7 +184,8 @@ class ExerciseSession:
 
     def _begin(self, moment: Moment, seq: int) -> None:
         seed = int(moment.view["run"].get("seed", 0))
-        self._state = State({step.id: Progress() for step in self.exercise.steps}, seed=seed)
+        steps = {step.id: Progress() for step in self.exercise.steps}
+        self._state = State(steps, pace=self._state.pace, seed=seed)
         tally = self._state.tally
         tally.seq, tally.began_us = seq, moment.at_us
         tally.step_began(moment.at_us)
@@ -196,7 +198,13 @@ class ExerciseSession:
 
     def _look(self, moment: Moment) -> None:
         """Completes steps whose goals are met, one by one, and remembers why the next one is not."""
+        if self._active() is None and self.waits:
+            self._state.tally.step_began(moment.at_us)
+            self._open_next(moment)
         while (step := self._active()) is not None:
+            if self._is_past_pace(step):
+                self._why_not, self._wrong = text("goal.waits"), None
+                return
             answer = self._ask(step, moment)
             self._why_not = answer.says
             if not answer.met:
@@ -237,14 +245,41 @@ class ExerciseSession:
         steps = self._state.steps
         steps[step.id].phase = "done"
         steps[step.id].checked = checked
-        following = next((other for other in self.exercise.steps if steps[other.id].phase == "open"), None)
         self._state.tally.step_began(moment.at_us)
         self._records.part_finished(step, self._state)
-        if following is not None:
-            steps[following.id].phase = "active"
-            if following.kind != "goals":
-                with contextlib.suppress(Unresolved):
-                    steps[following.id].meanings = meanings_of(choices_of(following), moment)
+        self._open_next(moment)
+
+    def _open_next(self, moment: Moment) -> None:
+        """Opens the first step that was not open yet, unless it is past the pace of the class."""
+        steps = self._state.steps
+        following = next((other for other in self.exercise.steps if steps[other.id].phase == "open"), None)
+        if following is None or self._is_past_pace(following):
+            return
+        steps[following.id].phase = "active"
+        if following.kind != "goals":
+            with contextlib.suppress(Unresolved):
+                steps[following.id].meanings = meanings_of(choices_of(following), moment)
+
+    def _is_past_pace(self, step: Step) -> bool:
+        return 0 < self._state.pace <= self.exercise.steps.index(step)
+
+    def set_pace(self, pace: int, moment: Moment) -> None:
+        """Nobody of the class past step `pace`, counted from 1; 0: everybody at their own pace. What is past it is not
+        opened, and its goals are not ticked off.
+        """
+        self._state.pace = pace
+        self._look(self._counted(moment))
+
+    @property
+    def pace(self) -> int:
+        """What `set_pace` was told last."""
+        return self._state.pace
+
+    @property
+    def waits(self) -> bool:
+        """Whether the class has to go on before this learner can."""
+        step = self._active()
+        return not self.is_finished and (step is None or self._is_past_pace(step))
 
     def _skip(self, frame: ExerciseFrame, moment: Moment) -> None:
         """Goes on without the step; the outcome of a question is told all the same."""
@@ -269,6 +304,8 @@ class ExerciseSession:
     def _hint(self) -> None:
         if self._state.hints_shown == len(self.exercise.hints):
             raise Refusal("refusal.no_more_hints", max=len(self.exercise.hints))
+        if self.waits:
+            raise Refusal("refusal.class_waits", 409)
         self._state.hints_shown += 1
         self._records.hint(self._active(), self._state.hints_shown)
 

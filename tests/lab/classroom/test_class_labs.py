@@ -9,6 +9,7 @@ import pytest
 from lab.actions.class_labs import CommandWatch
 from lab.actions.live_class import live_classes
 from lab.exercises.loader import exercises
+from lab.exercises.observer import ExerciseObserver
 from lab.learning import log as learning
 from lab.learning.events import LessonReset, PredictionSettled, StepChecked
 from lab.models import Participant, Run
@@ -99,6 +100,27 @@ def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) ->
         assert "paused" in refused["what"]
         teacher.act("resume_all")
         ada.until(lambda frame: mode_of(frame) == "play")
+
+
+def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom, lab: str) -> None:
+    async def until_pace(host: Host, step: int) -> None:
+        opened = host.open_lab(*lab.split("/"))
+        assert opened is not None
+        while not any(
+            isinstance(one, ExerciseObserver) and one.shown.state["pace"] == step for one in opened.observers.values()
+        ):
+            await asyncio.sleep(0.05)
+
+    run = lab.split("/")[0]
+    with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(run) as ada:
+        teacher.until("snap")
+        assert teacher.act("set_pace", step=1)["k"] == "done"
+        assert ada.ask({"k": "exercise", "op": "start", "exercise": LESSON.slug})["k"] == "done"
+        classroom.server.call(lambda host: until_pace(host, 1))
+        teacher.act("set_pace", step=2)
+        classroom.server.call(lambda host: until_pace(host, 2))
+        assert ada.ask({"k": "exercise", "op": "hint"})["k"] == "done"
+        teacher.until_held("/people/p2 hints", 1)
 
 
 def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Classroom, lab: str) -> None:

@@ -289,3 +289,34 @@ def test_step_that_is_not_in_progress_cannot_be_skipped() -> None:
     learner = Learner("index-size")
     with pytest.raises(Refusal, match="not in progress"):
         learner.handle("skip", learner.exercise.steps[-1].id)
+
+
+def test_class_that_is_held_at_a_step_opens_and_ticks_off_nothing_past_it() -> None:
+    learner = Learner("index-size")
+    place = [step.id for step in learner.exercise.steps].index("index-size") + 1
+    learner.session.set_pace(place, learner.moment())
+    assert not learner.session.waits
+    learner.handle("answer", "index-size", "10485760")
+    assert learner.session.waits
+    frame = learner.session.frame("en")
+    assert frame["waits"] is True
+    assert frame["debrief"] is None
+    assert frame["steps"][place:] == [{"state": "open"}] * (len(learner.exercise.steps) - place)
+    with pytest.raises(Refusal, match="has not gone on"):
+        learner.handle("hint")
+    resumed = ExerciseSession(learner.exercise, learner.moment(), learner.session.state)
+    assert resumed.waits, "also after a restart"
+    resumed.set_pace(place + 1, learner.moment())
+    assert not resumed.waits
+    opened = resumed.frame("en")["steps"][place]
+    assert opened["state"] == "active"
+    assert opened["text"]
+
+
+def test_goals_past_the_pace_are_not_ticked_off_and_are_when_it_is_raised() -> None:
+    learner = Learner("index-size")
+    learner.session.set_pace(1, learner.moment())
+    assert learner.session.waits, "a step that was open stays, and waits"
+    assert learner.step("index-size")["why_not"] == "the class has not gone on to this step"
+    learner.session.set_pace(0, learner.moment())
+    assert not learner.session.waits

@@ -243,6 +243,7 @@ class HwExercise extends HwElement {
         ${frame.restarted ? html`<p class="wrong restarted" role="status">${t("exercise.restarted")}</p>` : ""}
         <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(frame.brief)}</details>
         ${this.steps(frame)}
+        ${frame.waits ? html`<p class="dim" role="status">${t("exercise.waits")}</p>` : ""}
         ${frame.debrief ? html`<div class="concept prose">
           <div class="cap">${t("exercise.concept")}</div>${markdown(frame.debrief.concept)}</div>` : ""}
         ${this.hints(frame)}

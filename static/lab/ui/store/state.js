@@ -32,7 +32,7 @@ export { batch, computed, effect, signal };
  *             chain_title: string, transfer: TransferFrame | null }} Debrief
  *   `chain`: the event that it explains, `via`: what its chain goes on at; 0 for none
  * @typedef {{ slug: string, brief: string, steps: (StepFrame | { state: "open" })[], hints: string[], hints_in_all: number,
- *             masked: boolean, finished: boolean, restarted: boolean, debrief: Debrief | null }} ExerciseFrame
+ *             masked: boolean, finished: boolean, restarted: boolean, waits: boolean, debrief: Debrief | null }} ExerciseFrame
  *   in the language of the page, without the texts that are not due
  * @typedef {{ run: string, branch: string, boot: string, schema: string, core: string, name: string, zookeeper: string, bootstrap: string,
  *             user: string, owner: boolean, rights: string[], names: Record<string, string> }} Welcome
