@@ -5,13 +5,14 @@ import json
 import random
 import shutil
 from collections.abc import Awaitable, Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from broker_core.records.record_batch import iterate
+from broker_core.records.record_batch import iterate, iterate_batches
 from broker_core.refusals import KafkaException
 from lab.classroom.acts import At, Given, facts, ops
 from lab.classroom.clock import ClassClock
@@ -21,6 +22,7 @@ from lab.classroom.journal import FORMAT, KEYFRAME_EVENTS, ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.room import Room
 from lab.journals.journal import Journal
+from lab.management.commands import dump_log
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, BOB, ROLES, SCREEN, TEACHER, US, NoWords
 
@@ -90,6 +92,10 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
             await test()
 
     asyncio.run(limited())
+
+
+def batches_of(data: bytes) -> list[int]:
+    return [position for position, _ in iterate_batches(data)]
 
 
 def hand(p: str, id: str) -> Given:
@@ -211,6 +217,12 @@ def test_log_is_a_kafka_log_of_json_with_class_time(tmp_path: Path) -> None:
             assert kind in CLASS.kinds
         assert [record.offset for record in records] == list(range(len(records)))
         assert (who, act, kind) == (ADA, "a1", "HandRaised")
+        out, err = StringIO(), StringIO()
+        assert dump_log.run(["--deep-iteration", "--print-data-log", "--files", str(path)], out, err) == 0
+        lines = [line for line in out.getvalue().splitlines() if line.startswith("| offset: ")]
+        assert len(lines) == len(records)
+        assert '"HandRaised","p3"' in lines[-1]
+        assert out.getvalue().count("isvalid: true") == len({*batches_of(path.read_bytes())})
 
     run(test)
 
