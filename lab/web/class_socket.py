@@ -12,11 +12,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
 from broker_core.texts import Text, render, text
+from lab import selectors
 from lab.actions.classes.live_acts import do_door_act
+from lab.actions.fork_run import fork_run
 from lab.actions.live_class import LiveClass, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, BeginHelpAt
-from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, DoorAct, Draw, texts_of
+from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, ChooseHelp, DoorAct, Draw, texts_of
 from lab.classroom.buckets import ActLimits
 from lab.classroom.events import CLASS
 from lab.classroom.frames import (
@@ -269,6 +271,8 @@ class ClassSocket(AsyncWebsocketConsumer):
 
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
         """The act with what only the server knows."""
+        if isinstance(act, ChooseHelp) and not act.kept:
+            await self._undo_help()
         if not isinstance(act, BeginHelp):
             return act
         lab = await self._live.room.read(lambda state: state.people[act.p].lab if act.p in state.people else "")
@@ -277,6 +281,17 @@ class ClassSocket(AsyncWebsocketConsumer):
         run, _, branch = lab.partition("/")
         opened = await host().lab(run, branch)
         return BeginHelpAt(act.p, lab, opened.recording.last_seq)
+
+    async def _undo_help(self) -> None:
+        """The learner's lab as it was before somebody helped: a branch from that instant. The helped one stays."""
+        p = self._member.source
+        given = await self._live.room.read(lambda state: state.helps.get(p))
+        if given is None:
+            return
+        run, _, name = given.lab.partition("/")
+        branch = await sync_to_async(selectors.branch_of)(self._user, run, name, "fork")
+        await fork_run(host(), self._user, branch, given.seq)
+        await self._live.mirror(p)
 
     # Sending
 

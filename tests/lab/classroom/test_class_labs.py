@@ -12,7 +12,7 @@ from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
 from lab.learning import log as learning
 from lab.learning.events import LessonReset, PredictionSettled, StepChecked
-from lab.models import Participant, Run
+from lab.models import Branch, Participant, Run
 from lab.runtime.host import Host
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
@@ -140,3 +140,8 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
             teacher.act("end_help", p="p2")
             teacher.act("end_look", p="p2")
             assert helping.closed()[0] == 4403
+        assert ada.act("choose_help", kept=False)["k"] == "done"
+        ada.until_held("/mine lab", f"{run}/main-2")
+        undone = Branch.objects.get(run__slug=run, name="main-2")
+        assert (undone.parent.name if undone.parent else "", undone.parent_seq) == ("main", help["seq"])
+        assert Branch.objects.filter(run__slug=run).count() == 2, "both futures stay"
