@@ -60,7 +60,7 @@ test("every item of every menu has a text and a line", () => {
 });
 
 test("a printed line is rendered only where it is marked", () => {
-  assert.equal(texts.zh.printed("* shell.log_clean_already?broker=2"), "代理 2：没有可清理的内容");
+  assert.equal(texts.zh.printed("* shell.log_clean_already?broker=2"), "broker 2：没有可清理的内容");
   assert.equal(texts.zh.printed("! shell.incomplete?line=x"), "命令不完整：x");
   for (const line of ["* a record", "shell.log_clean_already?broker=2", "Created topic orders."]) assert.equal(texts.zh.printed(line), line);
   assert.equal(texts.zh.printed("! Processed a total of 2 messages"), "Processed a total of 2 messages");

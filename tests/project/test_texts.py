@@ -99,7 +99,7 @@ def test_every_key_that_a_page_asks_for_has_a_text() -> None:
 def test_singular_has_its_own_text() -> None:
     assert translate("en", "runs.brokers", n=1) == "1 broker"
     assert translate("en", "runs.brokers", n=3) == "3 brokers"
-    assert translate("zh-CN", "runs.brokers", n=1) == "1 个代理"
+    assert translate("zh-CN", "runs.brokers", n=1) == "1 个 broker"
 
 
 def test_missing_value_in_a_page_text_is_a_defect() -> None:

@@ -30,7 +30,7 @@ def test_rejection_is_three_sentences_in_the_readers_language() -> None:
         text("shell.unknown_broker.what", broker="9", brokers="1, 2, 3", example="broker ... 1"),
     )
     assert str(refused) == "Unknown broker '9'. Expected one of 1, 2, 3. Name one of them, as in: broker ... 1"
-    assert render(refused.what, "zh-CN") == "没有代理“9”。"
+    assert render(refused.what, "zh-CN") == "没有 broker“9”。"
     assert render(refused.codes["expected"], "zh-CN") == "应为以下之一：1, 2, 3。"
 
 

@@ -36,7 +36,7 @@ def test_prediction_of_a_broker_offers_broker_names() -> None:
     chinese = {step["id"]: step for step in rehearsal.session.frame("zh-CN")["steps"]}
     assert list(english["predict-none"]["said"].values()) == ["broker 3", "broker 1", "none"]
     assert english["predict-none"]["checked"]["detail"] == "leader of votes-0: none"
-    assert list(chinese["predict-next"]["said"].values()) == ["代理 2", "代理 3", "没有"]
+    assert list(chinese["predict-next"]["said"].values()) == ["broker 2", "broker 3", "没有"]
     assert english["written"]["said"] == {}
 
 

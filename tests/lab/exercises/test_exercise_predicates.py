@@ -28,13 +28,13 @@ def test_predicates_report_what_holds_and_what_does_not() -> None:
     assert high_watermark(moment, replica="orders-0@leader", bound=Bound(equals=0)).met
     says = high_watermark(moment, replica="orders-0@leader", bound=Bound(at_least=1)).says
     assert render(says) == f"The high watermark of orders-0 on broker {leader} is 0; expected at least 1."
-    assert render(says, "zh-CN") == f"代理 {leader} 上 orders-0 的高水位是 0，至少应为 1。"
+    assert render(says, "zh-CN") == f"broker {leader} 上 orders-0 的高水位是 0，至少应为 1。"
     assert render(isr(moment, partition="orders-0", size=2).says, "zh-CN").endswith("应有 2 个副本。")
     assert not believes(moment, partition="orders-0", follower="orders-0@followers", bound=Bound(at_least=5)).met
     assert parked(moment, api="Fetch", partition="orders-0").met
     assert "No Produce request for orders-0" in render(parked(moment, api="Produce", partition="orders-0").says)
     says = rpc_in_flight(moment, api="Produce", kind="request", source="p1", destination="orders-0@leader").says
-    assert render(says, "zh-CN") == f"p1 → 代理 {leader}：没有在途的 Produce 请求。"
+    assert render(says, "zh-CN") == f"p1 → broker {leader}：没有在途的 Produce 请求。"
     assert not paused(moment._replace(paused=False)).met
 
 
@@ -114,7 +114,7 @@ def test_file_of_another_broker_or_partition_does_not_count() -> None:
     run_setup(run, [*exercises()[SLUG].setup, *exercises()[OFFSET].setup])
     run.submit("kafka-dump-log.sh --files broker-2/orders-0/00000000000000000000.index")
     says = dumped(Moment(run.view, run.now_us, True), replica="archive-0@b2", holds=2490, kind="index").says
-    assert render(says, "zh-CN") == "还没有打印过代理 2 上 archive-0 的 .index 文件。"
+    assert render(says, "zh-CN") == "还没有打印过 broker 2 上 archive-0 的 .index 文件。"
 
 
 def test_kill_leaves_the_file_whole_and_a_power_loss_what_was_fsynced() -> None:

@@ -14,7 +14,7 @@ def test_page_names_the_catalogue_of_its_language(lab_server: LabServer) -> None
     answer = visitor.get(address[1])
     assert "immutable" in answer.headers["Cache-Control"]
     assert answer.json == dict(catalogue("zh-CN"))
-    assert answer.json["runs.brokers"] == "{n} 个代理"
+    assert answer.json["runs.brokers"] == "{n} 个 broker"
     assert answer.json["failure.timer"].startswith("定时器")
 
 
