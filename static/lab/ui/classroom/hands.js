@@ -21,7 +21,7 @@ class HwHands extends HwElement {
     const questions = Object.entries(tree.value.questions ?? {}).filter(([, asked]) => !asked.answered)
       .sort((a, b) => b[1].backers - a[1].backers || a[1].asked_us - b[1].asked_us);
     const answered = Object.values(tree.value.questions ?? {}).filter((asked) => asked.answered).length;
-    return html`<h3 class="block-title">${t("board.hands_and_questions")} <span class="mono">${hands.length + questions.length}</span></h3>
+    return html`<h2 class="block-title">${t("board.hands_and_questions")} <span class="mono">${hands.length + questions.length}</span></h2>
       ${hands.length + questions.length ? "" : html`<p class="dim">${t("board.no_questions")}</p>`}
       <ul class="ask-list">${hands.map(([p, person]) => html`<li><span class="sign hand" aria-hidden="true">☝</span><div>
           <button class="link-button" @click=${() => (opened.value = p)}><b><bdi>${shownName(p,

@@ -91,8 +91,8 @@ class HwClassPanel extends HwElement {
     const [number, poll] = current;
     const given = mine.votes[number];
     const isOpen = poll.phase === "open";
-    return html`<section class="card" aria-labelledby="class-poll"><h3 class="block-title" id="class-poll">${t("board.poll.title")}
-        ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h3>
+    return html`<section class="card" aria-labelledby="class-poll"><h2 class="block-title" id="class-poll">${t("board.poll.title")}
+        ${poll.until_us > now_us.value ? html`<span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</h2>
       <p class="question" lang=${poll.lang}>${poll.text}</p>
       ${isOpen ? html`<form @submit=${(/** @type {SubmitEvent} */ event) => this.#vote(number, poll, event)}>${poll.choices.length
         ? html`<div role="radiogroup" aria-label=${poll.text}>${poll.choices.map((choice, index) => html`<label class="check"><input
@@ -142,7 +142,7 @@ class HwClassPanel extends HwElement {
           <button class="btn small">${t("board.mine.send_question")}</button><small
             class="dim">${t("board.mine.ask_note")}</small></form>` : ""}
       ${this.#questions(mine)}
-      ${notes.length ? html`<section><h3 class="block-title">${t("board.mine.notes")}</h3>${notes.map((note) => html`<p class="sent"
+      ${notes.length ? html`<section><h2 class="block-title">${t("board.mine.notes")}</h2>${notes.map((note) => html`<p class="sent"
         lang=${note.lang}>
         <small class="mono">${clockText(note.sent_us)}</small> ${note.text}</p>`)}</section>` : ""}</div>`;
   }

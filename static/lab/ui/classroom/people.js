@@ -7,10 +7,10 @@ class HwPeople extends HwElement {
   render() {
     const people = Object.entries(tree.value.people ?? {}).filter(([, person]) => !person.waits && person.presence !== "left");
     const atDoor = waiting();
-    return html`${atDoor.length ? html`<section class="at-door" aria-labelledby="at-door"><h3 class="block-title"
+    return html`${atDoor.length ? html`<section class="at-door" aria-labelledby="at-door"><h2 class="block-title"
       id="at-door">${t("board.at_door",
       { n: atDoor.length })}
-        <button class="btn small pri" @click=${() => doorAct("door", { op: "admit-all" })}>${t("board.admit_all")}</button></h3>
+        <button class="btn small pri" @click=${() => doorAct("door", { op: "admit-all" })}>${t("board.admit_all")}</button></h2>
         <ul>${atDoor.map(([p, person]) => html`<li><bdi>${shownName(p, person.name)}</bdi>
           <button class="btn small" @click=${() => personAct(p, { op: "admit" })}>${t("board.admit")}</button></li>`)}</ul></section>` : ""}
       <div class="heat-frame"><table class="heat people"><caption class="sr">${t("board.people")}</caption>

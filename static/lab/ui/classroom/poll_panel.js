@@ -96,12 +96,12 @@ class HwPollPanel extends HwElement {
 
   render() {
     const current = currentPoll();
-    if (!current) return html`<h3 class="block-title">${t("board.poll.title")}</h3><p
+    if (!current) return html`<h2 class="block-title">${t("board.poll.title")}</h2><p
       class="dim">${t("board.poll.none")}</p>${this.#maker()}`;
     const [poll, of] = current;
     const here = learners().length;
-    return html`<h3 class="block-title">${of.step ? t("board.poll.step_title", { n: of.step }) : t("board.poll.title")}
-        <span class="mono">${t("board.poll.answered", { n: of.votes ?? 0, of: here })}</span></h3>
+    return html`<h2 class="block-title">${of.step ? t("board.poll.step_title", { n: of.step }) : t("board.poll.title")}
+        <span class="mono">${t("board.poll.answered", { n: of.votes ?? 0, of: here })}</span></h2>
       <p class="question" lang=${of.lang}>${of.text}</p>
       <p class="row"><span class="tag">${t(`board.poll.phase.${of.phase}`)}</span>${of.round > 1 ? html`<span
         class="tag">${t("board.poll.round", { n: of.round })}</span>` : ""}

@@ -1,0 +1,158 @@
+"""A class in a real browser, in four contexts: an instructor teaches two learners beside the big screen, door to end."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page, expect
+
+from lab.classroom.limits import KeyTries, WrongCodes
+from lab.models import Class, Run
+from lab.web import door_pages
+from tests.support.axe import violations
+from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
+from tests.support.lab_server import PATIENCE_S, LabServer
+
+
+@pytest.fixture
+def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """The instructor, on the door page of a new class."""
+    monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
+    monkeypatch.setattr(door_pages, "key_tries", KeyTries())
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
+    form = page.locator("#new-class")
+    form.get_by_label("Name").fill("Storage systems, autumn")
+    form.get_by_role("button", name="Start class").click()
+    expect(page.locator(".big-code")).to_be_visible()
+    yield page
+    Run.objects.filter(classroom__isnull=False).update(classroom=None)
+    Class.objects.all().delete()
+    User.objects.filter(username__startswith="guest-").delete()
+
+
+def newcomer(browser: Browser, size: dict[str, int] = WIDE) -> Page:
+    context = browser.new_context(viewport=size)  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_S * 1000)
+    return context.new_page()
+
+
+def come_in(page: Page, link: str, name: str) -> None:
+    """Joins by the link, and opens one's own lab."""
+    page.goto(link)
+    page.get_by_role("textbox", name="Name").fill(name)
+    page.get_by_role("button", name="Join").click()
+    page.get_by_role("link", name="Open my lab").click()
+    expect(page.locator(".nodes .state.up")).to_have_count(3)
+    tab = page.get_by_role("tab", name="Class")
+    if not tab.is_visible():
+        page.keyboard.press("a")
+    tab.click()
+
+
+def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) -> None:
+    ada.get_by_role("button", name="Raise hand").click()
+    expect(ada.get_by_role("button", name="Your hand is up, place 1")).to_be_visible()
+    expect(staff.locator(".tile.hand")).to_contain_text("Ada")
+    noah.get_by_label("Ask a question").fill("Why does the high watermark wait?")
+    noah.get_by_role("button", name="Send").click()
+    question = staff.locator(".ask-list li", has_text="Why does the high watermark wait?")
+    expect(question.get_by_role("link")).to_have_attribute("href", re.compile(r"/r/\w+/main\?t=\d"))
+    # Others see what was asked, not who did.
+    asked = ada.locator(".ask-list li", has_text="Why does the high watermark wait?")
+    expect(asked).not_to_contain_text("Noah")
+    asked.get_by_role("button", name="Me too").click()
+    expect(question).to_contain_text("+1")
+
+
+def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, noah: Page) -> None:
+    own = ada.url
+    staff.get_by_role("button", name="Lead the class").click()
+    expect(ada.get_by_role("button", name="Following Instructor")).to_be_visible()
+    expect(staff.get_by_role("button", name="You lead · 2 follow")).to_be_visible()
+    ada.keyboard.press("f")
+    expect(staff.get_by_role("button", name="You lead · 1 follow")).to_be_visible()
+    staff.get_by_role("button", name="You lead").click()
+    expect(noah.get_by_role("button", name="Following Instructor")).to_have_count(0)
+    assert ada.url.split("?")[0] == own.split("?")[0]
+
+
+def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Page) -> None:
+    staff.get_by_text("New poll").click()
+    maker = staff.locator(".make-poll form")
+    maker.get_by_label("Question").fill("Where does the log end?")
+    maker.get_by_label("Choice 1").fill("at 45")
+    maker.get_by_label("Choice 2").fill("at 46")
+    maker.get_by_label("anonymous").uncheck()
+    maker.get_by_role("button", name="Prepare the poll").click()
+    staff.get_by_role("button", name="Open the poll").click()
+    for learner, answer in ((ada, "at 45"), (noah, "at 46")):
+        learner.get_by_role("radio", name=answer).check()
+        learner.get_by_role("button", name="Answer", exact=True).click()
+    expect(staff.locator("hw-poll-panel")).to_contain_text("2 of 2 answered")
+    staff.get_by_role("button", name="Close the poll").click()
+    expect(ada.locator(".class-panel")).to_contain_text("Your answer: at 45")
+    staff.get_by_role("button", name="Show the split").click()
+    expect(ada.locator(".class-panel")).to_contain_text("2 answers. A split is shown from 5 on.")
+
+
+def all_labs_stand_still(staff: Page, noah: Page) -> None:
+    staff.get_by_role("button", name="Pause all labs").click()
+    expect(noah.locator(".class-panel")).to_contain_text("All labs are paused")
+    staff.get_by_role("button", name="Resume all labs").click()
+    expect(noah.locator(".class-panel")).not_to_contain_text("All labs are paused")
+
+
+def who_looks_is_seen(staff: Page, noah: Page) -> None:
+    staff.locator(".tile", has_text="Noah").click()
+    staff.get_by_role("button", name="Look at this lab").click()
+    expect(noah.locator(".class-panel")).to_contain_text("Instructor is looking at your lab")
+    staff.get_by_role("button", name="Stop looking").click()
+    expect(noah.locator(".class-panel")).not_to_contain_text("is looking at your lab")
+    staff.get_by_role("button", name="Close", exact=True).click()
+
+
+def big_screen(staff: Page, browser: Browser) -> Page:
+    """How to join and how many are here, without a name."""
+    page = newcomer(browser)
+    page.context.add_cookies(staff.context.cookies())  # type: ignore[arg-type]
+    page.goto(staff.url.replace("/board/", "/projector/"))
+    expect(page.locator("hw-projector")).to_contain_text("2 learners here")
+    expect(page.locator(".qr svg")).to_be_visible()
+    assert "Ada" not in page.content()
+    return page
+
+
+def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: list[str]) -> None:
+    link = staff.locator(".address a").get_attribute("href") or ""
+    ada, noah = newcomer(browser), newcomer(browser)
+    come_in(ada, link, "Ada")
+    come_in(noah, link, "Noah")
+    staff.get_by_role("link", name="Open the board").click()
+    expect(staff.locator(".tile")).to_have_count(2)
+    expect(staff.locator(".tile").first.locator(".tile-picture .slot").first).to_be_visible()
+    hands_and_questions_carry_their_instant(staff, ada, noah)
+    pages_follow_who_leads_and_return_to_their_own_lab(staff, ada, noah)
+    split_of_a_poll_is_shown_when_staff_show_it(staff, ada, noah)
+    all_labs_stand_still(staff, noah)
+    who_looks_is_seen(staff, noah)
+    projector = big_screen(staff, browser)
+    for page in (staff, ada, projector):
+        assert violations(page) == []
+    for page in (ada, noah, projector):
+        page.context.close()
+    expect(staff.locator("hw-class-top")).to_contain_text("0 here · 2 away")
+    assert complaints == []
+
+
+@pytest.mark.parametrize("size", [WIDE, TABLET, PHONE])
+@pytest.mark.parametrize("look", ["language=en&theme=dark", "language=zh-CN&theme=light"])
+def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str) -> None:
+    staff.get_by_role("link", name="Open the board").click()
+    expect(staff.locator(".nobody")).to_be_visible()
+    staff.set_viewport_size(size)  # type: ignore[arg-type]
+    staff.goto(f"{staff.url}?{look}")
+    expect(staff.locator(".nobody")).to_be_visible()
+    nothing_sticks_out(staff)
