@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
+from lab.actions.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class
 from lab.web import door_pages
@@ -26,6 +27,7 @@ def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch:
     page.set_viewport_size(WIDE)
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
     yield page
+    lab_server.call(lambda _: close_classes())
     Class.objects.all().delete()
     User.objects.filter(username__startswith="guest-").delete()
 

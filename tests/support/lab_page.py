@@ -154,8 +154,8 @@ def console(page: Page, line: str) -> Locator:
 
 #: Gives the page's own modules, as it has loaded them, to the scripts of a test.
 MODULES = """() => {
-  const loaded = performance.getEntriesByType("resource");
-  window.moduleOf = (path) => import(loaded.find(({ name }) => name.endsWith(path)).name);
+  const { src } = document.querySelector("script[src$='/ui/pages/lab/main.js']");
+  window.moduleOf = (path) => import(src.replace("/ui/pages/lab/main.js", path));
   window.views = new BroadcastChannel("views of a test");
 }"""
 LEAD = """async () => {

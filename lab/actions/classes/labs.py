@@ -18,6 +18,7 @@ from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.notices import Notice, tell
 from lab.models import Branch, Class, ExerciseProgress, Participant, Role
+from lab.runtime.handouts import handout_folder
 from lab.runtime.host import Host
 
 FIRST_HANDOUT = 1
@@ -56,12 +57,14 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
 
 
 async def give_own_lab(host: Host, participant: Participant) -> None:
-    """Makes the lab of a learner who is in and has none. Raises Refusal when there is no handout, or no room."""
+    """Makes the lab of a learner who is in and has none, if the class has labs. Raises Refusal without room."""
     async with _giving[participant.pk]:
         await participant.arefresh_from_db(fields=["run", "role"])
         if participant.run_id is not None or participant.role != Role.LEARNER:
             return
         classroom = participant.classroom
+        if not handout_folder(classroom.slug, FIRST_HANDOUT).path.is_dir():
+            return
         branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
         await sync_to_async(_belongs)(branch, participant)
         await sync_to_async(_begin_lesson)(branch, participant)

@@ -109,6 +109,8 @@ def erase(participant: Participant, by: Participant) -> None:
         raise Refusal("refusal.instructor_stays", 409)
     user = participant.user
     with transaction.atomic():
+        # A lab that was deleted meanwhile must not be written back.
+        participant.refresh_from_db(fields=["run"])
         participant.passes.all().delete()
         participant.texts.all().delete()
         participant.nickname = participant.skeleton = participant.key_hash = ""

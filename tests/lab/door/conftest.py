@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
+from lab.actions.classes.give_class import give_class
+from lab.actions.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class
 from lab.web import door_pages
@@ -24,9 +27,9 @@ def room(staff: Visitor, monkeypatch: pytest.MonkeyPatch) -> Iterator[Class]:
     """An open class, and counters that have counted nothing."""
     monkeypatch.setattr(door_pages, "wrong_codes", WrongCodes())
     monkeypatch.setattr(door_pages, "key_tries", KeyTries())
-    answer = staff.post("/classes/new", title="Storage <b>systems</b>", chapter="", origin="", **{"language-en": "on"})
-    assert answer.status == 200 and "/classes/" in answer.url, answer.text
-    yield Class.objects.get(slug=answer.url.split("/")[-2])
+    form = {"title": "Storage <b>systems</b>", "language-en": "on"}
+    yield give_class(User.objects.get(username="door-lin"), form, (), timezone.now())
+    staff.server.call(lambda _: close_classes())
     Class.objects.all().delete()
     User.objects.filter(username__startswith="guest-").delete()
 

@@ -78,7 +78,8 @@ class HwWall extends HwElement {
   #place(person) {
     if (person.presence === "away") return t("board.away");
     if (person.stuck && person.stuck !== "asks") return t(`board.stuck_word.${person.stuck}`);
-    if (person.signs && (person.step ?? 1) > (tree.value.class?.steps ?? 0)) return t("board.all_done");
+    const steps = tree.value.class?.steps ?? 0;
+    if (steps && (person.step ?? 1) > steps) return t("board.all_done");
     return t(person.follows ? "board.following" : "board.exploring");
   }
 
@@ -91,17 +92,15 @@ class HwWall extends HwElement {
       const name = shownName(p, person.name);
       const isOnStage = stage?.p === p;
       const look = [needsHelp(person) && "stuck", person.hand && "hand", isOnStage && "shown", person.presence === "away" && "away"];
-      const told = [name, t("board.step_of", { n: person.step, of: info?.steps ?? 0 }), this.#place(person), stuckText(person),
-        isOnStage && t("board.on_stage")].filter(Boolean).join(", ");
-      return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name} aria-label=${told}
-        title=${stuckText(person)}
+      return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name} title=${stuckText(person)}
         @click=${() => (opened.value = p)}>
-        <span class="row"><b><bdi>${name}</bdi></b><span class="flags">${person.hand ? "☝" : ""}${isOnStage
+        <span class="row"><b><bdi>${name}</bdi></b><span class="flags">${person.hand ? html`<span role="img"
+          aria-label=${t("board.hand")}>☝</span>` : ""}${isOnStage
           ? html`<small>${t("board.on_stage")}</small>` : ""}</span></span>
         ${picture(tiles.value[p])}
         ${stepRow(person, info?.steps ?? 0)}
         <span class="row foot"><span>${person.stuck ? t("board.min_on_step", { n: minutes(person.stuck_us ?? now_us.value) })
-          : t("board.step", { n: person.step })}</span><span>${this.#place(person)}</span></span>
+          : info?.steps ? t("board.step", { n: person.step }) : ""}</span><span>${this.#place(person)}</span></span>
       </button>`;
     };
     return html`<div class="tiles">${repeat(people, ([p]) => p, tile)}</div>`;

@@ -1,0 +1,56 @@
+"""The board, the big screen and where one watches who leads: who sees them, and what a learner's lab begins with."""
+
+import pytest
+
+from lab.models import Class, Participant
+from tests.support.classroom.guest import Guest
+from tests.support.lab_server import LabServer, Visitor
+
+
+@pytest.mark.parametrize(("page", "of_learner"), [("board", 403), ("projector", 403), ("watch", 200)])
+def test_live_pages_are_404_to_strangers_and_403_to_learners(
+    room: Class, staff: Visitor, guest: Guest, lab_server: LabServer, page: str, of_learner: int
+) -> None:
+    address = f"/classes/{room.slug}/{page}/"
+    guest.join(room.link_key, "Ada")
+    assert Visitor(lab_server).sign_in_as("door-stranger").get(address).status == 404
+    assert guest.get(address).status == of_learner
+    assert staff.get(address).status == 200
+    assert staff.get(f"/classes/nosuch/{page}/").status == 404
+
+
+def test_projector_shows_the_way_in_while_the_door_is_open(room: Class, staff: Visitor) -> None:
+    shown = staff.get(f"/classes/{room.slug}/projector/").text
+    assert "<svg" in shown and "/join/" in shown
+    staff.post(f"/classes/{room.slug}/door", op="close")
+    assert "/join/" not in staff.get(f"/classes/{room.slug}/projector/").text
+
+
+def test_watching_without_a_lead_returns_to_the_class(room: Class, guest: Guest) -> None:
+    guest.join(room.link_key, "Ada")
+    assert guest.get(f"/classes/{room.slug}/watch/").url.endswith(f"/classes/{room.slug}/")
+
+
+def test_learners_begin_with_the_lesson_of_the_class(staff: Visitor, guest: Guest, lab_server: LabServer) -> None:
+    form = {"title": "Lost records", "chapter": "011-acks", "origin": "", "language-en": "on"}
+    made = Class.objects.get(slug=staff.post("/classes/new", **form).url.split("/")[-2])
+    try:
+        first = Participant.objects.get(classroom=made, number=1).run
+        assert first is not None
+        guest.join(made.link_key, "Ada")
+        own = Participant.objects.get(classroom=made, number=2).run
+        assert own is not None and own != first and (own.seed, own.era) == (first.seed, first.era)
+        # The same past, without an engine of its own: the set-up ran once.
+        assert own.origin.startswith(f"{first.slug}/main/")
+        assert guest.get(f"/r/{own.slug}/main").status == 200
+        begun = own.branches.get().progress.get()
+        assert begun.exercise == "011-acks" and set(begun.state["steps"]) and begun.user_id == own.owner_id
+        # The instructor sees the learner's lab through the class alone.
+        assert staff.get(f"/r/{own.slug}/main").status in (403, 404)
+        guest.get(f"/classes/{made.slug}/")
+        assert guest.get("/runs/").text.count("Lost records") >= 1
+        assert Participant.objects.get(classroom=made, number=2).run == own
+    finally:
+        for run in made.runs.all():
+            lab_server.call(lambda host, slug=run.slug: host.close_run(slug))
+        made.delete()
