@@ -68,8 +68,10 @@ function collapse() {
 }
 
 function escape() {
+  // The other messages go by themselves.
+  const refused = messages.value.findLast(({ tone }) => tone === "bad");
   if (overlay.value) overlay.value = null;
-  else if (messages.value.length) dismiss(messages.value.at(-1)?.id ?? 0);
+  else if (refused) dismiss(refused.id);
   else if (sheetOpen.value && matchMedia("(max-width: 820px)").matches) sheetOpen.value = false;
   else if (selection.value) select("");
 }
