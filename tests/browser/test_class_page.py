@@ -35,8 +35,8 @@ def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch:
     User.objects.filter(username__startswith="guest-").delete()
 
 
-def newcomer(browser: Browser, size: dict[str, int] = WIDE) -> Page:
-    context = browser.new_context(viewport=size)  # type: ignore[arg-type]
+def newcomer(browser: Browser) -> Page:
+    context = browser.new_context(viewport=WIDE)
     context.set_default_timeout(PATIENCE_S * 1000)
     return context.new_page()
 
