@@ -17,7 +17,7 @@ from lab.exercises.session import ExerciseSession
 from lab.exercises.solution import Rehearsal, lesson_run, sections_of
 from lab.protocol.frames import ExerciseFrame
 from lab.urls import urlpatterns
-from tests.support.lab_server import LabSocketClient, Visitor
+from tests.support.lab_server import LabServer, LabSocketClient, Visitor
 
 SLUG = "001-high-watermark-two-fetches"
 LANGUAGES = ("en", "zh-CN")
@@ -134,7 +134,9 @@ def test_hint_is_sent_when_it_is_asked_for() -> None:
     assert session.frame("zh-CN")["hints"] == [hints[0].zh]
 
 
-def test_no_answer_of_the_server_holds_a_text_that_is_not_due(visitor: Visitor) -> None:
+def test_no_answer_of_the_server_holds_a_text_that_is_not_due(lab_server: LabServer) -> None:
+    # Nobody has reached a step in an earlier test: the page of a lesson shows what an attempt has reached.
+    visitor = Visitor(lab_server).sign_in_as("due-texts")
     answer = visitor.post(f"/course/{SLUG}/start")
     run = re.findall(r"/r/([a-z0-9]+)/main", answer.url)[0]
     rehearsal = Rehearsal(exercises()[SLUG], lesson_run(exercises()[SLUG], 1))
