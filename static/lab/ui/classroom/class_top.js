@@ -1,19 +1,16 @@
-// The top of the instructor's page: how many are here, the recording, the connection, the door.
+// The top of the instructor's page: class time, how many are here, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, connection, doorAct, hidesNames, learners, now_us, tree, waiting } from "./store.js";
+import { clockText, connection, doorAct, hidesNames, learners, now_us, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
   render() {
-    const { recording, door } = tree.value;
+    const { door } = tree.value;
     const all = learners();
     const here = all.filter(([, person]) => person.presence === "here").length;
     const { state, closed } = connection.value;
-    return html`<span class="chip ${recording ? "rec" : ""}"><button class="link-button" @click=${() => act({ op: "set_recording",
-      on: !recording })}
-        title=${t(recording ? "board.recording_off" : "board.recording_on")}>${recording
-        ? `● ${t("board.recording", { at: clockText(now_us.value) })}` : t("board.not_recording")}</button></span>
+    return html`<span class="chip mono" title=${t("board.time")}>${clockText(now_us.value)}</span>
       <span class="chip">${t("board.here_away", { here, away: all.length - here })}</span>
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
