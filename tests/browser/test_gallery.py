@@ -30,6 +30,7 @@ MAX_CELL_DIFFERENCE = 90
 GROUPS = (
     "course",
     "controls", "act", "inspect", "time", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms",
+    "classroom",
 )  # fmt: skip
 BRIGHTNESS = """async ([png, cells]) => {
   const bytes = Uint8Array.from(atob(png), (one) => one.charCodeAt(0));
