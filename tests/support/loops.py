@@ -121,9 +121,10 @@ def markers_of(item: pytest.Item) -> set[str]:
     return found
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks the tests, puts them in order, and leaves out what `--quick` does not run.
+    """Marks the tests, puts them in order, and leaves out what `--quick` does not run. Runs last: pytest itself moves
+    the tests that share a parameter of the session, such as the browser's name, together.
 
     Tests in a browser come last: no other test could run an event loop of its own after them.
     """

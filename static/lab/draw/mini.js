@@ -32,7 +32,7 @@ export class Mini {
   #player;
   #texts;
   #id;
-  #root = s("svg", { class: "mini", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
+  #root = s("svg", { class: "mini", viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
   #lanes;
   #pills;
   #line = s("path", { class: "mini-hw" });
@@ -81,7 +81,7 @@ export class Mini {
     set(this.#flag_plate, { width: w.toFixed(1) });
     set(this.#flag_text, { x: (w / 2).toFixed(1) });
     text(this.#flag_text, words);
-    set(this.#root, { "aria-label": this.#texts.text("hero.picture", { hw: leader.high_watermark, node: leader.node }) });
+    set(this.#root, { role: "img", "aria-label": this.#texts.text("hero.picture", { hw: leader.high_watermark, node: leader.node }) });
   }
 
   /** @param {View} view @param {string[]} nodes @param {number} at_us */
