@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from lab.classroom.board import Now
 from lab.classroom.frames import encode
 from lab.classroom.room import Room, Seat
 from lab.runtime.host import Host
@@ -20,6 +21,15 @@ class ClassWall:
         self._shown: dict[LabName, str] = {}
         self._sweeping = asyncio.create_task(self._sweep())
 
+    def apply(self, now: Now) -> None:
+        """The wall has the labs of all learners who are in."""
+        wanted = {_lab_name(lab): p for p, lab in now.labs.items()}
+        for name in self._shown.keys() - wanted.keys():
+            self._tiles.hide(name)
+        for name in wanted.keys() - self._shown.keys():
+            self._tiles.show(name)
+        self._shown = wanted
+
     def close(self) -> None:
         """Nothing is read any more."""
         self._sweeping.cancel()
@@ -31,23 +41,12 @@ class ClassWall:
             staff = {seat for seat in self._room.seats() if seat.outbox.viewer.audience == "staff"}
             if staff:
                 try:
-                    await self._show_labs()
                     # A page that has just come has no tile; the slot of a lane holds the newest frame alone.
                     if await self._tiles.sweep() or staff - told:
                         self._tell()
                 except Exception:
                     logger.exception("the wall of a class was not read")
             told = staff
-
-    async def _show_labs(self) -> None:
-        """The wall has the labs of all learners who are in."""
-        labs = await self._room.read(lambda state: {person.lab: person.p for person in state.learners() if person.lab})
-        wanted = {_lab_name(lab): p for lab, p in labs.items()}
-        for name in self._shown.keys() - wanted.keys():
-            self._tiles.hide(name)
-        for name in wanted.keys() - self._shown.keys():
-            self._tiles.show(name)
-        self._shown = wanted
 
     def _tell(self) -> None:
         rows = {self._shown[name]: row for name, row in self._tiles.rows.items() if name in self._shown}

@@ -71,6 +71,7 @@ class LiveClass:
     def apply(self, now: Now) -> None:
         """Gives and ends rights to labs, and pauses them, as the class's state has it."""
         self.labs.apply(now)
+        self.wall.apply(now)
         for given in now.grants - self._granted:
             grants.give(self._grant(given))
         ended = self._granted - now.grants

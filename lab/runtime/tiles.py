@@ -1,7 +1,6 @@
 """What a wall of many labs shows of each: a row of about a hundred bytes, read in the lab's thread when it changed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Literal
 
 import msgspec
@@ -106,14 +105,6 @@ class Tiles:
             if row is not None and name in self._partitions and row != self._rows.get(name):
                 self._rows[name] = changed[name] = row
         return changed
-
-    async def keep_sweeping(self, tell: Callable[[dict[LabName, LabTile]], Awaitable[None]]) -> None:
-        """Sweeps twice a second until it is cancelled; `tell` gets the rows that have changed."""
-        while True:
-            changed = await self.sweep()
-            if changed:
-                await tell(changed)
-            await asyncio.sleep(PERIOD_S)
 
     async def _read(self, name: LabName) -> LabTile | None:
         lab = self._host.open_lab(*name)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from lab.classroom.buckets import US, Bucket
+
 REFUSALS_ENDING = 200
 REFUSALS_WITHIN_S = 10.0
 ANSWERED_EVERY_S = 1.0
@@ -31,20 +33,15 @@ class ActLimit:
     """The bucket of a socket. `clock`: seconds that never decrease."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
         self._clock = clock
-        self._left = float(rate.at_once)
-        self._filled_s = clock()
+        self._bucket = Bucket(rate.per_s, rate.at_once)
         self._refused_s: deque[float] = deque(maxlen=REFUSALS_ENDING)
         self._answered_s = float("-inf")
 
     def take(self) -> Verdict:
         """What to do with one more act: carry it out, refuse it, drop it without an answer, or close the socket."""
         now_s = self._clock()
-        self._left = min(self._rate.at_once, self._left + (now_s - self._filled_s) * self._rate.per_s)
-        self._filled_s = now_s
-        if self._left >= 1:
-            self._left -= 1
+        if self._bucket.take(int(now_s * US)):
             return "go"
         self._refused_s.append(now_s)
         if len(self._refused_s) == REFUSALS_ENDING and now_s - self._refused_s[0] < REFUSALS_WITHIN_S:

@@ -1,6 +1,7 @@
 // A page's end of a class: sections, gaps, acts that are sent again, the class's clock.
 import assert from "node:assert/strict";
 import test, { mock } from "node:test";
+import { CLASS_SCHEMA } from "../../../static/lab/core/events/class_events.gen.js";
 import { ClassClock } from "../../../static/lab/core/classroom/class_time.js";
 import { ClassRoom } from "../../../static/lab/core/classroom/class_room.js";
 
@@ -50,7 +51,7 @@ function opened(t) {
 
 test("the first frame says where the page is and what it has", (t) => {
   const { socket } = opened(t);
-  assert.deepEqual(socket.sent[0], { k: "hello", v: 1, schema: "", have: 0, boot: "", place: "lab" });
+  assert.deepEqual(socket.sent[0], { k: "hello", v: 1, schema: CLASS_SCHEMA, have: 0, boot: "", place: "lab" });
 });
 
 test("sections are applied, and what is applied is acknowledged", (t) => {

@@ -1,5 +1,6 @@
 // A page's end of a class: the sections that its person may see, kept up to date, and acts with their answers.
 
+import { CLASS_SCHEMA } from "../events/class_events.gen.js";
 import { Socket } from "../live/socket.js";
 import { apply } from "../view/patch.js";
 import { ClassClock } from "./class_time.js";
@@ -56,7 +57,7 @@ export class ClassRoom {
     this.#socket = new Socket(url, {
       have: () => this.#seq,
       boot: () => this.#boot,
-      schema: "",
+      schema: CLASS_SCHEMA,
       greeting: { place },
       onFrame: (received) => {
         this.#take(received);

@@ -1,7 +1,7 @@
 // The top of the instructor's page: class time, how many are here, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { clockText, connection, doorAct, hidesNames, learners, now_us, tree, waiting } from "./store.js";
+import { act, clockText, connection, hidesNames, learners, now_us, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
@@ -15,7 +15,7 @@ class HwClassTop extends HwElement {
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
       <button class="chip"
-        @click=${() => doorAct("door", { op: door?.is_open ? "close" : "open" })}>${
+        @click=${() => act(door?.is_open ? { op: "close_door" } : { op: "open_door", admits: door?.admits ?? false })}>${
           t(door?.is_open ? "board.close_door" : "board.open_door")}</button>
       ${closed ? html`<span class="tag bad" role="alert">${t("board.closed", { why: closed })}</span>`
         : state === "lost" ? html`<span class="tag bad" role="alert">${t("board.lost")}</span>` : ""}`;

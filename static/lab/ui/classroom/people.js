@@ -1,7 +1,7 @@
 // Everybody who is in the class: roles, presence, who waits at the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { doorAct, opened, personAct, shownName, sorted, tree, waiting } from "./store.js";
+import { act, opened, shownName, sorted, tree, waiting } from "./store.js";
 
 class HwPeople extends HwElement {
   render() {
@@ -10,9 +10,9 @@ class HwPeople extends HwElement {
     return html`${atDoor.length ? html`<section class="at-door" aria-labelledby="at-door"><h2 class="block-title"
       id="at-door">${t("board.at_door",
       { n: atDoor.length })}
-        <button class="btn small pri" @click=${() => doorAct("door", { op: "admit-all" })}>${t("board.admit_all")}</button></h2>
+        <button class="btn small pri" @click=${() => act({ op: "admit" })}>${t("board.admit_all")}</button></h2>
         <ul>${atDoor.map(([p, person]) => html`<li><bdi>${shownName(p, person.name)}</bdi>
-          <button class="btn small" @click=${() => personAct(p, { op: "admit" })}>${t("board.admit")}</button></li>`)}</ul></section>` : ""}
+          <button class="btn small" @click=${() => act({ op: "admit", p })}>${t("board.admit")}</button></li>`)}</ul></section>` : ""}
       <div class="heat-frame"><table class="heat people"><caption class="sr">${t("board.people")}</caption>
         <thead><tr><th scope="col">${t("board.name")}</th><th scope="col">${t("board.number")}</th><th
           scope="col">${t("board.role_title")}</th>

@@ -2,7 +2,7 @@
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { instant } from "../kit/format.js";
-import { act, clockText, joined, opened, personAct, shownName, stuckText, tree } from "./store.js";
+import { act, clockText, joined, opened, shownName, stuckText, tree } from "./store.js";
 import { addressOf } from "./hands.js";
 import { stepRow } from "./tile.js";
 
@@ -59,10 +59,10 @@ class HwPerson extends HwElement {
     if (person.role === "instructor") return "";
     return html`<div class="button-row">${isOwner ? html`<label class="field inline">${t("board.role_title")}<select
       @change=${(/** @type {Event} */ event) =>
-        personAct(p, { op: "role", role: /** @type {HTMLSelectElement} */ (event.target).value })}>
+        act({ op: "give_role", p, role: /** @type {HTMLSelectElement} */ (event.target).value })}>
         ${ROLES.map((role) => html`<option value=${role}
           ?selected=${person.role === role}>${t(`board.role.${role}`)}</option>`)}</select></label>` : ""}
-      <button class="btn danger" @click=${async () => (await personAct(p, { op: "kick" })) && (opened.value = "")}>${
+      <button class="btn danger" @click=${async () => (await act({ op: "kick", p })) && (opened.value = "")}>${
         t("board.kick")}</button></div>`;
   }
 

@@ -63,23 +63,6 @@ export async function act(act) {
   }
 }
 
-/**
- * Sends a form of the door, which changes the database; the class is told by the server.
- * @param {string} path below the class's address @param {Record<string, string>} form
- */
-export async function doorAct(path, form) {
-  const { slug = "", csrf = "" } = document.getElementById("class")?.dataset ?? {};
-  const body = new URLSearchParams({ ...form, csrfmiddlewaretoken: csrf });
-  const answer = await fetch(`/classes/${slug}/${path}`, { method: "POST", body, redirect: "manual" });
-  // What was done redirects to the page of the class.
-  const isDone = answer.type === "opaqueredirect";
-  refused.value = isDone ? null : { what: t("board.not_done"), expected: "", todo: t("board.not_done_todo") };
-  return isDone;
-}
-
-/** A form about a participant. @param {string} p @param {Record<string, string>} form */
-export const personAct = (p, form) => doorAct(`people/${p.slice(1)}`, form);
-
 /** The learners who are in, by number. */
 export const learners = () =>
   Object.entries(tree.value.people ?? {}).filter(([, person]) => person.role === "learner" && person.presence !== "left" && !person.waits);

@@ -1,8 +1,8 @@
 // The instructor's page of a class: /classes/<slug>/board/.
 import "./elements.js";
-import { HwElement, html } from "../../kit/element.js";
+import { HwElement, byId, html } from "../../kit/element.js";
 import { board } from "../../classroom/board_state.js";
-import { connect } from "./connect.js";
+import { connect } from "../../classroom/connect.js";
 
 class HwBoardTab extends HwElement {
   render() {
@@ -15,4 +15,4 @@ class HwBoardTab extends HwElement {
 }
 customElements.define("hw-board-tab", HwBoardTab);
 
-connect("board");
+connect(byId("class").dataset.slug ?? "", "board");

@@ -1,9 +1,9 @@
 // The class on the page of a lab: who leads is followed, what this page looks at is told while its person leads, hands carry the instant.
 // Loaded only where the lab belongs to a class.
 import "../../classroom/learner_panel.js";
-import { ClassRoom } from "../../../core/classroom/class_room.js";
+import { connect } from "../../classroom/connect.js";
 import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
-import { act, changed, currentPoll, join, tree } from "../../classroom/store.js";
+import { act, currentPoll, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
 import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
@@ -11,25 +11,17 @@ import { onView } from "../../store/view.js";
 import { addKey } from "./keys.js";
 import { point, showPointer } from "./pointing.js";
 
+/** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 /** @import { PageView } from "../../../core/player/page_view.js" */
 
 const lab = `${here.run}/${here.branch}`;
 
 /** @param {string} slug of the class */
 export function enterClass(slug) {
-  const scheme = location.protocol === "https:" ? "wss" : "ws";
-  const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, "lab", {
-    changed,
-    frame: (frame) => {
-      if (frame.k === "view") led(frame.view, frame.term);
-      else if (frame.k === "point" && isFollowing.peek()) showPointer(tree.peek().lead?.name ?? "", frame);
-    },
-    isHidden: () => document.hidden,
-    now_ms: () => performance.now(),
-    WebSocketClass: WebSocket,
+  const room = connect(slug, "lab", (frame) => {
+    if (frame.k === "view") led(frame.view, frame.term);
+    else if (frame.k === "point" && isFollowing.peek()) showPointer(tree.peek().lead?.name ?? "", frame);
   });
-  join(room);
-  addEventListener("pagehide", () => room.close());
   setLookedAt(() => ({ lab, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek() }));
   followLead(room);
   tellView(room);
