@@ -3,7 +3,7 @@
 import asyncio
 
 from lab.models import Run
-from lab.recordings.removal import remove_run_folder
+from lab.recordings.folder import remove_run_folder
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 

@@ -8,10 +8,9 @@ from django.db import transaction
 from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.models import MAX_NAME_LENGTH, Branch, Run
 from lab.recordings.copying import copy_tree, link_tree
-from lab.recordings.folder import run_folder
+from lab.recordings.folder import remove_run_folder, run_folder
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
-from lab.recordings.removal import remove_run_folder
 from lab.recordings.summary import write_summary
 from lab.runtime.host import Host
 

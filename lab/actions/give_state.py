@@ -8,9 +8,9 @@ from django.db import transaction
 
 from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.models import MAX_NAME_LENGTH, Branch, Class, Participant, Run
+from lab.recordings.folder import remove_run_folder
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
-from lab.recordings.removal import remove_run_folder
 from lab.runtime.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.host import Host
 from lab.runtime.policy import IN_CLASS

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from broker_core.eras import DEFAULT_ERA, ERAS
 from lab.models import MAX_NAME_LENGTH, Branch, Participant, Run
-from lab.recordings.removal import remove_run_folder
+from lab.recordings.folder import remove_run_folder
 from lab.rights import require
 from lab.runtime.host import Host, RunConfig
 from lab.runtime.pacer import wall_ms

@@ -6,6 +6,7 @@ DATA/runs/<run>/<branch>/recording/      events-0 and inputs-0, two Kafka logs, 
 """
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,3 +64,19 @@ def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise Refusal("refusal.no_run_or_branch", 404, name=name)
     return name
+
+
+def remove_run_folder(run: str) -> None:
+    """Deletes everything that a run has on disk. Renamed first, so that a crash leaves no half of it under its name."""
+    folder = run_folder(run)
+    if folder.exists():
+        doomed = folder.with_name(f".deleted-{folder.name}")
+        shutil.rmtree(doomed, ignore_errors=True)
+        folder.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def finish_removals() -> None:
+    """Deletes what an earlier process had begun to delete."""
+    for doomed in run_folder("any").parent.glob(".deleted-*"):
+        shutil.rmtree(doomed, ignore_errors=True)

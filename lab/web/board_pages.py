@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from lab.actions.classes import door
-from lab.actions.live_class import live_classes
+from lab.actions.classes.live_class import live_classes
 from lab.classroom.codes import shown_code, shown_digits
 from lab.models import Class, Role
 from lab.rights import membership_of

@@ -18,11 +18,11 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
+from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
-from lab.actions.classes.labs import give_own_lab, open_labs
+from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
-from lab.actions.live_class import class_folder, live_classes
 from lab.classroom.codes import shown_code, shown_digits, shown_key
 from lab.course.loader import course
 from lab.models import Class, Participant, Presence, Role

@@ -14,8 +14,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions.classes.live_acts import do_door_act
+from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.actions.fork_run import fork_run
-from lab.actions.live_class import LiveClass, live_classes
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, BeginHelpAt
 from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, ChooseHelp, DoorAct, Draw, texts_of

@@ -15,7 +15,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from broker_core.texts import Text, render, text
 from lab import selectors
 from lab.actions import complete_line, control_exercise, control_time, submit_command
-from lab.actions.live_class import live_classes
+from lab.actions.classes.live_class import live_classes
 from lab.models import Branch
 from lab.preferences import chosen_language
 from lab.protocol.frames import (

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
-from lab.actions.live_class import close_classes
+from lab.actions.classes.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class, Run
 from lab.web import door_pages

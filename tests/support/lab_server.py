@@ -19,7 +19,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from websockets.sync.client import ClientConnection, connect
 
-from lab.actions.live_class import close_classes
+from lab.actions.classes.live_class import close_classes
 from lab.management.commands.lab import HOST, Server, listen, server_config
 from lab.protocol.event_schema import schema_hash
 from lab.runtime.host import Host, close_host, host

@@ -9,7 +9,7 @@ from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
 from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
-from lab.recordings.removal import remove_run_folder
+from lab.recordings.folder import remove_run_folder
 from lab.rights import rights_changed
 from lab.texts.refusal import Refusal
 

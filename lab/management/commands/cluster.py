@@ -16,8 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from broker_core.eras import DEFAULT_ERA, ERAS
 from broker_core.refusals import ClusterError, ConfigException
 from lab.recordings.clusters import ClusterNote, noted
-from lab.recordings.folder import branch_folder
-from lab.recordings.removal import remove_run_folder
+from lab.recordings.folder import branch_folder, remove_run_folder
 from lab.runtime import engine
 from lab.runtime.descriptors import use_all_descriptors
 from lab.runtime.lab import Lab, wait_for

@@ -24,12 +24,12 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from lab.actions.classes.live_class import close_classes
 from lab.actions.classes.people import erase_expired_guests
-from lab.actions.live_class import close_classes
 from lab.analytics.background import class_archive_in_background
 from lab.analytics.jobs import analyst
 from lab.learning.log import close_all
-from lab.recordings.removal import finish_removals
+from lab.recordings.folder import finish_removals
 from lab.runtime.host import close_host
 from lab.runtime.lab_file import LabFile, remove_lab_file, write_lab_file
 from lab.runtime.space import ensure_space

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lab.actions.class_labs import CommandWatch
-from lab.actions.live_class import live_classes
+from lab.actions.classes.live_class import live_classes
+from lab.actions.classes.live_labs import CommandWatch
 from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
 from lab.learning import log as learning

@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from lab.actions.classes import people
-from lab.actions.live_class import class_folder, live_classes
+from lab.actions.classes.live_class import class_folder, live_classes
 from lab.classroom.journal import ClassJournal
 from lab.classroom.notices import Notice, tell
 from lab.models import ClassText, Participant, Presence, Role

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from lab.actions.classes.give_class import give_class
-from lab.actions.live_class import close_classes
+from lab.actions.classes.live_class import close_classes
 from lab.classroom.limits import KeyTries, WrongCodes
 from lab.models import Class
 from lab.web import door_pages

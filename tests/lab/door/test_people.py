@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.people import erase_expired_guests
-from lab.actions.live_class import class_folder, live_classes
 from lab.learning import log as learning
 from lab.learning.events import LessonStarted
 from lab.models import Branch, Class, DevicePass, Participant, Presence, Role, Run

@@ -10,7 +10,7 @@ import websockets.exceptions
 from django.contrib.auth import get_user_model
 from websockets.sync.client import ClientConnection, connect
 
-from lab.actions.live_class import live_classes
+from lab.actions.classes.live_class import live_classes
 from lab.classroom.events import CLASS
 from lab.management.commands.lab import HOST
 from lab.models import Class, Participant, Role

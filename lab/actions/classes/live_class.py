@@ -16,8 +16,8 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from lab.actions.class_labs import ClassLabs
-from lab.actions.class_wall import ClassWall
+from lab.actions.classes.live_labs import ClassLabs
+from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson

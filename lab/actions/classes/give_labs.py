@@ -12,8 +12,8 @@ from django.db import transaction
 
 from lab import selectors
 from lab.actions.classes.give_class import delete_class
+from lab.actions.classes.live_class import lesson_of
 from lab.actions.give_state import set_aside, take_state
-from lab.actions.live_class import lesson_of
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.classroom.notices import Notice, tell
