@@ -6,7 +6,7 @@ operating system, which is most of the time that a new partition takes.
 
 
 class NewFolder:
-    """Known from `made` until `forget`. Files are added by the disk that made the folder, and by nobody else."""
+    """Known from `made` until `forget`. Only the disk that made the folder adds files to it."""
 
     __slots__ = ("_empty", "_names", "_path")
 

@@ -109,7 +109,7 @@ class Rehearsal:
         self.figures.rss_mb = self._use.rss_mb()
 
     async def _fault(self) -> None:
-        """Somebody sends rubbish at a socket of the class, from a browser that is nobody."""
+        """Sends invalid frames to the socket of a class, from a browser that has not joined one."""
         async with Visitor(self._server).socket("/ws/classes/nosuch/") as connection:
             for _ in range(self._chance.randrange(5, 20)):
                 await connection.send("{" * 100)

@@ -89,7 +89,7 @@ def now_of(state: State) -> Now:
 
 
 def entry_of(state: State, envelope: ClassEnvelope, record: bytes, changed: tuple[str, ...]) -> Entry:
-    """An event for the board. Everybody is told who did something only of staff."""
+    """An event for the board. Pages of learners and observers are told who did it only where it was staff."""
     seq, at_us, who, _, event = envelope
     person = state.people.get(who)
     is_named = who == ROOM or (person is not None and person.is_staff)

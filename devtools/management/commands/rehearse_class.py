@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--minutes", type=float, default=5.0)
         parser.add_argument("--active", type=int, default=15, help="learners who work quickly (default 15)")
         parser.add_argument("--chapter", default="", help="slug of a lesson to teach (default: an empty cluster)")
-        parser.add_argument("--faults", action="store_true", help="with somebody who sends rubbish")
+        parser.add_argument("--faults", action="store_true", help="also send invalid frames")
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = ("learners", "observers", "minutes", "active", "chapter", "faults")

@@ -221,7 +221,7 @@ async def _changed(lab: Lab, change: Callable[[Lab], None]) -> None:
         else:
             change(lab)
     except Refusal:
-        # Its engine has failed, or it is being closed: then time stands still anyway.
+        # Its engine has failed or is being closed, so its time is stopped already.
         change(lab)
 
 

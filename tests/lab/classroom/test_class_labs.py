@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from lab.actions.classes.live_class import live_classes
 from lab.actions.classes.live_labs import CommandWatch
 from lab.exercises.loader import exercises
 from lab.exercises.observer import ExerciseObserver
@@ -17,14 +16,14 @@ from lab.runtime.host import Host
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
 
-pytestmark = pytest.mark.django_db(transaction=True)
 LESSON = next(iter(exercises().values()))
 
 
 @pytest.fixture
 def classroom(lab_server: LabServer) -> Iterator[Classroom]:
-    yield Classroom(lab_server, chapter=LESSON.slug)
-    lab_server.call(lambda _: live_classes().close())
+    made = Classroom(lab_server, chapter=LESSON.slug)
+    yield made
+    made.close()
 
 
 @pytest.fixture

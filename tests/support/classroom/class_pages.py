@@ -131,6 +131,12 @@ class Classroom:
                 page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
             yield page
 
+    def close(self) -> None:
+        """Closes the class, and takes it and its people out of the database that the tests of a process share."""
+        self.server.call(lambda _: live_classes().close())
+        Class.objects.filter(pk=self.model.pk).delete()
+        get_user_model().objects.filter(username__startswith="user ").delete()
+
     def restart(self) -> None:
         """As if the server had ended and started again."""
         self.server.call(lambda _: live_classes().close())
