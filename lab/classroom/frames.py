@@ -5,28 +5,18 @@ A page gets all sections that its person may see (`snap`), then what changes: ev
 `[pointer, value]`, where a pointer without a value removes. `/mine` is what is this person's alone.
 """
 
-from http import HTTPStatus
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
-from broker_core.texts import Value
 from lab.classroom.acts.ops import Anchor, AnyAct, DoorAct, Lab, Person, Position, Short, Thousandth
 from lab.classroom.events import CLASS
-from lab.texts.refusal import Refusal
+from lab.protocol.frames import InvalidFrame, read_frame
 
 VERSION = 1
 MAX_FRAME_BYTES = 16 * 1024
-MAX_INVALID_FRAMES = 10
-"""Invalid frames of a socket that are answered; the next one closes it."""
 
-CLOSE_FAILED = 1011
-CLOSE_INVALID_FRAME = 4400
-CLOSE_NOT_SIGNED_IN = 4401
-CLOSE_RIGHT_ENDED = 4403
-CLOSE_NOT_FOUND = 4404
-CLOSE_TOO_MANY = 4429
 
 Place = Literal["lab", "board", "stage", "projector"]
 Offsets: TypeAlias = tuple[Position, Position]
@@ -186,56 +176,25 @@ class TimeAnswer(msgspec.Struct, tag_field="k", tag="time"):
     class_us: int
 
 
-_decoder = msgspec.json.Decoder(ClassFrame)
+_decoder: msgspec.json.Decoder[ClassFrame] = msgspec.json.Decoder(ClassFrame)
 _encoder = msgspec.json.Encoder()
 
 
-class InvalidClassFrame(Refusal):
-    """A frame that cannot be read. `frame`: its id, as far as that can be read."""
-
-    def __init__(self, id: str, /, frame: str | None = None, **values: Value) -> None:
-        super().__init__(id, HTTPStatus.BAD_REQUEST, field="", **values)
-        self.frame = frame
-
-
 def parse(text: str | None) -> ClassFrame:
-    """A frame of a page. Raises InvalidClassFrame."""
-    if text is None:
-        raise InvalidClassFrame("refusal.binary_frame")
-    if len(text) > MAX_FRAME_BYTES or len(data := text.encode(errors="replace")) > MAX_FRAME_BYTES:
-        raise InvalidClassFrame("refusal.frame_too_large", size=len(text), max=MAX_FRAME_BYTES)
-    try:
-        frame: ClassFrame = _decoder.decode(data)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClassFrame.__args__)
-        raise InvalidClassFrame("refusal.invalid_frame", _id_of(data), problem=str(error), kinds=kinds) from None
-    return frame
-
-
-def _id_of(data: bytes) -> str | None:
-    try:
-        found: Any = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    id = found.get("id") if isinstance(found, dict) else None
-    return id[:40] if isinstance(id, str) else None
+    """A frame of a page. Raises InvalidFrame."""
+    return read_frame(text, _decoder, ClassFrame.__args__, MAX_FRAME_BYTES)
 
 
 def check_hello(hello: ClassHello) -> None:
-    """Raises InvalidClassFrame when page and server do not speak the same version."""
+    """Raises InvalidFrame when page and server do not speak the same version."""
     if hello.v != VERSION or hello.schema not in ("", CLASS.hash):
-        raise InvalidClassFrame(
+        raise InvalidFrame(
             "refusal.lab_updated",
             version=VERSION,
             schema=CLASS.hash,
             given_version=hello.v,
             given_schema=hello.schema,
         )
-
-
-def encode(frame: msgspec.Struct | dict[str, Any]) -> bytes:
-    """A frame of the server."""
-    return _encoder.encode(frame)
 
 
 def encode_events(after: int, upto: int, events: list[bytes], patch: list[bytes]) -> bytes:

@@ -11,6 +11,7 @@ from msgspec import inspect
 
 from lab.classroom import frames
 from lab.classroom.events import CLASS
+from lab.protocol.event_schema import typescript_type
 
 FOLDER = "static/lab/core/events"
 _WRITTEN = "// Written by `manage.py gen_events` from lab/classroom. Do not change it by hand."
@@ -65,11 +66,11 @@ def _typescript() -> Iterator[str]:
     yield "export type SectionPatch = [string, unknown] | [string];"
     yield ""
     yield "// Acts, in the field `do` of an `act` frame."
-    acts = _ts(_field(frames.ActFrame, "do"))
+    acts = typescript_type(_field(frames.ActFrame, "do"))
     yield f"export type ClassAct = {acts};"
     yield ""
     yield "// Frames from the page."
-    sent = " | ".join(_ts(inspect.type_info(kind)) for kind in frames.ClassFrame.__args__)
+    sent = " | ".join(typescript_type(inspect.type_info(kind)) for kind in frames.ClassFrame.__args__)
     yield f"export type ClassFrameSent = {sent.replace(acts, 'ClassAct')};"
     yield ""
     yield "// Frames to the page."
@@ -81,45 +82,17 @@ def _typescript() -> Iterator[str]:
     yield "export type ClassPoint = {"
     yield '  k: "point"; class_us: number; anchor: string; u: number; v: number; down: boolean;'
     yield "};"
-    others = " | ".join(_ts(inspect.type_info(kind)) for kind in _TO_PAGE)
+    others = " | ".join(typescript_type(inspect.type_info(kind)) for kind in _TO_PAGE)
     yield f"export type ClassFrame = ClassEvents | ClassSnap | ClassView | ClassPoint | {others};"
 
 
 def _shape(kind: type[msgspec.Struct]) -> str:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
-    return "{ " + " ".join(f"{field.name}: {_ts(field.type)};" for field in info.fields) + " }"
+    return "{ " + " ".join(f"{field.name}: {typescript_type(field.type)};" for field in info.fields) + " }"
 
 
 def _field(kind: type[msgspec.Struct], name: str) -> inspect.Type:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     return next(field.type for field in info.fields if field.name == name)
-
-
-def _ts(info: inspect.Type) -> str:
-    match info:
-        case inspect.IntType() | inspect.FloatType():
-            return "number"
-        case inspect.StrType():
-            return "string"
-        case inspect.BoolType():
-            return "boolean"
-        case inspect.NoneType():
-            return "null"
-        case inspect.LiteralType(values=values):
-            return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
-        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
-            inner = _ts(item)
-            return f"({inner})[]" if "|" in inner else f"{inner}[]"
-        case inspect.TupleType(item_types=items):
-            return f"[{', '.join(map(_ts, items))}]"
-        case inspect.DictType(value_type=value):
-            return f"Record<string, {_ts(value)}>"
-        case inspect.UnionType(types=types):
-            return " | ".join(dict.fromkeys(map(_ts, types)))
-        case inspect.StructType(fields=fields, tag=tag, tag_field=tag_field):
-            parts = [f'{tag_field}: "{tag}";'] if tag_field else []
-            parts += [f"{one.encode_name}{'' if one.required else '?'}: {_ts(one.type)};" for one in fields]
-            return "{ " + " ".join(parts) + " }"
-    raise TypeError(f"no type of the page for {info!r}")

@@ -15,13 +15,14 @@ from lab.classroom.board import Board, Now, Published
 from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.clock import Clocks, MachineClocks
 from lab.classroom.events import ROOM, ClassEnvelope
-from lab.classroom.frames import Count, LookedAt, PointFrame, encode
+from lab.classroom.frames import Count, LookedAt, PointFrame
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.presence import Sockets
 from lab.classroom.state import State
 from lab.classroom.views import Words
 from lab.classroom.writer import Job, Outcome, Writer
+from lab.protocol.frames import encode
 from lab.texts.refusal import Refusal
 
 PUBLIC_PACE_S = 0.05

@@ -77,7 +77,7 @@ def _typescript() -> Iterator[str]:
         yield f"// {family}"
         for name in kinds:
             yield f"export interface {name} {{"
-            yield from (f"  {field.name}: {_ts_type(field.type)};" for field in _fields(CORE.kinds[name]))
+            yield from (f"  {field.name}: {typescript_type(field.type)};" for field in _fields(CORE.kinds[name]))
             yield "}"
     yield ""
     yield "export interface DataOf {"
@@ -119,9 +119,10 @@ def _js_type(info: inspect.Type) -> str:
     raise _not_primitive(info)
 
 
-def _ts_type(info: inspect.Type) -> str:
+def typescript_type(info: inspect.Type) -> str:
+    """A type of msgspec as TypeScript. Raises TypeError for one that pages have no use for."""
     match info:
-        case inspect.IntType():
+        case inspect.IntType() | inspect.FloatType():
             return "number"
         case inspect.StrType():
             return "string"
@@ -129,14 +130,22 @@ def _ts_type(info: inspect.Type) -> str:
             return "boolean"
         case inspect.NoneType():
             return "null"
-        case inspect.VarTupleType(item_type=item):
-            inner = _ts_type(item)
+        case inspect.LiteralType(values=values):
+            return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
+        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+            inner = typescript_type(item)
             return f"({inner})[]" if "|" in inner else f"{inner}[]"
         case inspect.TupleType(item_types=items):
-            return f"[{', '.join(map(_ts_type, items))}]"
+            return f"[{', '.join(map(typescript_type, items))}]"
+        case inspect.DictType(value_type=value):
+            return f"Record<string, {typescript_type(value)}>"
         case inspect.UnionType(types=types):
-            return " | ".join(map(_ts_type, types))
-    raise _not_primitive(info)
+            return " | ".join(dict.fromkeys(map(typescript_type, types)))
+        case inspect.StructType(fields=fields, tag=tag, tag_field=tag_field):
+            parts = [f'{tag_field}: "{tag}";'] if tag_field else []
+            parts += [f"{one.encode_name}{'' if one.required else '?'}: {typescript_type(one.type)};" for one in fields]
+            return "{ " + " ".join(parts) + " }"
+    raise TypeError(f"no type of the page for {info!r}")
 
 
 def _not_primitive(info: inspect.Type) -> TypeError:

@@ -3,8 +3,9 @@
 A frame's `k` says what it is. Events travel as `[seq, at_us, node, cause_seq, [kind, field, ...], patch]`.
 """
 
+from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -14,6 +15,8 @@ from lab.texts.refusal import Refusal
 
 VERSION = 1
 MAX_FRAME_BYTES = 64 * 1024
+MAX_ID_LENGTH = 40
+"""Of the id of a frame that cannot be read, in the answer."""
 MAX_INVALID_FRAMES = 10
 """Invalid frames of a socket that are answered; the next one closes it."""
 
@@ -164,7 +167,9 @@ class Completions(msgspec.Struct, tag_field="k", tag="completions", rename={"fro
     items: list[str]
 
 
-_decoder = msgspec.json.Decoder(ClientFrame)
+F = TypeVar("F")
+
+_decoder: msgspec.json.Decoder[ClientFrame] = msgspec.json.Decoder(ClientFrame)
 _encoder = msgspec.json.Encoder()
 
 
@@ -178,25 +183,30 @@ class InvalidFrame(Refusal):
 
 def parse(text: str | None) -> ClientFrame:
     """A frame of the page. Raises InvalidFrame."""
+    return read_frame(text, _decoder, ClientFrame.__args__, MAX_FRAME_BYTES)
+
+
+def read_frame(text: str | None, decoder: msgspec.json.Decoder[F], kinds: Iterable[Any], most_bytes: int) -> F:
+    """A frame of a page, one of `kinds`. Raises InvalidFrame."""
     if text is None:
         raise InvalidFrame("refusal.binary_frame")
-    data = text.encode()
-    if len(data) > MAX_FRAME_BYTES:
-        raise InvalidFrame("refusal.frame_too_large", size=len(data), max=MAX_FRAME_BYTES)
+    data = text.encode(errors="replace")
+    if len(data) > most_bytes:
+        raise InvalidFrame("refusal.frame_too_large", size=len(data), max=most_bytes)
     try:
-        frame: ClientFrame = _decoder.decode(data)
-    except msgspec.MsgspecError as error:
-        kinds = ", ".join(str(kind.__struct_config__.tag) for kind in ClientFrame.__args__)
-        raise InvalidFrame("refusal.invalid_frame", _id_of(data), problem=str(error), kinds=kinds) from None
-    return frame
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        tags = ", ".join(str(kind.__struct_config__.tag) for kind in kinds)
+        raise InvalidFrame("refusal.invalid_frame", _id_of(data), problem=str(error), kinds=tags) from None
 
 
 def _id_of(data: bytes) -> str | None:
     try:
         found: Any = msgspec.json.decode(data)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return None
-    return found["id"] if isinstance(found, dict) and isinstance(found.get("id"), str) else None
+    id = found.get("id") if isinstance(found, dict) else None
+    return id[:MAX_ID_LENGTH] if isinstance(id, str) else None
 
 
 def check_hello(hello: Hello) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-from contextvars import Context
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -22,13 +21,6 @@ from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, ChooseHelp, Door
 from lab.classroom.buckets import ActLimits
 from lab.classroom.events import CLASS
 from lab.classroom.frames import (
-    CLOSE_FAILED,
-    CLOSE_INVALID_FRAME,
-    CLOSE_NOT_FOUND,
-    CLOSE_NOT_SIGNED_IN,
-    CLOSE_RIGHT_ENDED,
-    CLOSE_TOO_MANY,
-    MAX_INVALID_FRAMES,
     ActFrame,
     ClassAck,
     ClassBye,
@@ -39,23 +31,33 @@ from lab.classroom.frames import (
     ClassTime,
     ClassWelcome,
     Here,
-    InvalidClassFrame,
     Kept,
     PointFrame,
     TimeAnswer,
     ViewFrame,
     You,
     check_hello,
-    encode,
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
 from lab.models import Class, Participant
 from lab.preferences import chosen_language
+from lab.protocol.frames import (
+    CLOSE_FAILED,
+    CLOSE_INVALID_FRAME,
+    CLOSE_NOT_FOUND,
+    CLOSE_NOT_SIGNED_IN,
+    CLOSE_RIGHT_ENDED,
+    CLOSE_TOO_MUCH,
+    MAX_INVALID_FRAMES,
+    InvalidFrame,
+    encode,
+)
 from lab.rights import hold, let_go, membership_of
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.guests import person_of_scope
+from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)
 
@@ -63,16 +65,15 @@ MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
 
 
-class ClassSocket(AsyncWebsocketConsumer):
+class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
     """/ws/classes/<class>/: see lab/classroom/frames.py for the frames."""
 
     async def connect(self) -> None:
         self._sender: asyncio.Task[None] | None = None
         self._votes: set[asyncio.Task[None]] = set()
-        self._rechecks: set[asyncio.Task[None]] = set()
         self._invalid_frames = 0
         self._is_ended = False
-        self._loop = asyncio.get_running_loop()
+        self.begin_holding()
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
         if not isinstance(user, User):
@@ -100,21 +101,6 @@ class ClassSocket(AsyncWebsocketConsumer):
         return classroom, member
 
     # Rights
-
-    @property
-    def holder_id(self) -> int:
-        return self._user.pk
-
-    def recheck(self) -> None:
-        """Rights have changed. Any thread may call it."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
-            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
-            self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
-
-    def _begin_recheck(self) -> None:
-        checking = self._loop.create_task(self._recheck())
-        self._rechecks.add(checking)
-        checking.add_done_callback(self._rechecks.discard)
 
     async def _recheck(self) -> None:
         if hasattr(self, "_classroom") and await sync_to_async(self._member_now)() is None:
@@ -147,9 +133,7 @@ class ClassSocket(AsyncWebsocketConsumer):
             return
         self._is_ended = True
         code = CLOSE_RIGHT_ENDED if why == "kicked" else CLOSE_FAILED
-        closing = self._loop.create_task(self._say_bye(ClassBye(why, again), code))
-        self._rechecks.add(closing)
-        closing.add_done_callback(self._rechecks.discard)
+        self._begin(self._say_bye(ClassBye(why, again), code))
 
     async def _say_bye(self, bye: ClassBye, code: int) -> None:
         if self._sender is not None:
@@ -179,14 +163,14 @@ class ClassSocket(AsyncWebsocketConsumer):
                 await self._greet(frame)
             else:
                 await self._dispatch(frame)
-        except InvalidClassFrame as refusal:
+        except InvalidFrame as refusal:
             await self._refuse_frame(refusal)
         except TooManyAnswers:
-            await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+            await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
 
     async def _greet(self, frame: ClassFrame) -> None:
         if not isinstance(frame, ClassHello):
-            raise InvalidClassFrame("refusal.hello_missing")
+            raise InvalidFrame("refusal.hello_missing")
         check_hello(frame)
         room, p = self._live.room, self._member.source
         viewer = room.board.viewer(p)
@@ -218,14 +202,14 @@ class ClassSocket(AsyncWebsocketConsumer):
             case ClassTime(ms=ms):
                 self._answer(TimeAnswer(ms, room.now_us()))
             case ClassHello():
-                raise InvalidClassFrame("refusal.second_hello")
+                raise InvalidFrame("refusal.second_hello")
 
     async def _act(self, frame: ActFrame) -> None:
         limits, now_us = self._live.room.limits(self._member.source), self._live.room.now_us()
         kind = "vote" if isinstance(frame.do, CastVote) else "draw" if isinstance(frame.do, Draw) else "act"
         if not limits.take(kind, now_us):
             if limits.closes(now_us):
-                await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+                await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
             elif limits.is_answered(now_us):
                 again_ms = limits.again_ms(kind)
                 refusal = Refusal("class_act.too_fast", HTTPStatus.TOO_MANY_REQUESTS, rate=ActLimits.RATE)
@@ -261,7 +245,7 @@ class ClassSocket(AsyncWebsocketConsumer):
             await sync_to_async(live.words.discard)(texts)
             self._refuse(frame.id, refusal)
         except TooManyAnswers:
-            await self._close(CLOSE_TOO_MANY, text("class_act.flood"))
+            await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
 
     async def _do_at_door(self, id: str, act: DoorAct) -> None:
         live, me = self._live, self._member
@@ -313,7 +297,7 @@ class ClassSocket(AsyncWebsocketConsumer):
         said = refusal.as_json(self._language)
         self._answer(ClassNo(id, int(refusal.status), said["what"], said["expected"], said["todo"], again_ms))
 
-    async def _refuse_frame(self, refusal: InvalidClassFrame) -> None:
+    async def _refuse_frame(self, refusal: InvalidFrame) -> None:
         self._invalid_frames += 1
         if not hasattr(self, "outbox") or self._invalid_frames > MAX_INVALID_FRAMES:
             await self._close(CLOSE_INVALID_FRAME, refusal.what)

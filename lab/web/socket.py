@@ -1,9 +1,7 @@
 """The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
 
 import asyncio
-import contextlib
 import logging
-from contextvars import Context
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, cast
@@ -46,6 +44,7 @@ from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor,
 from lab.texts.refusal import Refusal
 from lab.web.act_limit import ALONE, IN_CLASS, ActLimit
 from lab.web.guests import person_of_scope
+from lab.web.holding import HoldingSocket
 
 logger = logging.getLogger(__name__)
 
@@ -73,15 +72,14 @@ def _known(user: User, branch: Branch) -> _Known:
     )
 
 
-class LabSocket(AsyncWebsocketConsumer):
+class LabSocket(HoldingSocket, AsyncWebsocketConsumer):
     """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
 
     async def connect(self) -> None:
         self._watcher: Watcher | None = None
         self._sender: asyncio.Task[None] | None = None
         self._invalid_frames = 0
-        self._loop = asyncio.get_running_loop()
-        self._rechecks: set[asyncio.Task[None]] = set()
+        self.begin_holding()
         self._recheck_due = False
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
@@ -107,21 +105,6 @@ class LabSocket(AsyncWebsocketConsumer):
     def _found(self, run: str, branch: str) -> tuple[Branch, _Known]:
         found = selectors.branch_of(self._user, run, branch)
         return found, _known(self._user, found)
-
-    @property
-    def holder_id(self) -> int:
-        return self._user.pk
-
-    def recheck(self) -> None:
-        """Rights have changed. Any thread may call it."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
-            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
-            self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
-
-    def _begin_recheck(self) -> None:
-        checking = self._loop.create_task(self._recheck())
-        self._rechecks.add(checking)
-        checking.add_done_callback(self._rechecks.discard)
 
     async def _recheck(self) -> None:
         if not hasattr(self, "_branch"):

@@ -4,7 +4,8 @@ That instant is the class's first handout: the chapter's set-up runs once, whoev
 """
 
 import asyncio
-from collections import defaultdict
+import shutil
+from weakref import WeakValueDictionary
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -12,7 +13,7 @@ from django.db import transaction
 
 from lab import selectors
 from lab.actions.classes.give_class import delete_class
-from lab.actions.classes.live_class import lesson_of
+from lab.actions.classes.live_class import class_folder, lesson_of
 from lab.actions.give_state import set_aside, take_state
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
@@ -24,19 +25,20 @@ from lab.runtime.host import Host
 FIRST_HANDOUT = 1
 _LESSON = "lesson"
 """In a class's settings: how its lesson begins."""
-_giving: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+_giving: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 """By participant: two tabs of one person get one lab."""
 
 
 async def open_labs(host: Host, user: User, classroom: Class, language: str) -> None:
     """Makes the instructor's lab, as the class begins: of its chapter, its instant of a run, or an empty cluster, and
-    sets it aside for the learners. Of a class without a lab nothing is left. Raises Refusal.
+    sets it aside for the learners. A class without a lab is deleted again. Raises Refusal.
     """
     instructor = await classroom.participants.select_related("classroom").aget(number=1)
     try:
         branch = await _first_lab(host, user, classroom, instructor, language)
     except BaseException:
         await sync_to_async(delete_class)(classroom, confirmed=True)
+        await asyncio.to_thread(shutil.rmtree, class_folder(classroom.slug), ignore_errors=True)
         raise
     await sync_to_async(_belongs)(branch, instructor)
     await sync_to_async(_keep_start)(classroom, branch)
@@ -58,7 +60,7 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
 
 async def give_own_lab(host: Host, participant: Participant) -> None:
     """Makes the lab of a learner who is in and has none, if the class has labs. Raises Refusal without room."""
-    async with _giving[participant.pk]:
+    async with _giving.setdefault(participant.pk, asyncio.Lock()):
         await participant.arefresh_from_db(fields=["run", "role"])
         if participant.run_id is not None or participant.role != Role.LEARNER:
             return
@@ -68,7 +70,6 @@ async def give_own_lab(host: Host, participant: Participant) -> None:
         branch = await take_state(host, participant, FIRST_HANDOUT, classroom.title)
         await sync_to_async(_belongs)(branch, participant)
         await sync_to_async(_begin_lesson)(branch, participant)
-    _giving.pop(participant.pk, None)
     tell(Notice("lab_given", classroom.pk, participant.number))
 
 

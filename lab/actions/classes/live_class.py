@@ -23,7 +23,7 @@ from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, EndClass, OpenClass, Rename, SetDoor, SetPerson
 from lab.classroom.board import Now
 from lab.classroom.events import CLASS, ROOM
-from lab.classroom.frames import Alarm, encode
+from lab.classroom.frames import Alarm
 from lab.classroom.grants import LabGrant
 from lab.classroom.journal import FORMAT, Header
 from lab.classroom.notices import Notice
@@ -35,6 +35,7 @@ from lab.exercises.loader import exercises
 from lab.learning.events import AnyEvent
 from lab.learning.log import forget_listener, on_append
 from lab.models import Class, Participant, Presence, source_name
+from lab.protocol.frames import encode
 from lab.rights import Audience, Grant, grants
 from lab.runtime.host import host
 from lab.selectors import MAIN

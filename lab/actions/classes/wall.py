@@ -4,8 +4,8 @@ import asyncio
 import logging
 
 from lab.classroom.board import Now
-from lab.classroom.frames import encode
 from lab.classroom.room import Room, Seat
+from lab.protocol.frames import encode
 from lab.runtime.host import Host
 from lab.runtime.tiles import PERIOD_S, LabName, Tiles
 

@@ -1,0 +1,44 @@
+"""What sockets that are open on the strength of a right share: they look at it again when rights change."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from contextvars import Context
+from typing import Any
+
+from django.contrib.auth.models import User
+
+
+class HoldingSocket:
+    """A `Holder` of lab/rights.py. A subclass calls `begin_holding` on its event loop, sets `_user`, and looks at the
+    right in `_recheck`.
+    """
+
+    _user: User
+
+    def begin_holding(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def holder_id(self) -> int:
+        return self._user.pk
+
+    def recheck(self) -> None:
+        """Rights have changed. Any thread may call it."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
+            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
+            self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
+
+    def _begin_recheck(self) -> None:
+        self._begin(self._recheck())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does it in a task, which is kept until it is done."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _recheck(self) -> None:
+        """Asks for the right again; ends the socket without it."""
+        raise NotImplementedError
