@@ -15,6 +15,7 @@ from lab.exercises.bilingual import Bilingual
 from lab.preferences import Preferences, preferences_of
 from lab.texts.i18n import digest, translate
 from lab.web import vendor
+from lab.web.dev import build_of_files
 from lab.web.modules import modules_of
 
 register = template.Library()
@@ -130,7 +131,14 @@ def _preload(path: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def live_reload(context: template.Context) -> SafeString:
     """Under `make dev`, the script that reloads the page; nothing otherwise."""
-    return module(context, "lab/dev/reload.js") if settings.DEV else mark_safe("")
+    if not settings.DEV:
+        return mark_safe("")
+    return format_html(
+        '<script type="module" src="{}" data-build="{}" nonce="{}"></script>',
+        static("lab/dev/reload.js"),
+        build_of_files(),
+        _nonce(context),
+    )
 
 
 @register.simple_tag

@@ -11,14 +11,11 @@ const build = async () => {
   }
 };
 
-/** The build that this page is of. @type {string | null} */
-let shown = null;
+/** The build that this page was rendered from: files may have changed since, even before this module was loaded. */
+const shown = document.querySelector("[data-build]")?.getAttribute("data-build");
 const look = async () => {
   const found = await build();
   if (shown && found && found !== shown) location.reload();
-  else {
-    shown ??= found;
-    setTimeout(look, LOOK_MS);
-  }
+  else setTimeout(look, LOOK_MS);
 };
 look();
