@@ -28,9 +28,9 @@ class Derivation:
         """The next events."""
         self._count([envelope for envelope, _, _ in made], [record for _, _, record in made])
 
-    def is_keyframe_due(self, seq: int) -> bool:
-        """Whether the view after event `seq` should be added."""
-        return self.timeline.keyframes.is_due(seq)
+    def is_keyframe_due(self, seq: int, waiting: int = 0) -> bool:
+        """Whether the view after event `seq` should be added. `waiting`: the event of one that is yet to be added."""
+        return self.timeline.keyframes.is_due(seq, waiting)
 
     def add_keyframe(self, seq: int, view: bytes) -> None:
         """Adds the view after event `seq`, as JSON."""

@@ -55,9 +55,9 @@ class Keyframes:
     def _first_seq(self) -> int:
         return self._base.seq if self._base else 0
 
-    def is_due(self, seq: int) -> bool:
-        """Whether there should be one after event `seq`."""
-        return seq - self.last_seq >= self._distance
+    def is_due(self, seq: int, waiting: int = 0) -> bool:
+        """Whether there should be one after event `seq`, when that after event `waiting` is yet to be appended."""
+        return seq - max(self.last_seq, waiting) >= self._distance
 
     def append(self, seq: int, view: View) -> None:
         """Adds the view after event `seq`, which must be later than the others."""

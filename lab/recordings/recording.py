@@ -56,7 +56,7 @@ class Recording:
         self._derivation = Derivation(self.logs)
         self._pending: list[Made] = []
         self._pending_bytes = 0
-        self._pending_keyframe: tuple[int, bytes] | None = None
+        self._pending_keyframes: list[tuple[int, bytes]] = []
         self._is_flush_asked = False
         self._failure: Exception | None = None
         self.last_seq = self.logs.last_seq
@@ -124,12 +124,19 @@ class Recording:
         count = len(self._pending)
         if count < HANDED_EVENTS and self._pending_bytes < FLUSH_BYTES:
             return
-        if view is not None and self._pending_keyframe is None and self._derivation.is_keyframe_due(self.last_seq):
-            self._pending_keyframe = self.last_seq, msgspec.json.encode(view())
+        if view is not None and self._is_keyframe_due():
+            with self._pending_lock:
+                self._pending_keyframes.append((self.last_seq, msgspec.json.encode(view())))
         if count < MAX_PENDING_EVENTS:
             self.flush_aside()
         else:
             self.flush()
+
+    def _is_keyframe_due(self) -> bool:
+        """Those that wait to be written count: events may be made faster than they are written."""
+        with self._pending_lock:
+            waiting = self._pending_keyframes[-1][0] if self._pending_keyframes else 0
+        return self._derivation.is_keyframe_due(self.last_seq, waiting)
 
     def flush_aside(self) -> None:
         """Has the events that wait written in the background."""
@@ -158,10 +165,10 @@ class Recording:
                 del self._pending[: len(written)]
                 self._pending_bytes -= sum([len(record) for _, _, record in written])
             self._derivation.take(written)
-            keyframe = self._pending_keyframe
-            if keyframe is not None and keyframe[0] <= written[-1][0][0]:
-                self._derivation.add_keyframe(*keyframe)
-                self._pending_keyframe = None
+            while self._pending_keyframes and self._pending_keyframes[0][0] <= written[-1][0][0]:
+                self._derivation.add_keyframe(*self._pending_keyframes[0])
+                with self._pending_lock:
+                    del self._pending_keyframes[0]
 
     def forget(self, at_us: int, last_seq: int, input_count: int) -> None:
         """Deletes what was before `at_us`: of the events up to `last_seq`, and of the first `input_count` inputs, which

@@ -4,11 +4,13 @@ import errno
 import os
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from lab.recordings import keyframes
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.recordings.recording import HANDED_EVENTS, MAX_PENDING_EVENTS, Recording
 from tests.support.recorded_runs import begin, busy_run, folder_of, run_until_events
@@ -71,6 +73,27 @@ def test_keyframe_is_the_view_of_its_own_event(tmp_path: Path, monkeypatch: pyte
     again = Recording(folder_of(tmp_path))
     assert msgspec.json.encode(again.view_at(start)) == msgspec.json.encode(view)
     again.close()
+
+
+def test_keyframes_are_no_farther_apart_when_events_are_made_faster_than_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyframes, "MIN_DISTANCE", 1_000)
+    monkeypatch.setattr(keyframes, "VIEW_BYTES_PER_EVENT", 1_000_000)
+    recording, live = busy_run(tmp_path, 100)
+    live.pacer.set_mode("play")
+    with monkeypatch.context() as patched:
+        writer = HeldWriter(patched)
+        first = recording.last_seq
+        run_until_events(live, first + 3 * HANDED_EVENTS)
+        writer.release.set()
+        recording.flush()
+    frames = recording._derivation.timeline.keyframes
+    places = [place.seq for place in frames._places if place.seq > first] + [recording.last_seq]
+    assert len(places) > 3
+    assert max(after - before for before, after in pairwise(places)) < 1_500
+    live.abandon()
+    recording.close()
 
 
 def test_failed_write_is_raised_by_the_next_append_and_tried_again(
