@@ -332,12 +332,30 @@ def test_timestamp_of_a_record_is_the_one_given(shell: ShellRun) -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("words", ["a:1 --timestamp -1", "--timestamp 5", "a:1 --timestamp", "a:1 --timestamp 5 b:2"])
-def test_invalid_timestamp_is_refused(shell: ShellRun, words: str) -> None:
+def test_key_may_contain_what_separates_it_when_another_separator_is_given(shell: ShellRun) -> None:
+    shell.at("producer open p")
+    assert shell.at("producer send p orders-0 'a:b=c d:e' --key-separator = --timestamp 7") == ["orders-0@0"]
+    read = "kafka-console-consumer.sh --bootstrap-server b1:9092 --topic orders --from-beginning --max-messages 1"
+    printed = shell.at(f"{read} --property print.key=true --property key.separator=' is '")
+    assert printed[0] == "a:b is c d:e"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "a:1 --timestamp -1",
+        "--timestamp 5",
+        "a:1 --timestamp",
+        "a:1 --timestamp 5 b:2",
+        "a:1 --key-separator ''",
+        "a:1 --key-separator = --key-separator :",
+    ],
+)
+def test_invalid_option_of_send_is_refused(shell: ShellRun, words: str) -> None:
     shell.at("producer open p")
     with pytest.raises(ShellError) as refused:
         shell.at(f"producer send p orders-0 {words}")
-    assert refused.value.what.id == "shell.invalid_timestamp"
+    assert refused.value.what.id == "shell.invalid_send_options"
 
 
 def test_metadata_is_requested_again_at_its_maximum_age(shell: ShellRun) -> None:

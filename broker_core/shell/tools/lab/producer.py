@@ -52,6 +52,7 @@ CLOSE_US = 120_000_000
 MAX_RATE = 10_000
 MAX_BURST = 100_000
 MAX_TIMESTAMP_MS = (1 << 63) - 1
+_SEND_OPTIONS = ("--timestamp", "--key-separator")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 _NODE = re.compile(r"b\d+|zk|shell|lab")
 
@@ -88,7 +89,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
         # what no topic can be called is a matter of the client, which says so in its own words
         is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
         place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
-        return _send(process, name, place, *_with_timestamp(rest[1:]))
+        return _send(process, name, place, _records_of(rest[1:]))
     place = _place(rest[0])
     least, most = (0, MAX_RATE) if verb == "stream" else (1, MAX_BURST)
     number = parse_integer(rest[1])
@@ -99,15 +100,25 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     return _burst(process, name, place, number)
 
 
-def _with_timestamp(words: list[str]) -> tuple[list[str], int | None]:
-    """The records of `send`, and the timestamp that they are to have. Raises ShellError."""
-    if "--timestamp" not in words:
-        return words, None
-    *records, option, given = words if len(words) > 2 else ["", ""]
-    number = parse_integer(given)
-    if option != "--timestamp" or number is None or not 0 <= number <= MAX_TIMESTAMP_MS:
-        raise UsageError(text("shell.invalid_timestamp", words=" ".join(words)))
-    return records, number
+class Records(NamedTuple):
+    """What `send` is to send: keys with values, and the timestamp of all; None is the time at which each is sent."""
+
+    pairs: list[tuple[bytes | None, bytes | None]]
+    timestamp_ms: int | None
+
+
+def _records_of(words: list[str]) -> Records:
+    """The records, then the options in any order. Raises UsageError."""
+    options: dict[str, str] = {}
+    records = list(words)
+    while len(records) > 2 and records[-2] in _SEND_OPTIONS and records[-2] not in options:
+        *records, option, options[option] = records
+    given, separator = options.get("--timestamp"), options.get("--key-separator", ":")
+    number = None if given is None else parse_integer(given)
+    is_number = given is None or (number is not None and 0 <= number <= MAX_TIMESTAMP_MS)
+    if not is_number or not separator or any(word in _SEND_OPTIONS for word in records):
+        raise UsageError(text("shell.invalid_send_options", words=" ".join(words)))
+    return Records([_key_and_value(record, separator) for record in records], number)
 
 
 class Place(NamedTuple):
@@ -160,15 +171,14 @@ def _bytes(word: str) -> bytes | None:
     return None if word == "null" else word.encode()
 
 
-def _send(process: Process, name: str, place: Place, records: list[str], timestamp_ms: int | None) -> Running:
+def _send(process: Process, name: str, place: Place, records: Records) -> Running:
     """One record after the other; each waits for its acknowledgement."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)
-    for record in records:
+    for key, value in records.pairs:
         if name not in process.cluster.clients.producers:
             return no_such_producer(process, name)
-        key, value = _key_and_value(record)
         refused = yield from _why_not(process, producer, place, record_size_upper_bound(key, value))
         if refused:
             process.out(refused)
@@ -176,7 +186,7 @@ def _send(process: Process, name: str, place: Place, records: list[str], timesta
         # the client notices too late that there is no transaction: it has appended the record, and keeps it
         thrown = why_not(producer, place.name)
         handed = producer.send(
-            place.name, key, value, is_topic=place.is_topic, keep_result=not thrown, timestamp_ms=timestamp_ms
+            place.name, key, value, is_topic=place.is_topic, keep_result=not thrown, timestamp_ms=records.timestamp_ms
         )
         if thrown:
             process.out(thrown)
@@ -190,9 +200,10 @@ def _send(process: Process, name: str, place: Place, records: list[str], timesta
     return 0
 
 
-def _key_and_value(record: str) -> tuple[bytes | None, bytes | None]:
-    key, colon, value = record.partition(":")
-    return (_bytes(key), _bytes(value)) if colon else (None, _bytes(record))
+def _key_and_value(record: str, separator: str) -> tuple[bytes | None, bytes | None]:
+    """As the console producer's `key.separator`, but a record without a separator has no key."""
+    key, found, value = record.partition(separator)
+    return (_bytes(key), _bytes(value)) if found else (None, _bytes(record))
 
 
 def _why_not(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
@@ -365,7 +376,7 @@ def _complete(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
     if words[0] == "offsets":
         return complete_offsets(cluster, words)
     if words[0] == "send" and len(words) > 3:
-        return ["--timestamp"] if "--timestamp" not in words else []
+        return [option for option in _SEND_OPTIONS if option not in words]
     places = words[0] in ("send", "burst", "stream") and len(words) == 3
     return [*partitions(cluster), *topics(cluster)] if places else []
 
@@ -407,7 +418,7 @@ COMMAND = Command(
         ),
         ("producer offsets NAME --consumer C", text("help.producer_offsets_of")),
         (
-            "producer send NAME T-P|T K:V ... [--timestamp MS]",
+            "producer send NAME T-P|T K:V ... [--timestamp MS] [--key-separator S]",
             text("help.producer_send"),
         ),
         (

@@ -18,6 +18,14 @@ import { acksOf } from "../kit/words.js";
 const ACKS = ["0", "1", "all"];
 const MANY = 100;
 
+/** What stands between key and value in the line that is sent: a character that the key does not contain. @param {string} key */
+function separatorFor(key) {
+  const common = [...":=|;,~^"].find((one) => !key.includes(one));
+  let code = 0x2500;
+  while (key.includes(String.fromCodePoint(code))) code++;
+  return common ?? String.fromCodePoint(code);
+}
+
 /** `client`: the producer that sends; "": one for these acks. `partition`: the target, a partition or a topic. */
 const form = signal({ client: "", partition: "", acks: "all", key: "", value: "", rate: "20" });
 /** @param {Partial<Form>} more */
@@ -106,7 +114,9 @@ export async function produceOne() {
   if (!names.includes(form.value.partition) && !(form.value.partition in view.topics)) set({ partition: names[0] });
   const { key, value } = form.value;
   const text = value || t("produce.sample", { n: ++written });
-  await send("send", word(`${key || "null"}:${text}`));
+  const separator = separatorFor(key);
+  const option = separator === ":" ? "" : ` --key-separator ${word(separator)}`;
+  await send("send", word(`${key || "null"}${separator}${text}`) + option);
 }
 
 /**
