@@ -29,7 +29,6 @@ from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import CHARTS, Report, Task
 from lab.analytics.pipeline import run as run_pipeline
-from lab.analytics.session import Spark
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime.engine import begin_recording
@@ -79,13 +78,6 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return Recorded(branch_folder("run", "main", runs=tmp_path_factory.mktemp("runs")))
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    spark = Spark.start(tmp_path_factory.mktemp("spark") / "spark.log")
-    yield spark.session
-    spark.stop()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,54 @@
+"""Columns and their types, in Spark's DDL."""
+
+from dataclasses import dataclass
+
+STRING = "string"
+INT = "int"
+BIGINT = "bigint"
+DOUBLE = "double"
+BOOLEAN = "boolean"
+BINARY = "binary"
+VARIANT = "variant"
+
+#: What the end of a name says about the unit of its values.
+_UNITS = {
+    "_us": "µs",
+    "_ms": "ms",
+    "_s": "s",
+    "_bytes": "bytes",
+    "_seq": "seq",
+    "_offset": "offset",
+    "_share": "0..1",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. `personal`: its values lead to a person, so it is left out where people must not appear."""
+
+    name: str
+    type: str
+    doc: str = ""
+    unit: str = ""
+    personal: bool = False
+
+
+def c(name: str, type: str, doc: str = "", *, unit: str = "", personal: bool = False) -> Column:
+    """A column. Its unit is what its name ends in, unless given."""
+    found = unit or next((shown for end, shown in _UNITS.items() if name.endswith(end)), "")
+    return Column(name, type, doc, found, personal)
+
+
+def array(of: str) -> str:
+    """The type of a list."""
+    return f"array<{of}>"
+
+
+def map_of(key: str, value: str) -> str:
+    """The type of a map."""
+    return f"map<{key},{value}>"
+
+
+def struct(**fields: str) -> str:
+    """The type of a row within a row."""
+    return "struct<" + ",".join(f"{name}:{type}" for name, type in fields.items()) + ">"

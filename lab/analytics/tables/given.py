@@ -1,0 +1,64 @@
+"""What a table's function is given: the tables and the events that it declared, and nothing else."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BRANCH = "branch_no"
+"""The branch in the frames of functions: a dense number within a build, in place of `run` and `branch`."""
+BRANCH_COLUMNS = (
+    f"{BRANCH} int, run string, branch string, parent string, parent_seq bigint, last_seq bigint, last_at_us bigint, "
+    "era string, seed bigint, brokers int, config variant, learner string, class string, lesson string"
+)
+"""Of `Tables.branches`, in Spark's DDL."""
+
+
+class Declaring(Protocol):
+    """What a table says about what it is made of."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]: ...
+
+
+class Tables:
+    """The needs of one table, as DataFrames."""
+
+    def __init__(
+        self,
+        table: Declaring,
+        frames: "Mapping[str, DataFrame]",
+        kind: "Callable[[str], DataFrame]",
+        branches: "DataFrame",
+    ) -> None:
+        """`frames` by full name; `kind` gives the events of a kind; `branches` has BRANCH_COLUMNS."""
+        self._table = table
+        self._frames = frames
+        self._kind = kind
+        self.branches = branches
+
+    def __getitem__(self, name: str) -> "DataFrame":
+        """A needed table by its full name. Raises KeyError for one that is not declared in `needs`."""
+        if name not in self._table.needs:
+            raise KeyError(f"{self._table.name} does not need {name}: add it to its needs")
+        return self._frames[name]
+
+    def __getattr__(self, name: str) -> "DataFrame":
+        """A needed table by what follows the dot of its name. Raises AttributeError for one that is not declared."""
+        for full in self._table.needs:
+            if full.partition(".")[2] == name:
+                return self._frames[full]
+        raise AttributeError(f"{self._table.name} needs no table {name}: add it to its needs")
+
+    def kind(self, name: str) -> "DataFrame":
+        """The events of a kind. Raises KeyError for one that is not declared in `kinds`."""
+        if name not in self._table.kinds:
+            raise KeyError(f"{self._table.name} does not read {name}: add it to its kinds")
+        return self._kind(name)

@@ -1,0 +1,91 @@
+"""Tables say what they are made of, and the registry holds them against each other."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.testing import assertSchemaEqual
+
+from broker_core.events.replica import HighWatermarkAdvanced
+from lab.analytics.tables import BIGINT, BRANCH, STRING, Table, TableError, Tables, c, not_null, ordered
+from lab.analytics.tables.registry import TABLES, checked
+from tests.support.analytics.made_tables import field_types, given, made
+
+
+def advances(t: Tables) -> DataFrame:
+    return t.kind("HighWatermarkAdvanced").select(BRANCH, "seq", "at_us", "replica", "to_offset")
+
+
+ADVANCES = Table(
+    name="silver.advances", unit="branch", key=("seq",), kinds=("HighWatermarkAdvanced",), per_event=True,
+    make=advances,
+    columns=(c("seq", BIGINT), c("at_us", BIGINT), c("replica", STRING), c("to_offset", BIGINT)),
+)  # fmt: skip
+
+
+def table(name: str, *needs: str) -> Table:
+    return Table(
+        name=name, unit="all", key=("a",), columns=(c("a", BIGINT),), needs=needs, make=advances
+    )  # fmt: skip
+
+
+def test_tables_come_after_those_that_they_need() -> None:
+    names = list(checked([table("gold.c", "silver.b"), table("silver.b", "bronze.a"), table("bronze.a")]))
+    assert names == ["bronze.a", "silver.b", "gold.c"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ([table("silver.a"), table("silver.a")], "declared twice"),
+        ([table("silver.a", "silver.nothing")], "silver.nothing"),
+        ([table("silver.a", "silver.b"), table("silver.b", "silver.a")], "circle"),
+    ],
+)
+def test_tables_that_contradict_each_other_are_refused(tables: list[Table], said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        checked(tables)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "copper.x"}, "layer"),
+        ({"key": ("nothing",)}, "nothing"),
+        ({"key": ()}, "no key"),
+        ({"unit": "class"}, "column class"),
+        ({"per_event": True}, "no seq"),
+        ({"kinds": ("LogOpened",)}, "only tables of branches"),
+    ],
+)
+def test_a_table_that_contradicts_itself_is_refused(changes: dict[str, object], said: str) -> None:
+    usual = {"name": "silver.a", "unit": "all", "key": ("a",), "columns": (c("a", BIGINT),), "make": advances}
+    with pytest.raises(TableError, match=said):
+        Table(**{**usual, **changes})  # type: ignore[arg-type]
+
+
+def test_a_function_gets_what_its_table_declares_and_no_more(session: SparkSession) -> None:
+    values: dict[str, Any] = {"bigint": 7, "string": "x"}
+    event = HighWatermarkAdvanced(**{name: values[type] for name, type in field_types("HighWatermarkAdvanced").items()})
+    rows = made(session, ADVANCES, events=[(3, 40, "b1", 2, event)])
+    assert [row.asDict() for row in rows] == [{"seq": 3, "at_us": 40, "replica": "x", "to_offset": 7}]
+    empty = given(session, ADVANCES)
+    assertSchemaEqual(ADVANCES.make(empty).drop(BRANCH).schema, session.createDataFrame([], ADVANCES.schema).schema)
+    with pytest.raises(KeyError, match="add it to its kinds"):
+        empty.kind("LogOpened")
+    with pytest.raises(AttributeError, match="add it to its needs"):
+        _ = empty.failovers
+
+
+def test_checks_pass_over_what_has_no_value(session: SparkSession) -> None:
+    data = session.createDataFrame([(1, None, 3), (3, None, 1), (None, None, None)], "a bigint, b bigint, c bigint")
+    condition = F.expr(ordered("a", "b", "c").condition)
+    assert [row[0] for row in data.select(condition).collect()] == [True, False, True]
+    assert [row[0] for row in data.select(F.expr(not_null("a").condition)).collect()] == [True, True, False]
+
+
+def test_each_table_has_its_schema_even_without_a_row(session: SparkSession) -> None:
+    for table in (ADVANCES, *TABLES.values()):
+        rows = table.make(given(session, table)).drop(BRANCH)
+        assertSchemaEqual(rows.schema, session.createDataFrame([], table.schema).schema, ignoreNullable=True)
