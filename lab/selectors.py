@@ -115,6 +115,28 @@ def branch_choices(user: User | AnonymousUser) -> list[dict[str, Any]]:
     ]
 
 
+def forked_at_us(user: User | AnonymousUser, run: str, one: str, other: str) -> int | None:
+    """Up to which instant two branches of a run share their past, microseconds; None for the same branch."""
+    branches = {branch.pk: branch for branch in Branch.objects.filter(run__slug=run, run__in=runs_of(user))}
+    first, second = (_shared_with(branches, name) for name in (one, other))
+    ends = [[until for until in (first[pk], second[pk]) if until is not None] for pk in first.keys() & second.keys()]
+    return max((min(each) for each in ends if each), default=None)
+
+
+def _shared_with(branches: dict[int, Branch], name: str) -> dict[int, int | None]:
+    """A branch and its ancestors, by key: the instant up to which the branch shares their past; None is for itself."""
+    branch = next((each for each in branches.values() if each.name == name), None)
+    until: int | None = None
+    shared: dict[int, int | None] = {}
+    while branch is not None:
+        shared[branch.pk] = until
+        if branch.parent_id is None:
+            break
+        until = branch.parent_at_us if until is None else min(until, branch.parent_at_us)
+        branch = branches.get(branch.parent_id)
+    return shared
+
+
 def run_cards(user: User | AnonymousUser, language: str, live: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """The list of runs as its template wants it. `live`: (run, branch) of the engines that run now."""
     return [_card(run, _touched(run), language, live) for run in runs_of(user)]

@@ -114,7 +114,11 @@ async def compare(request: HttpRequest) -> HttpResponse:
     choices = await sync_to_async(selectors.branch_choices)(user)
     sides = {side: _side(choices, request.GET.get(side, "")) for side in ("a", "b")}
     eras = [name for name in ERAS if sides["a"] and name != sides["a"]["era"]]
-    context = {"choices": choices, **sides, "sides": list(sides.items()), "eras": eras}
+    a, b = sides["a"], sides["b"]
+    forked_us = None
+    if a and b and a["run"] == b["run"]:
+        forked_us = await sync_to_async(selectors.forked_at_us)(user, a["run"], a["branch"], b["branch"])
+    context = {"choices": choices, **sides, "sides": list(sides.items()), "eras": eras, "forked_us": forked_us}
     return await page(request, "compare/compare.html", context)
 
 

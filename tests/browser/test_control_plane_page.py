@@ -1,9 +1,11 @@
 """The screens of ZooKeeper and the controller, of alarms, and two eras side by side, in a real browser."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.lab_page import nothing_sticks_out_at_any_width, press
+from tests.support.lab_page import TOPIC, nothing_sticks_out_at_any_width, press
 from tests.support.lab_server import LabServer, Visitor
 
 UNCLEAN = (
@@ -139,6 +141,35 @@ def test_two_eras_follow_one_playhead(signed_in: Page, lab_server: LabServer, pl
     before = slider.input_value()
     page.reload()
     expect(page.get_by_role("slider", name="Shared playhead")).to_have_value(before)
+    nothing_sticks_out_at_any_width(page)
+
+
+def test_comparison_of_branches_shows_the_cluster_the_fork_and_which_one_ends_first(
+    signed_in: Page, lab_server: LabServer, visitor: Visitor
+) -> None:
+    page, run = signed_in, visitor.new_run()
+    with visitor.socket(run) as socket:
+        socket.ask({"k": "time", "op": "play", "value": 5.0})
+        socket.run(TOPIC)
+        forked = socket.event("CommandCompleted")
+        socket.ask({"k": "time", "op": "pause"})
+    branch = visitor.post_json(f"/api/runs/{run}/main/fork", {"seq": forked[0]}).json["branch"]
+    with visitor.socket(run, branch) as socket:
+        socket.ask({"k": "time", "op": "play", "value": 20.0})
+        socket.run("link cut b1 b2")
+        socket.run("broker kill 3")
+        socket.run('wait "isr orders-0 == [1]" 60s')
+        socket.ask({"k": "time", "op": "pause"})
+    page.goto(f"{lab_server.address}/compare/?a={run}/main&b={run}/{branch}")
+    expect(page.locator(".cluster-host .hw-topology")).to_have_count(2)
+    table = page.get_by_role("region", name="Differences").get_by_role("table")
+    expect(table.get_by_role("row", name="b1–b2 link connected cut")).to_be_visible()
+    expect(table.get_by_role("row", name="b3 state up down")).to_be_visible()
+    expect(page.get_by_text(re.compile("^A was played to .* only"))).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("^ended at"))).to_have_attribute("href", f"/r/{run}/main")
+    press(page, "Home")
+    expect(page.get_by_text("The branches share their past up to")).to_be_visible()
+    expect(page.locator(".scrub line.fork")).to_be_attached()
     nothing_sticks_out_at_any_width(page)
 
 

@@ -26,7 +26,9 @@ test("a common command is given at the same place of the playhead; after the las
 });
 
 const replica = (more) => ({ role: "follower", log_start_offset: 0, log_end_offset: 2, high_watermark: 2, ...more });
+const cluster = { controller: { broker: 1, controller_epoch: 1 }, nodes: {}, links: {}, link_faults: {}, groups: {} };
 const view = (leader, isr, replicas) => ({
+  ...cluster,
   partitions: { "orders-0": { replicas: [1, 2], leader, leader_epoch: 1, isr } },
   replicas: Object.fromEntries(Object.entries(replicas).map(([id, more]) => [`orders-0@${id}`, replica(more)])),
 });
@@ -53,11 +55,29 @@ test("leader, ISR, ends, watermarks, and records that are others or are missing"
 
 test("what only one side has differs in all that it says; unknown records are compared by their number", () => {
   const a = view(1, [1], { b1: { role: "leader", log_end_offset: 9 } });
-  const empty = { partitions: {}, replicas: {} };
+  const empty = { ...cluster, partitions: {}, replicas: {} };
   const found = differences(a, empty, null, null);
   assert.deepEqual([...found.records.get("orders-0@b1")], [0, 1, 2, 3, 4, 5, 6, 7, 8]);
   assert.equal(found.list.find(({ field }) => field === "records").a, "0–8");
   assert.equal(differences(empty, empty, null, null).list.length, 0);
+});
+
+test("nodes, links, groups and the controller come before the partitions, Kafka's own topics last", () => {
+  const same = { partitions: {}, replicas: {} };
+  const a = { ...cluster, ...same, nodes: { b1: { state: "up" }, b2: { state: "up" }, p1: { state: "up" } },
+    groups: { "g@b1": { state: "Stable", generation_id: 2, members: { m: {} } } } };
+  const b = { ...cluster, ...same, controller: { broker: 2, controller_epoch: 2 }, nodes: { b1: { state: "up" }, b2: { state: "down" } },
+    links: { "b1|b2": { state: "cut", since_us: 4 }, "b1|b3": { state: "cut", since_us: 4, from: "b3" } },
+    link_faults: { "b2>b1": { latency_us: 50_000, loss_percent: 5, reorder_percent: 0 } },
+    groups: { "g@b1": { state: "PreparingRebalance", generation_id: 2, members: {} } } };
+  assert.deepEqual(differences(a, b, null, null).list.map((one) => [one.node, one.field, one.a, one.b]), [
+    ["", "controller", "b1", "b2"], ["", "controller_epoch", "1", "2"], ["b2", "state", "up", "down"], ["p1", "state", "up", "-"],
+    ["b1–b2", "link", "whole", "cut · 50 ms b2>b1 · 5 % b2>b1"], ["b1–b3", "link", "whole", "cut b3>b1"],
+    ["g @ b1", "group_state", "Stable", "PreparingRebalance"], ["g @ b1", "members", "1", "0"]]);
+  const partitions = { "__consumer_offsets-0": { replicas: [], leader: 1, leader_epoch: 1, isr: [] },
+    "orders-0": { replicas: [], leader: 1, leader_epoch: 1, isr: [] } };
+  const places = differences({ ...a, partitions }, a, null, null).list.map(({ partition }) => partition);
+  assert.deepEqual([...new Set(places)], ["orders-0", "__consumer_offsets-0"]);
 });
 
 test("ranges", () => {

@@ -1,17 +1,17 @@
 // Two branches or eras side by side: which instants of theirs belong together, and what differs at one. Pure functions.
 
-import { byName } from "./selectors.js";
+import { byName, faultsOfLink, faultyLinks } from "./selectors.js";
 
 /** This many records are listed one by one. */
 const MAX_TOLD = 3;
 
-/** @import { Partition, Replica, View } from "./view.d.ts" */
+/** @import { AnyNode, Group, Partition, Replica, View } from "./view.d.ts" */
 
 /**
  * @typedef {{ seq: number, at_us: number, line: string }} Command
  * @typedef {Record<string, Record<string, string>>} Contents replica -> offset -> what the record says
  * @typedef {{ partition: string, node: string, field: string, a: string, b: string }} Difference `node` is "" for what is
- *   said of the partition as a whole
+ *   said of the partition as a whole; `partition` is "" for what is said of the cluster, a node, a link or a group
  * @typedef {{ partitions: Set<string>, fields: Map<string, Set<string>>, records: Map<string, Set<number>>, list: Difference[]
  *   }} Differences
  *   `partitions`: those about which ZooKeeper says something else; `fields` and `records` by replica
@@ -62,6 +62,57 @@ const OF_REPLICA = [
   ["log_start_offset", ({ log_start_offset }) => String(log_start_offset)],
 ];
 
+/** What is compared of the cluster. @type {[string, (view: View) => string][]} */
+const OF_CLUSTER = [
+  ["controller", ({ controller }) => (controller.broker < 0 ? "-" : `b${controller.broker}`)],
+  ["controller_epoch", ({ controller }) => String(controller.controller_epoch)],
+];
+/** What is compared of a node. @type {[string, (node: AnyNode) => string][]} */
+const OF_NODE = [["state", ({ state }) => state ?? "-"]];
+/** What is compared of a group, as its coordinator has it. @type {[string, (group: Group) => string][]} */
+const OF_GROUP = [
+  ["group_state", ({ state }) => state],
+  ["generation", ({ generation_id }) => String(generation_id)],
+  ["members", ({ members }) => String(Object.keys(members ?? {}).length)],
+];
+
+/**
+ * What is wrong with a link, a code for each fault: "cut", "cut b1>b2", "100 ms b1>b2", "5 % b1>b2".
+ * @param {View} view @param {string} id
+ */
+function linkState(view, id) {
+  const link = view.links[id];
+  const [a, b] = id.split("|");
+  const cut = link?.from ? `cut ${link.from}>${link.from === a ? b : a}` : "cut";
+  const faults = faultsOfLink(view, id).flatMap(({ from, to, latency_us: latency, loss_percent: loss, reorder_percent: reorder }) =>
+    [latency ? `${latency / 1000} ms ${from}>${to}` : "", loss ? `${loss} % ${from}>${to}` : "",
+      reorder ? `⇄ ${reorder} % ${from}>${to}` : ""].filter(Boolean));
+  return [...(link ? [cut] : []), ...faults].join(" · ") || "whole";
+}
+
+/**
+ * Of the cluster, its nodes, links and groups: what the pictures above the logs show.
+ * @param {View} a @param {View} b @returns {Difference[]}
+ */
+function clusterDifferences(a, b) {
+  /** @type {Difference[]} */
+  const list = compared(OF_CLUSTER, a, b).map((one) => ({ partition: "", node: "", ...one }));
+  for (const node of union(a.nodes, b.nodes))
+    list.push(...compared(OF_NODE, a.nodes[node], b.nodes[node]).map((one) => ({ partition: "", node, ...one })));
+  for (const id of new Set([...faultyLinks(a), ...faultyLinks(b)])) {
+    const [one, other] = [linkState(a, id), linkState(b, id)];
+    if (one !== other) list.push({ partition: "", node: id.replace("|", "–"), field: "link", a: one, b: other });
+  }
+  for (const id of union(a.groups, b.groups))
+    list.push(...compared(OF_GROUP, a.groups[id], b.groups[id]).map((one) => ({ partition: "", node: id.replace("@", " @ "), ...one })));
+  return list;
+}
+
+/** @param {Record<string, unknown>} one @param {Record<string, unknown>} other */
+const union = (one, other) => [...new Set([...Object.keys(one), ...Object.keys(other)])].sort(byName);
+/** Topics of the lab's user before Kafka's own. @param {string} partition */
+const isInternal = (partition) => partition.startsWith("__");
+
 /**
  * @param {View} a @param {View} b
  * @param {Contents | null} a_contents null while it is not known what the records are: then only which there are counts
@@ -70,8 +121,9 @@ const OF_REPLICA = [
  */
 export function differences(a, b, a_contents, b_contents) {
   /** @type {Differences} */
-  const found = { partitions: new Set(), fields: new Map(), records: new Map(), list: [] };
-  for (const partition of [...new Set([...Object.keys(a.partitions), ...Object.keys(b.partitions)])].sort(byName)) {
+  const found = { partitions: new Set(), fields: new Map(), records: new Map(), list: clusterDifferences(a, b) };
+  const names = union(a.partitions, b.partitions);
+  for (const partition of [...names.filter((name) => !isInternal(name)), ...names.filter(isInternal)]) {
     const [one, other] = [a.partitions[partition], b.partitions[partition]];
     for (const difference of compared(OF_PARTITION, one, other)) {
       found.partitions.add(partition);

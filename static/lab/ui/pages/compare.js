@@ -8,11 +8,13 @@ import { durationText, rateText } from "../../core/player/timemap.js";
 import { onNewColours, readPalette } from "../../draw/palette.js";
 import { Frames } from "../../draw/raf.js";
 import { Rings } from "../../draw/rings.js";
+import { History } from "../../core/recording/history.js";
 import { Strips } from "../../draw/strips.js";
+import { Topology } from "../../draw/topology.js";
 import { HwElement, byId, html, live, svg } from "../kit/element.js";
 import { closest, onValue } from "../kit/events.js";
 import { instant } from "../kit/format.js";
-import { has, t } from "../kit/i18n.js";
+import { has, t, texts } from "../kit/i18n.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Command, Contents, Difference, Differences } from "../../core/view/compare.js" */
@@ -28,6 +30,8 @@ const MAX_ROWS = 200;
 const main = byId("main");
 const query = new URLSearchParams(location.search);
 const addresses = SIDES.map((side) => main.dataset[side] ?? "");
+/** Up to this instant two branches of one run are the same; null for branches of two runs. */
+const forked_us = main.dataset.forkedUs ? Number(main.dataset.forkedUs) : null;
 
 /** What both sides show: raised with each change of one of them. */
 const version = signal(0);
@@ -130,24 +134,30 @@ function compareNow() {
   return differences(a, b, known[0], known[1]);
 }
 
-/** A side's picture, drawn whenever its player has something new. @param {Player} player @param {number} side */
+/** A side's pictures, drawn whenever its player has something new. @param {Player} player @param {number} side */
 function draw(player, side) {
-  const host = /** @type {HTMLElement} */ (document.querySelector(`[data-strips=${SIDES[side]}]`));
+  /** @param {string} what */
+  const hostOf = (what) => /** @type {HTMLElement} */ (document.querySelector(`[data-${what}=${SIDES[side]}]`));
+  const [host, above] = [hostOf("strips"), hostOf("cluster")];
   const strips = new Strips(host, player, t, readPalette(host));
+  const topology = new Topology(above, player, new History(() => player.chunks()), t, texts);
   const rings = new Rings();
   strips.drawOver(rings);
-  const frames = new Frames(player, [strips]);
+  const frames = new Frames(player, [topology, strips]);
   player.subscribe((change) => {
-    strips.note(change);
+    for (const drawing of [topology, strips]) drawing.note(change);
     frames.wake();
     version.value++;
   });
   new ResizeObserver(() => {
     strips.resize(host.clientWidth);
+    topology.resize(above.clientWidth);
     frames.wake();
-  }).observe(host);
+  }).observe(above);
   const redraw = () => {
     strips.all();
+    topology.topic = strips.topic;
+    topology.redraw();
     frames.wake();
   };
   onNewColours(() => {
@@ -221,6 +231,16 @@ function shownTopics() {
   return [...new Set(players.flatMap(({ view }) => (view ? topicNames(view) : [])))];
 }
 
+/** Where a side's recording ends, if the playhead is beyond that; else null. @param {number} side */
+function endedAt(side) {
+  const { live_at_us } = players[side];
+  return side !== ahead && otherInstant(pairs, players[ahead].at_us) > live_at_us ? live_at_us : null;
+}
+
+/** A link to the lab of a side that was not played as far as the other. @param {number} side */
+const playOn = (side) => Object.assign(document.createElement("a"), { className: "tag warn", href: `/r/${addresses[side]}`,
+  textContent: t("compare.ended", { instant: instant(players[side].live_at_us) }), title: t("compare.play_on") });
+
 /** Beside the names: the instant of each side, and its alarms. */
 function sayFacts() {
   void version.value;
@@ -232,7 +252,7 @@ function sayFacts() {
     const tags = [[unexplained.length, "bad", `✕ ${t("health.alarms", { n: unexplained.length })}`],
       [explained.length, "warn", `▲ ${t("health.explained", { n: explained.length })}`]];
     const host = document.querySelector(`[data-facts=${side}]`);
-    host?.replaceChildren(...tags.filter(([n]) => n)
+    host?.replaceChildren(...(endedAt(at) === null ? [] : [playOn(at)]), ...tags.filter(([n]) => n)
       .map(([, tone, text]) => Object.assign(document.createElement("span"), { className: `tag ${tone}`, textContent: text })),
       Object.assign(document.createElement("span"), { className: "mono dim", textContent: instant(at_us) }));
   });
@@ -242,19 +262,37 @@ function sayFacts() {
 
 /** @param {string} field */
 const word = (field) => (has(`compare.field.${field}`) ? t(`compare.field.${field}`) : field);
-/** @param {string} field @param {string} text */
-const value = (field, text) => (field === "role" && has(`compare.role.${text}`) ? t(`compare.role.${text}`) : text);
+/** Codes of the view as words. @param {string} field @param {string} text */
+function value(field, text) {
+  if (field === "state" && has(`node.${text}`)) return t(`node.${text}`);
+  if (has(`compare.${field}.${text}`)) return t(`compare.${field}.${text}`);
+  return field === "link" ? text.replace(/^cut\b/, t("compare.link.cut")).replaceAll(">", "→") : text;
+}
+
+/** Above the table: what one has to know before one reads it. */
+function notices() {
+  const told = [];
+  const late = SIDES.findIndex((_, side) => endedAt(side) !== null);
+  if (late >= 0) told.push(t("compare.ended_said", { side: SIDES[late].toUpperCase(), instant: instant(players[late].live_at_us) }));
+  if (forked_us !== null && players[ahead].at_us <= forked_us) told.push(t("compare.before_fork", { instant: instant(forked_us) }));
+  if (forked_us === null && !pairs.length) told.push(t("compare.unrelated"));
+  return told.map((text) => html`<p class="notice">${text}</p>`);
+}
+
+/** @param {string} partition @param {string} node */
+const place = (partition, node) => (partition ? html`${partition}${node ? html` <span class="dim">${node}</span>` : ""}`
+  : node || t("compare.cluster"));
 
 class HwDifferences extends HwElement {
   render() {
     const all = found.value;
     if (!all) return html`<p class="dim">${t("empty.loading")}</p>`;
-    if (!all.list.length) return html`<p class="same" role="status">✓ ${t("compare.same")}</p>`;
+    if (!all.list.length) return html`${notices()}<p class="same" role="status">✓ ${t("compare.same")}</p>`;
     /** @param {Difference} difference */
     const row = ({ partition, node, field, a, b }) => html`<tr>
-      <td class="word mono">${partition}${node ? html` <span class="dim">${node}</span>` : ""}</td>
+      <td class="word mono">${place(partition, node)}</td>
       <td class="word">${word(field)}</td><td class="mono">${value(field, a)}</td><td class="mono">${value(field, b)}</td></tr>`;
-    return html`<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th>
+    return html`${notices()}<table><thead><tr><th class="word">${t("compare.where")}</th><th class="word">${t("compare.what")}</th>
       <th><b class="ab a">A</b></th><th><b class="ab b">B</b></th></tr></thead>
       <tbody>${all.list.slice(0, MAX_ROWS).map(row)}</tbody></table>`;
   }
@@ -282,8 +320,8 @@ class HwCompareTransport extends HwElement {
       pause();
       player.stepEvent(direction);
     };
-    /** @param {Command} command */
-    const place = (command) => `${Math.min(100, (command.at_us / Math.max(1, live_at_us)) * 100)}`;
+    /** @param {{ at_us: number }} command */
+    const at = (command) => `${Math.min(100, (command.at_us / Math.max(1, live_at_us)) * 100)}`;
     const common = new Set(pairs.map(([own]) => own));
     const last = commands.value[ahead].findLast((command) => command.at_us < at_us);
     const names = shownTopics();
@@ -305,7 +343,8 @@ class HwCompareTransport extends HwElement {
       </div>
       <div class="scrub">
         <svg viewBox="0 0 100 10" preserveAspectRatio="none"
-          aria-hidden="true">${commands.value[ahead].map((command) => tick(place(command), common.has(command.at_us)))}</svg>
+          aria-hidden="true">${commands.value[ahead].map((command) => tick(at(command), common.has(command.at_us)))}
+          ${forked_us === null ? "" : forkMark(at({ at_us: forked_us }))}</svg>
         <input type="range" min="0" max=${live_at_us} step="1" .value=${live(String(at_us))} aria-label=${t("compare.playhead")}
           aria-valuetext=${instant(at_us)}
           @input=${onValue((chosen) => seek(Number(chosen)))}>
@@ -322,6 +361,8 @@ const GLYPHS = {
   play: svg`<path d="M7 4l13 8-13 8z"></path>`,
   pause: svg`<path d="M7 5h3v14H7zM14 5h3v14h-3z"></path>`,
 };
+/** Where the branches parted. @param {string} x */
+const forkMark = (x) => svg`<line class="fork" x1=${x} x2=${x} y1="0" y2="10"></line>`;
 /** A command on the slider; a common one is a full line. @param {string} x @param {boolean} isCommon */
 const tick = (x, isCommon) => svg`<line class=${isCommon ? "common" : "own"} x1=${x} x2=${x} y1=${isCommon ? 0 : 4} y2="10"></line>`;
 
