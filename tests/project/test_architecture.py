@@ -122,6 +122,12 @@ PLANTED = [
         "in the lab, only the runtime runs the engine",
     ),
     ("lab/web/socket.py", "import kazoo.client", "kazoo", "only the runtime's adapters import kazoo"),
+    (
+        "lab/analytics/store/builds.py",
+        "import pyspark.sql",
+        "pyspark",
+        "stored tables are read without Spark and without Django",
+    ),
     ("lab/runtime/java.py", "import lab.web.socket", "lab.web.socket", "layers of the lab"),
     ("lab/models.py", "import lab.web.pages", "lab.web.pages", "layers of the lab"),
     (

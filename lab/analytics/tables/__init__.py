@@ -11,8 +11,9 @@ A table is a `Table` in a module of `bronze`, `silver` or `gold`, beside the fun
     )
     def failovers(t: Tables) -> DataFrame: ...
 
-A test runs it on a few rows with `tests/support/analytics/made_tables.py`. `registry.py` finds it there; nothing else lists tables. A function gets `Tables` and returns a DataFrame with the
-declared columns; the build selects them by name, casts them, sorts by `order`, checks and writes.
+A test runs it on a few rows with `tests/support/analytics/made_tables.py`. `registry.py` finds it there; nothing else
+lists tables. A function gets `Tables` and returns a DataFrame with the declared columns; the build selects them by
+name, casts them, sorts by `order`, checks and writes.
 
 **Units.** The unit is what is built, replaced and read as a whole:
 

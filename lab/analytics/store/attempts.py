@@ -1,0 +1,103 @@
+"""Builds that are being made. Each notes who makes it, so that the files of one that has died are swept by the next."""
+
+import os
+import socket
+import time
+import uuid
+
+import msgspec
+
+from lab.analytics.store.builds import Store
+from lab.analytics.store.chunks import packed, unpacked
+
+_FOLDER = "_attempts"
+STALE_S = 3_600.0
+"""An attempt on another machine that has not been heard of for so long is dead."""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """A process that makes a build. All files that it writes have its `id` in their names."""
+
+    id: str
+    host: str
+    pid: int
+    heard_ms: int
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process may still run: known for those of this machine, assumed for others for an hour."""
+        if self.host != socket.gethostname():
+            return time.time() * 1_000 - self.heard_ms < STALE_S * 1_000
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+def begin(store: Store) -> Attempt:
+    """Notes an attempt of this process."""
+    attempt = Attempt(uuid.uuid4().hex[:16], socket.gethostname(), os.getpid(), int(time.time() * 1_000))
+    store.files.write(_name(attempt), packed(attempt))
+    return attempt
+
+
+def heard(store: Store, attempt: Attempt) -> None:
+    """Says that an attempt goes on."""
+    store.files.write(_name(attempt), packed(msgspec.structs.replace(attempt, heard_ms=int(time.time() * 1_000))))
+
+
+def end(store: Store, attempt: Attempt) -> None:
+    """The attempt has published what it wrote."""
+    store.files.delete(_name(attempt))
+
+
+def abandon(store: Store, attempt: Attempt) -> int:
+    """Deletes what an attempt wrote and no build lists. Returns how many files that were."""
+    listed = _listed(store)
+    count = 0
+    for name in store.files.names(""):
+        if attempt.id in name and not name.startswith("_") and name not in listed:
+            store.files.delete(name)
+            count += 1
+    store.files.delete(_name(attempt))
+    return count
+
+
+def sweep(store: Store) -> int:
+    """Deletes what dead attempts have left. Returns how many files that were."""
+    count = 0
+    for attempt in attempts(store):
+        if not attempt.is_alive:
+            count += abandon(store, attempt)
+    return count
+
+
+def attempts(store: Store) -> list[Attempt]:
+    """All attempts that are noted."""
+    found = []
+    for name in store.files.names(_FOLDER):
+        try:
+            found.append(unpacked(store.files.read(name), Attempt))
+        except FileNotFoundError:
+            # It has ended since.
+            continue
+    return found
+
+
+def _listed(store: Store) -> set[str]:
+    listed: set[str] = set()
+    for number in store.numbers():
+        try:
+            build = store.build(number)
+            listed.update(file.path for table in build.tables for file in build.files(table))
+        except FileNotFoundError:
+            # Vacuum is deleting it; newer builds list what they share.
+            continue
+    return listed
+
+
+def _name(attempt: Attempt) -> str:
+    return f"{_FOLDER}/{attempt.id}.json.zst"

@@ -1,0 +1,183 @@
+"""A build: which files hold the rows of each table, and how far each recording was read."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import msgspec
+
+from lab.analytics.store.chunks import Chunks, packed, unpacked
+from lab.analytics.store.files import Files, files_at
+from lab.analytics.store.ledger import BranchEntry
+
+_FOLDER = "_builds"
+_PINS = "_pins"
+
+
+class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A Parquet file of a table. Without a path it says that some units have been made and have no rows.
+
+    `units` are those whose rows count, each with the last event that its rows are made of; `held` is how many units the
+    file holds. Where there are fewer, the rows of others have been replaced, and whoever reads it filters by unit.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    units: dict[str, int]
+    held: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its rows count."""
+        return len(self.units) == self.held
+
+
+class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A table in a build: its chunks of files, what it is, and the digest of the code that made it."""
+
+    chunks: tuple[str, ...]
+    unit: str
+    key: tuple[str, ...]
+    order: tuple[str, ...]
+    columns: tuple[dict[str, Any], ...]
+    code: str
+    doc: str = ""
+
+
+class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a rule found in the rows that a build wrote."""
+
+    table: str
+    rule: str
+    severity: str
+    rows: int
+    failed: int
+    sample: tuple[str, ...] = ()
+
+
+class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The file of a build. Its number orders builds, not its instant: the clock of a server may jump."""
+
+    build: int
+    parent: int
+    tables: dict[str, TableState]
+    ledger: tuple[str, ...]
+    touched: tuple[str, ...] = ()
+    began_ms: int = 0
+    took_s: float = 0.0
+    events: int = 0
+    files: int = 0
+    bytes: int = 0
+    checks: tuple[CheckResult, ...] = ()
+
+
+class Build:
+    """One build, read as it was published, however many follow."""
+
+    def __init__(self, store: "Store", file: BuildFile) -> None:
+        self._store = store
+        self.file = file
+
+    @property
+    def number(self) -> int:
+        return self.file.build
+
+    @property
+    def tables(self) -> Collection[str]:
+        """The names of the tables that it has."""
+        return self.file.tables.keys()
+
+    def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
+        """The files of a table that hold these units, or all; none if there is no such table. `units` in them are
+        reduced to those asked for, so that `is_whole` says whether rows have to be filtered.
+        """
+        found = [file for file in self.entries(table) if file.path]
+        if units is None:
+            return found
+        asked = set(units)
+        reduced = ((file, {unit: seq for unit, seq in file.units.items() if unit in asked}) for file in found)
+        return [msgspec.structs.replace(file, units=wanted) for file, wanted in reduced if wanted]
+
+    def entries(self, table: str) -> list[StoredFile]:
+        """All that is listed of a table, units without a row included."""
+        state = self.file.tables.get(table)
+        return [] if state is None else self._store.file_chunks.read(state.chunks)
+
+    def made_to(self, table: str) -> dict[str, int]:
+        """The units that have been made of a table, each with the last event that its rows are made of."""
+        found: dict[str, int] = {}
+        for file in self.entries(table):
+            for unit, seq in file.units.items():
+                found[unit] = max(seq, found.get(unit, 0))
+        return found
+
+    def ledger(self) -> dict[str, BranchEntry]:
+        """How far each branch was read, by its identity."""
+        return {entry.branch: entry for entry in self._store.ledger_chunks.read(self.file.ledger)}
+
+
+class Store:
+    """The tables at one place."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.file_chunks = Chunks(files, StoredFile)
+        self.ledger_chunks = Chunks(files, BranchEntry)
+
+    @classmethod
+    def at(cls, place: str) -> "Store":
+        """The tables in a folder."""
+        return cls(files_at(place))
+
+    def newest(self) -> Build | None:
+        """The newest build; None before the first."""
+        numbers = self.numbers()
+        while numbers:
+            try:
+                return self.build(numbers.pop())
+            except FileNotFoundError:
+                # Vacuum has deleted it since; a newer one was there by then.
+                numbers = self.numbers()
+        return None
+
+    def build(self, number: int) -> Build:
+        """A build by its number. Raises FileNotFoundError."""
+        return Build(self, unpacked(self.files.read(build_name(number)), BuildFile))
+
+    def numbers(self) -> list[int]:
+        """The numbers of all builds that are kept, ascending."""
+        return list(_numbers(self.files, _FOLDER))
+
+    def create(self, file: BuildFile) -> Build:
+        """Publishes a build. Raises FileExistsError if another one has its number."""
+        self.files.create(build_name(file.build), packed(file))
+        return Build(self, file)
+
+    def pin(self, number: int, *, is_pinned: bool = True) -> None:
+        """Has vacuum keep a build, or lets it go. Raises FileNotFoundError if there is no such build."""
+        name = f"{_PINS}/{number:012d}"
+        if not is_pinned:
+            self.files.delete(name)
+            return
+        self.build(number)
+        self.files.write(name, b"")
+
+    def pinned(self) -> set[int]:
+        """The builds that are pinned."""
+        return set(_numbers(self.files, _PINS))
+
+    def path(self, file: StoredFile) -> str:
+        """The address of a file for pyarrow, DuckDB and Spark."""
+        return f"{self.files.address}/{file.path}"
+
+
+def build_name(number: int) -> str:
+    """Where the file of a build lies."""
+    return f"{_FOLDER}/{number:012d}.json.zst"
+
+
+def _numbers(files: Files, folder: str) -> Iterator[int]:
+    for name in files.names(folder):
+        number = name.rpartition("/")[2].partition(".")[0]
+        if number.isdigit():
+            yield int(number)

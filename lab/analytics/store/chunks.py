@@ -1,0 +1,69 @@
+"""Lists in pieces that are named by their digest: what has not changed is neither written nor read again."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import cramjam
+import msgspec
+
+from lab.analytics.store.files import Files
+
+CHUNK = 1_000
+CHUNKS = "_chunks/"
+_KEPT = 4_096
+
+Entry = TypeVar("Entry", bound=msgspec.Struct)
+
+
+class Chunks(Generic[Entry]):
+    """Lists of one type of entry."""
+
+    def __init__(self, files: Files, entry: type[Entry]) -> None:
+        self._files = files
+        self._decode = msgspec.json.Decoder(list[entry]).decode  # type: ignore[valid-type]
+        self._read = lru_cache(_KEPT)(self._read_one)
+
+    def write(self, entries: Sequence[Entry]) -> list[str]:
+        """Writes a list and returns the names of its pieces. Pieces that exist are left as they are."""
+        return [self._write_one(entries[start : start + CHUNK]) for start in range(0, len(entries), CHUNK)]
+
+    def read(self, names: Iterable[str]) -> list[Entry]:
+        """A list by the names of its pieces. Raises FileNotFoundError for one that vacuum has deleted."""
+        return [entry for name in names for entry in self._read(name)]
+
+    def _write_one(self, entries: Sequence[Entry]) -> str:
+        data = packed(list(entries))
+        name = hashlib.sha256(data).hexdigest()[:32]
+        # A file of this name has the same entries.
+        with contextlib.suppress(FileExistsError):
+            self._files.create(chunk_file(name), data)
+        return name
+
+    def _read_one(self, name: str) -> tuple[Entry, ...]:
+        return tuple(self._decode(decompressed(self._files.read(chunk_file(name)))))
+
+
+def chunk_file(name: str) -> str:
+    """Where a piece lies."""
+    return f"{CHUNKS}{name}.json.zst"
+
+
+def packed(value: object) -> bytes:
+    """JSON, compressed; the same bytes for the same value."""
+    return bytes(cramjam.zstd.compress(msgspec.json.encode(value, order="deterministic"), level=3))
+
+
+T = TypeVar("T")
+
+
+def unpacked(data: bytes, type: type[T]) -> T:
+    """What was packed."""
+    return msgspec.json.decode(decompressed(data), type=type)
+
+
+def decompressed(data: bytes) -> bytes:
+    """The JSON of what was packed."""
+    return bytes(cramjam.zstd.decompress(data))

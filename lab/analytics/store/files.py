@@ -1,0 +1,117 @@
+"""Where tables lie, and the few things that the store asks of such a place."""
+
+import contextlib
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+
+class Files(Protocol):
+    """A place for files, by names relative to it, with `/` between folders."""
+
+    @property
+    def address(self) -> str:
+        """What pyarrow and Spark find it by."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """The whole file. Raises FileNotFoundError."""
+        ...
+
+    def create(self, name: str, data: bytes) -> None:
+        """Writes a file that must not exist, atomically: of many that try, one succeeds. Raises FileExistsError."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Writes or replaces a file, atomically."""
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """All files below a folder, in order."""
+        ...
+
+    def size(self, name: str) -> int:
+        """How many bytes a file has. Raises FileNotFoundError."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Deletes a file or a folder, if it is there."""
+        ...
+
+
+class LocalFiles:
+    """A folder of this machine. It is made with the first file."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def address(self) -> str:
+        return str(self.root)
+
+    def read(self, name: str) -> bytes:
+        return (self.root / name).read_bytes()
+
+    def create(self, name: str, data: bytes) -> None:
+        target = self._target(name)
+        with self._beside(target, data) as whole:
+            # Unlike a rename, a link does not replace what is there.
+            os.link(whole, target)
+        _sync_folder(target.parent)
+
+    def write(self, name: str, data: bytes) -> None:
+        target = self._target(name)
+        with self._beside(target, data) as whole:
+            whole.replace(target)
+
+    def names(self, folder: str) -> list[str]:
+        start = self.root / folder
+        found = []
+        for path, _, files in os.walk(start):
+            found += [(Path(path) / file).relative_to(self.root).as_posix() for file in files]
+        return sorted(name for name in found if not name.endswith(".tmp"))
+
+    def size(self, name: str) -> int:
+        return (self.root / name).stat().st_size
+
+    def delete(self, name: str) -> None:
+        target = self.root / name
+        if target.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            target.unlink(missing_ok=True)
+
+    def _target(self, name: str) -> Path:
+        target = self.root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    @contextlib.contextmanager
+    def _beside(self, target: Path, data: bytes) -> Iterator[Path]:
+        """The data in a file beside the target, with the disk."""
+        whole = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with whole.open("wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            yield whole
+        finally:
+            whole.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """A name that was created is there after a power loss, too."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def files_at(place: str) -> Files:
+    """The files of a folder."""
+    return LocalFiles(Path(place))

@@ -1,0 +1,65 @@
+"""The ledger: what of each recording has been read, so that nothing is read twice and nothing is left out."""
+
+import msgspec
+
+
+class ReadRange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Events of a branch that a build has read: whole batches of one segment, with the digest of their bytes."""
+
+    from_seq: int
+    to_seq: int
+    segment: str
+    from_byte: int
+    to_byte: int
+    digest: str
+    build: int
+    kinds: dict[str, int] = {}
+
+
+class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of a segment that could not be read: why, and where its bytes were copied to."""
+
+    segment: str
+    from_byte: int
+    to_byte: int
+    from_seq: int
+    to_seq: int
+    reason: str
+    detail: str
+    copy: str = ""
+    first_build: int = 0
+
+
+class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A branch as the tables know it. It owns the events after `own_from_seq`; those before are its parent's.
+
+    `state`: `open`, `closed` or `gone`.
+    """
+
+    branch: str
+    run: str
+    place: str
+    parent: str = ""
+    parent_seq: int = 0
+    own_from_seq: int = 0
+    last_seq: int = 0
+    last_at_us: int = 0
+    era: str = ""
+    seed: int = 0
+    brokers: int = 0
+    config: str = "{}"
+    created_ms: int = 0
+    learner: str = ""
+    class_: str = msgspec.field(default="", name="class")
+    lesson: str = ""
+    state: str = "open"
+    ranges: tuple[ReadRange, ...] = ()
+    damage: tuple[Damage, ...] = ()
+
+    def kinds(self) -> dict[str, int]:
+        """How many events of each kind it owns."""
+        counts: dict[str, int] = {}
+        for one in self.ranges:
+            for kind, count in one.kinds.items():
+                counts[kind] = counts.get(kind, 0) + count
+        return counts

@@ -1,0 +1,69 @@
+"""Deletes builds that nobody needs any more, and the files that only they list."""
+
+import time
+from dataclasses import dataclass
+
+from lab.analytics.store import attempts
+from lab.analytics.store.builds import Build, Store, build_name
+from lab.analytics.store.chunks import CHUNKS, chunk_file
+
+KEEP = 3
+YOUNG_S = 24 * 3_600.0
+
+
+@dataclass
+class Vacuumed:
+    """What was deleted."""
+
+    builds: int = 0
+    files: int = 0
+    bytes: int = 0
+
+
+def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed:
+    """Keeps the newest `keep` builds, those that began less than `young_s` ago, and pinned ones.
+
+    Files that no build lists are kept while an attempt that may list them goes on.
+    """
+    done = Vacuumed()
+    attempts.sweep(store)
+    builds = [store.build(number) for number in store.numbers()]
+    if not builds:
+        return done
+    pinned = store.pinned()
+    border_ms = (time.time() - young_s) * 1_000
+    newest = {build.number for build in builds[-max(keep, 1) :]}
+    kept = [
+        build for build in builds if build.number in newest or build.number in pinned or build.file.began_ms > border_ms
+    ]
+    names = _names(kept)
+    # First the builds, then what they list: a build that is there is whole.
+    for build in builds:
+        if build not in kept:
+            store.files.delete(build_name(build.number))
+            done.builds += 1
+    alive = [attempt.id for attempt in attempts.attempts(store)]
+    for name in store.files.names(""):
+        if not _is_derived(name) or name in names or any(attempt in name for attempt in alive):
+            continue
+        if alive and name.startswith(CHUNKS):
+            # An attempt may have written it, or found it there, to list it in a moment.
+            continue
+        done.bytes += store.files.size(name)
+        store.files.delete(name)
+        done.files += 1
+    return done
+
+
+def _names(builds: list[Build]) -> set[str]:
+    """All files that builds are made of."""
+    found: set[str] = set()
+    for build in builds:
+        found.update(file.path for table in build.tables for file in build.files(table))
+        found.update(chunk_file(chunk) for state in build.file.tables.values() for chunk in state.chunks)
+        found.update(chunk_file(chunk) for chunk in build.file.ledger)
+    return found
+
+
+def _is_derived(name: str) -> bool:
+    return not name.startswith("_") or name.startswith(CHUNKS)
