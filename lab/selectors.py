@@ -1,6 +1,7 @@
 """Reads: what a page or a socket may see. Every function asks `lab.rights`, or gives what the user owns."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -140,6 +141,26 @@ def _shared_with(branches: dict[int, Branch], name: str) -> dict[int, int | None
 def run_cards(user: User | AnonymousUser, language: str, live: set[tuple[str, str]]) -> list[dict[str, Any]]:
     """The list of runs as its template wants it. `live`: (run, branch) of the engines that run now."""
     return [_card(run, _touched(run), language, live) for run in runs_of(user)]
+
+
+#: What the list of runs may be ordered by: "" is the order in which they were started, the newest first.
+CARD_ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "": lambda card: 0,
+    "used": lambda card: card["age_s"],
+    "name": lambda card: card["name"].casefold(),
+    "size": lambda card: -card["bytes"],
+}
+
+
+def found_cards(cards: list[dict[str, Any]], query: str, order: str) -> list[dict[str, Any]]:
+    """The runs in whose name, summary or era all words of the query occur, in one of `CARD_ORDERS`."""
+    words = query.casefold().split()
+
+    def matches(card: dict[str, Any]) -> bool:
+        text = f"{card['name']} {card['summary']} {card['era']} {card['id']}".casefold()
+        return all(word in text for word in words)
+
+    return sorted(filter(matches, cards), key=CARD_ORDERS.get(order, CARD_ORDERS[""]))
 
 
 def newest_run_cards(

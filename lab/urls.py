@@ -74,6 +74,7 @@ urlpatterns = [
     path("inspect/", pages.own_files, name="own-files"),
     path("runs/", pages.runs, name="runs"),
     path("runs/new", pages.new_run, name="new-run"),
+    path("runs/delete", pages.delete_chosen, name="delete-runs"),
     path("runs/<slug:run>/rename", pages.rename, name="rename-run"),
     path("runs/<slug:run>/duplicate", pages.duplicate, name="duplicate-run"),
     path("runs/<slug:run>/rerun", pages.rerun_in_era, name="rerun-run"),

@@ -96,6 +96,23 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
 
 @login_required
 @require_POST
+async def delete_chosen(request: HttpRequest) -> HttpResponse:
+    """Deletes the runs that are ticked in the list: all of them, or none when one is not the asker's."""
+    user = await user_of(request)
+    slugs = request.POST.getlist("run")
+    try:
+        chosen = [await sync_to_async(selectors.run_of)(user, slug, "own") for slug in slugs]
+        if not chosen:
+            raise Refusal("refusal.no_runs_chosen")
+        for found in chosen:
+            await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
+    except Refusal as refusal:
+        return await _runs_page(request, refusal)
+    return redirect("runs")
+
+
+@login_required
+@require_POST
 async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
     """Plays a branch's commands to a cluster of another era, and shows both side by side."""
     user = await user_of(request)
@@ -172,8 +189,13 @@ async def _runs_page(
     user = await user_of(request)
     language = preferences_of(request).language
     cards = await sync_to_async(selectors.run_cards)(user, language, live_branches())
+    query, order = request.GET.get("q", "").strip(), request.GET.get("sort", "")
     context = {
-        "runs": cards,
+        "runs": selectors.found_cards(cards, query, order),
+        "run_count": len(cards),
+        "query": query,
+        "order": order,
+        "orders": [{"name": name, "text": f"runs.sort.{name or 'new'}"} for name in selectors.CARD_ORDERS],
         "new_run": {"name": translate(language, "runs.proposed_name", n=len(cards) + 1), "seed": proposed_seed()},
         "eras": [{"name": era.name, "release": era.release, "text": f"era.{era.name}"} for era in ERAS.values()],
         "chosen_era": (form or {}).get("era", DEFAULT_ERA),

@@ -130,7 +130,12 @@ class Visitor:
 
     def post(self, path: str, **form: str) -> Answer:
         """Sends a form of the list of runs, with its CSRF token."""
-        data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": self.csrf_token()}).encode()
+        return self.post_list(path, **{name: [value] for name, value in form.items()})
+
+    def post_list(self, path: str, **form: list[str]) -> Answer:
+        """The same with fields that may occur several times."""
+        fields = {**form, "csrfmiddlewaretoken": [self.csrf_token()]}
+        data = urllib.parse.urlencode(fields, doseq=True).encode()
         return self._send(urllib.request.Request(self.server.address + path, data))
 
     def post_json(self, path: str, content: Any) -> Answer:

@@ -143,6 +143,34 @@ def test_names_are_shown_as_text(visitor: Visitor) -> None:
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
 
 
+def test_runs_are_found_by_words_and_ordered(visitor: Visitor) -> None:
+    for name in ("Zebra lag", "acks lag", "Zebra acks"):
+        visitor.new_run(name=name)
+
+    def shown(query: str) -> list[str]:
+        return re.findall(r'<h2><a href="/r/[^"]+">([^<]+)</a></h2>', visitor.get(f"/runs/?{query}").text)
+
+    assert shown("q=LAG") == ["acks lag", "Zebra lag"]
+    assert shown("q=zebra+lag&sort=nonsense") == ["Zebra lag"]
+    assert shown("q=zebra&sort=name") == ["Zebra acks", "Zebra lag"]
+    nothing = visitor.get("/runs/?q=<i>").text
+    assert "No run matches “&lt;i&gt;”." in nothing and "<i>”" not in nothing
+
+
+def test_selected_runs_are_deleted_together_when_that_is_confirmed(visitor: Visitor, other_visitor: Visitor) -> None:
+    one, two, kept = (visitor.new_run(name=name) for name in ("Old one", "Old two", "Kept run"))
+    foreign = other_visitor.new_run(name="Foreign")
+    answer = visitor.post_list("/runs/delete", run=[one, two])
+    assert answer.status == 400 and "was not deleted" in answer.text
+    assert visitor.post_list("/runs/delete", run=[one, foreign], confirm=["yes"]).status == 404
+    assert visitor.post_list("/runs/delete", confirm=["yes"]).status == 400
+    assert {"Old one", "Old two", "Kept run"} <= set(titles(visitor))
+    assert visitor.post_list("/runs/delete", run=[one, two], confirm=["yes"]).status == 200
+    assert "Kept run" in titles(visitor) and not {"Old one", "Old two"} & set(titles(visitor))
+    assert titles(other_visitor) == ["Foreign"]
+    assert not (settings.RUNS / one).exists() and (settings.RUNS / kept).exists()
+
+
 def test_run_limit_is_enforced_for_every_way_to_create_one(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     run = visitor.new_run(name="The last one")
     monkeypatch.setattr(start_run, "MAX_RUNS", len(titles(visitor)))
