@@ -7,6 +7,7 @@ import msgspec
 
 from lab.recordings.checkpoints import SUFFIXES, Checkpoints
 from lab.recordings.copying import link
+from lab.recordings.description import begin_identity, copy_vocabularies, identity_of
 from lab.recordings.folder import BranchFolder
 from lab.recordings.history import history_not_kept
 from lab.recordings.keyframes import KEYFRAMES
@@ -51,7 +52,9 @@ def fork_recording(parent: Recording, seq: int, folder: BranchFolder) -> Recordi
         for name in (KEYFRAMES, TIMELINE):
             with suppress(FileNotFoundError):
                 shutil.copyfile(parent.folder.recording / name, folder.recording / name)
+        copy_vocabularies(parent.folder.recording, folder.recording, seq)
         inputs = parent.inputs()
+    begin_identity(folder, identity_of(parent.folder), seq)
     recording = Recording(folder)
     recording.append_inputs([(place.at_us, data) for data in inputs if (place := _InputPlace.of(data)).is_before(seq)])
     folder.checkpoints.mkdir()

@@ -13,6 +13,7 @@ from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.recordings.base import Base
 from lab.recordings.derivation import Derivation, Made
+from lab.recordings.description import begin_identity, note_vocabulary
 from lab.recordings.folder import BranchFolder
 from lab.recordings.logs import Header, RecordedLogs, Stamped, StoredEvent
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts
@@ -50,6 +51,9 @@ class Recording:
         self._pending_lock = threading.Lock()
         self._is_bounded = is_bounded
         self._open(header)
+        if header is not None:
+            begin_identity(folder)
+        note_vocabulary(folder.recording, self.last_seq + 1)
 
     def _open(self, header: Header | None) -> None:
         self.logs = RecordedLogs(self.folder, header, is_bounded=self._is_bounded)

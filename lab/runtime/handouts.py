@@ -17,6 +17,7 @@ from django.conf import settings
 from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from lab.journals.journal import CLEAN_SHUTDOWN
 from lab.recordings.copying import link, link_tree
+from lab.recordings.description import begin_identity, copy_vocabularies, identity_of
 from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import fork_recording
 from lab.recordings.keyframes import KEYFRAMES
@@ -87,6 +88,9 @@ def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     for name in (KEYFRAMES, TIMELINE, RECOVERY_POINT_CHECKPOINT):
         with suppress(FileNotFoundError):
             shutil.copyfile(handout.recording / name, target.recording / name)
+    last_seq = int(max(path.stem for path in (handout.recording / f"{EVENTS}-0").glob(f"*{_SEGMENT_SUFFIX}"))) - 1
+    copy_vocabularies(handout.recording, target.recording, last_seq)
+    begin_identity(target, identity_of(handout), last_seq)
     # What is linked needs no recovery, which would write to files that others share.
     (target.recording / CLEAN_SHUTDOWN).touch()
     link_tree(handout.checkpoints, target.checkpoints)
