@@ -11,6 +11,7 @@ _http = get_asgi_application()
 
 # They need the apps, which are loaded now.
 from lab.urls import websockets  # noqa: E402
+from lab.web.body_limit import limited_bodies  # noqa: E402
 from lab.web.same_origin import same_origin  # noqa: E402
 
-application = ProtocolTypeRouter({"http": _http, "websocket": same_origin(websockets)})
+application = ProtocolTypeRouter({"http": limited_bodies(_http), "websocket": same_origin(websockets)})

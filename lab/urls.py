@@ -11,6 +11,7 @@ from lab.api import analytics, clients, disk, find, history, lessons, texts
 from lab.web import (
     account_pages,
     board_pages,
+    carry_pages,
     challenge_pages,
     class_pages,
     course_pages,
@@ -75,6 +76,8 @@ urlpatterns = [
     path("runs/", pages.runs, name="runs"),
     path("runs/new", pages.new_run, name="new-run"),
     path("runs/delete", pages.delete_chosen, name="delete-runs"),
+    path("runs/import", carry_pages.import_file, name="import-run"),
+    path("runs/<slug:run>/export", carry_pages.export, name="export-run"),
     path("runs/<slug:run>/rename", pages.rename, name="rename-run"),
     path("runs/<slug:run>/duplicate", pages.duplicate, name="duplicate-run"),
     path("runs/<slug:run>/rerun", pages.rerun_in_era, name="rerun-run"),

@@ -41,7 +41,7 @@ async def runs(request: HttpRequest) -> HttpResponse:
     user = await user_of(request)
     if user.get_username() == LOCAL_USER:
         await sync_to_async(adopt_clusters)(user)
-    return await _runs_page(request)
+    return await runs_page(request)
 
 
 @login_required
@@ -57,7 +57,7 @@ async def new_run(request: HttpRequest) -> HttpResponse:
     try:
         branch = await start_run(host(), await user_of(request), request.POST.dict())
     except Refusal as refusal:
-        return await _runs_page(request, refusal, request.POST.dict())
+        return await runs_page(request, refusal, request.POST.dict())
     return redirect("lab", branch.run.slug, branch.name)
 
 
@@ -68,7 +68,7 @@ async def rename(request: HttpRequest, run: str) -> HttpResponse:
     try:
         await sync_to_async(rename_run)(found, request.POST.get("name", ""))
     except Refusal as refusal:
-        return await _runs_page(request, refusal, renamed={"run": run, "name": request.POST.get("name", "")})
+        return await runs_page(request, refusal, renamed={"run": run, "name": request.POST.get("name", "")})
     return redirect("runs")
 
 
@@ -79,7 +79,7 @@ async def duplicate(request: HttpRequest, run: str) -> HttpResponse:
     try:
         await duplicate_run(host(), found)
     except Refusal as refusal:
-        return await _runs_page(request, refusal)
+        return await runs_page(request, refusal)
     return redirect("runs")
 
 
@@ -90,7 +90,7 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
     try:
         await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:
-        return await _runs_page(request, refusal)
+        return await runs_page(request, refusal)
     return redirect("runs")
 
 
@@ -107,7 +107,7 @@ async def delete_chosen(request: HttpRequest) -> HttpResponse:
         for found in chosen:
             await delete_run(host(), found, confirmed=request.POST.get("confirm") == "yes")
     except Refusal as refusal:
-        return await _runs_page(request, refusal)
+        return await runs_page(request, refusal)
     return redirect("runs")
 
 
@@ -179,7 +179,7 @@ def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:
     return answer_refusal(request, Refusal("refusal.forged_form", 403))
 
 
-async def _runs_page(
+async def runs_page(
     request: HttpRequest,
     refusal: Refusal | None = None,
     form: dict[str, str] | None = None,

@@ -1,0 +1,89 @@
+"""A run that was exported, here or elsewhere, as a run of one's own."""
+
+import asyncio
+from contextlib import suppress
+from typing import IO
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from lab.actions.start_run import ensure_few_runs, new_slug
+from lab.archives.manifest import Manifest
+from lab.archives.unpack import unpack_run
+from lab.models import MAX_NAME_LENGTH, Bookmark, Branch, Run
+from lab.recordings.folder import branch_folder, remove_run_folder
+from lab.recordings.recording import Recording
+from lab.recordings.summary import write_summary
+from lab.rights import require
+from lab.runtime import engine
+from lab.runtime.host import RunConfig
+from lab.runtime.pacer import Pacer
+from lab.texts.refusal import Refusal
+
+
+async def import_run(user: User, source: IO[bytes]) -> Branch:
+    """Returns the run's first branch. Engines are made from the recorded inputs; nothing else of the file is executed.
+
+    Raises Refusal for a file that is not an export of a run, and when there are too many runs; nothing is left then.
+    """
+    await sync_to_async(require)(user, None, "act")
+    await sync_to_async(ensure_few_runs)(user.pk)
+    slug = new_slug()
+    unpacked = await asyncio.to_thread(unpack_run, source, settings.RUNS, slug)
+    try:
+        await asyncio.to_thread(_describe, unpacked.manifest, slug)
+        return await sync_to_async(_enter)(user, slug, unpacked.manifest)
+    except BaseException:
+        await asyncio.to_thread(remove_run_folder, slug)
+        raise
+
+
+def _describe(manifest: Manifest, slug: str) -> None:
+    """Executes the inputs, which makes the brokers' disks, and writes the summary that lists show.
+
+    Raises Refusal for a recording of which no engine can be made.
+    """
+    for branch in manifest.branches:
+        recording = Recording(branch_folder(slug, branch.name))
+        try:
+            msgspec.convert(recording.config, RunConfig)
+            # A run of another version of the core is shown as it was recorded; whoever wakes it is told why it cannot.
+            with suppress(Refusal):
+                engine.wake(recording, Pacer(), "").close()
+            write_summary(recording)
+        except msgspec.ValidationError as error:
+            raise Refusal("refusal.archive_log", field="file", branch=branch.name, problem=str(error)[:200]) from None
+        finally:
+            recording.close()
+
+
+def _enter(user: User, slug: str, manifest: Manifest) -> Branch:
+    with transaction.atomic():
+        ensure_few_runs(user.pk)
+        run = Run.objects.create(
+            slug=slug,
+            owner=user,
+            name=manifest.name[:MAX_NAME_LENGTH],
+            seed=manifest.seed,
+            brokers=manifest.brokers,
+            era=manifest.era,
+        )
+        entered: dict[str, Branch] = {}
+        for carried in manifest.branches:
+            branch = Branch.objects.create(
+                run=run,
+                name=carried.name,
+                parent=entered.get(carried.parent),
+                parent_seq=carried.parent_seq,
+                parent_at_us=carried.parent_at_us,
+            )
+            entered[carried.name] = branch
+            Bookmark.objects.bulk_create(
+                Bookmark(branch=branch, owner=user, seq=one.seq, at_us=one.at_us, name=one.name[:MAX_NAME_LENGTH])
+                for one in carried.bookmarks
+                if 0 <= one.seq <= carried.last_seq
+            )
+    return next(iter(entered.values()))

@@ -1,0 +1,10 @@
+"""A run as one file, to be carried away: a zip of its recordings, which another lab imports.
+
+    manifest.json                                    what is in it: `manifest.Manifest`
+    branches/<branch>/events-0/<offset>.log          the recordings' two Kafka logs, read by `kafka-dump-log.sh`
+    branches/<branch>/inputs-0/<offset>.log
+    branches/<branch>/identity.json, vocabulary.jsonl, .../leader-epoch-checkpoint
+
+Nothing that can be derived is in it: views, time lines and disks are made anew from the logs, and no pickle is carried.
+`pack.py` writes a file, `unpack.py` reads one that nobody trusts. See docs/RECORDINGS.md.
+"""

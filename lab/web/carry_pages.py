@@ -1,0 +1,59 @@
+"""Runs as files: exported to be carried away, and imported."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import IO
+from urllib.parse import quote
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.actions.export_run import export_run
+from lab.actions.import_run import import_run
+from lab.archives.manifest import SUFFIX
+from lab.runtime.host import host
+from lab.texts.refusal import Refusal
+from lab.web.pages import runs_page, user_of
+
+_CHUNK = 256 * 1024
+
+
+@login_required
+@require_GET
+async def export(request: HttpRequest, run: str) -> HttpResponse | StreamingHttpResponse:
+    """The run as a file. Raises Refusal (404, 403) without the right to take it away."""
+    found = await sync_to_async(selectors.run_of)(await user_of(request), run, "export")
+    file = await export_run(host(), found)
+    size = await asyncio.to_thread(file.seek, 0, 2)
+    file.seek(0)
+    response = StreamingHttpResponse(_chunks(file), content_type="application/zip")
+    response["Content-Length"] = str(size)
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", found.name).strip("-.") or found.slug
+    full = quote(f"{found.name}{SUFFIX}", safe="")
+    response["Content-Disposition"] = f"attachment; filename=\"{plain}{SUFFIX}\"; filename*=UTF-8''{full}"
+    return response
+
+
+@login_required
+@require_POST
+async def import_file(request: HttpRequest) -> HttpResponse:
+    """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
+    given = request.FILES.get("file")
+    try:
+        if given is None or given.file is None:
+            raise Refusal("refusal.no_file_chosen", field="file")
+        branch = await import_run(await user_of(request), given.file)
+    except Refusal as refusal:
+        return await runs_page(request, refusal)
+    return redirect("lab", branch.run.slug, branch.name)
+
+
+async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
+    with file:
+        while data := await asyncio.to_thread(file.read, _CHUNK):
+            yield data
