@@ -1,7 +1,6 @@
 """A build: which files hold the rows of each table, and how far each recording was read."""
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,7 @@ class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `units` are those whose rows count, each with the last event that its rows are made of; `held` is how many units the
     file holds. Where there are fewer, the rows of others have been replaced, and whoever reads it filters by unit.
+    `code` is the digest of what made it.
     """
 
     path: str
@@ -25,6 +25,7 @@ class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes: int
     units: dict[str, int]
     held: int
+    code: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -32,15 +33,24 @@ class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
         return len(self.units) == self.held
 
 
+class StoredColumn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A column as it was declared when the build was made."""
+
+    name: str
+    type: str
+    unit: str = ""
+    doc: str = ""
+    personal: bool = False
+
+
 class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A table in a build: its chunks of files, what it is, and the digest of the code that made it."""
+    """A table in a build: its chunks of files, and what its rows are."""
 
     chunks: tuple[str, ...]
     unit: str
     key: tuple[str, ...]
     order: tuple[str, ...]
-    columns: tuple[dict[str, Any], ...]
-    code: str
+    columns: tuple[StoredColumn, ...]
     doc: str = ""
 
 
@@ -103,13 +113,22 @@ class Build:
         state = self.file.tables.get(table)
         return [] if state is None else self._store.file_chunks.read(state.chunks)
 
-    def made_to(self, table: str) -> dict[str, int]:
-        """The units that have been made of a table, each with the last event that its rows are made of."""
+    def made_to(self, table: str, code: str | None = None) -> dict[str, int]:
+        """The units that have been made of a table, each with the last event that its rows are made of.
+
+        Args:
+            table: its name.
+            code: a digest: units that other code has made are left out.
+        """
         found: dict[str, int] = {}
+        others: set[str] = set()
         for file in self.entries(table):
+            if code is not None and file.code != code:
+                others |= file.units.keys()
+                continue
             for unit, seq in file.units.items():
                 found[unit] = max(seq, found.get(unit, 0))
-        return found
+        return {unit: seq for unit, seq in found.items() if unit not in others}
 
     def ledger(self) -> dict[str, BranchEntry]:
         """How far each branch was read, by its identity."""

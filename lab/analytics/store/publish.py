@@ -26,13 +26,12 @@ class ConflictError(Exception):
 class TableChange:
     """What a build does to one table: `files` are added; rows of `replaced` units no longer count.
 
-    `state` describes the table as it is from now on; its chunks are not looked at. `is_anew`: nothing of it stays.
+    `state` describes the table as it is from now on; its chunks are not looked at.
     """
 
     state: TableState
     files: list[StoredFile] = field(default_factory=list)
     replaced: set[str] = field(default_factory=set)
-    is_anew: bool = False
 
 
 @dataclass
@@ -57,7 +56,7 @@ def publish(store: Store, base: Build | None, changes: Changes, at: Callable[[st
         at: told each step before it is taken.
 
     Raises:
-        ConflictError: a build since `base` has touched the same units, or a table was made anew on either side.
+        ConflictError: a build since `base` has touched the same units.
         OSError: the place takes no more files; nothing is visible.
     """
     for _ in range(MAX_TRIES):
@@ -85,16 +84,12 @@ def _insist_on_apart(store: Store, base: Build | None, newest: Build | None, cha
         both = changes.touched.intersection(other.touched)
         if both:
             raise ConflictError(f"build {number} is about {', '.join(sorted(both)[:3])}, too")
-        for name, change in changes.tables.items():
-            theirs = other.tables.get(name)
-            if theirs is not None and theirs.code != change.state.code:
-                raise ConflictError(f"build {number} made {name} with other code")
 
 
 def _merged(store: Store, newest: Build | None, changes: Changes, at: Callable[[str], None]) -> BuildFile:
     tables = {} if newest is None else dict(newest.file.tables)
     for name, change in changes.tables.items():
-        before = [] if newest is None or change.is_anew else newest.entries(name)
+        before = [] if newest is None else newest.entries(name)
         files = [*_without(before, change.replaced), *change.files]
         tables[name] = msgspec.structs.replace(change.state, chunks=tuple(store.file_chunks.write(_sorted(files))))
     at("chunks written")

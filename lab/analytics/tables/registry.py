@@ -1,6 +1,7 @@
 """All tables: found in the modules of `bronze`, `silver` and `gold`, and checked against each other at import."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -56,7 +57,7 @@ TABLES: Mapping[str, Table] = checked(_declared())
 """By name, each after those that it needs."""
 
 
-def upstream(names: Iterable[str]) -> list[Table]:
+def upstream(names: Iterable[str], tables: Mapping[str, Table] = TABLES) -> list[Table]:
     """The tables of these names and all that they need, each after its needs. Raises KeyError for an unknown name."""
     wanted = set()
     waiting = list(names)
@@ -64,8 +65,16 @@ def upstream(names: Iterable[str]) -> list[Table]:
         name = waiting.pop()
         if name not in wanted:
             wanted.add(name)
-            waiting += TABLES[name].needs
-    return [table for name, table in TABLES.items() if name in wanted]
+            waiting += tables[name].needs
+    return [table for name, table in tables.items() if name in wanted]
+
+
+def matching(pattern: str) -> list[str]:
+    """The tables that a pattern such as `gold.*` stands for. Raises KeyError if there are none."""
+    found = [name for name in TABLES if fnmatchcase(name, pattern)]
+    if not found:
+        raise KeyError(pattern)
+    return found
 
 
 def downstream(names: Iterable[str]) -> set[str]:

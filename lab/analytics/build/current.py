@@ -1,0 +1,103 @@
+"""The tables as they are in the middle of a build: those of the build before, with what this one has written so far."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from lab.analytics.build.lineage import Part
+from lab.analytics.store.builds import Build, Store, StoredFile
+from lab.analytics.store.publish import TableChange
+from lab.analytics.store.reading import unit_column
+from lab.analytics.tables import BRANCH, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LINEAGE = pa.schema(
+    [("owner", pa.string()), (BRANCH, pa.int32()), ("after_seq", pa.int64()), ("until_seq", pa.int64())]
+)
+
+
+class Current:
+    """Stored rows as DataFrames."""
+
+    def __init__(self, spark: "SparkSession", store: Store, base: Build | None) -> None:
+        self._spark = spark
+        self._store = store
+        self._base = base
+        self.changes: dict[str, TableChange] = {}
+
+    def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
+        """The files that hold rows of these units, or all, as of now."""
+        change = self.changes.get(table)
+        before = [] if self._base is None else self._base.files(table, units)
+        if change is None:
+            return before
+        found = [*_less(before, change.replaced), *(file for file in change.files if file.path)]
+        if units is None:
+            return found
+        asked = set(units)
+        return [
+            msgspec.structs.replace(file, units=wanted)
+            for file in found
+            if (wanted := {unit: seq for unit, seq in file.units.items() if unit in asked})
+        ]
+
+    def stored(self, table: Table, units: Collection[str] | None = None) -> "DataFrame":
+        """The stored rows of a table for these units, or all, in its stored columns."""
+        schema = ", ".join(f"`{column.name}` {column.type}" for column in table.stored)
+        files = self.files(table.name, units)
+        if not files:
+            return self._spark.createDataFrame([], schema)
+        # Files of earlier builds may lack columns that were declared since: they are null.
+        read = self._spark.read.schema(schema)
+        column = unit_column(table.unit)
+        whole = [self._store.path(file) for file in files if file.is_whole or column is None]
+        parts = [read.parquet(*whole)] if whole else []
+        for file in files:
+            if column is not None and not file.is_whole:
+                parts.append(read.parquet(self._store.path(file)).where(F.col(column).isin(*file.units)))
+        return reduce(lambda one, other: one.unionByName(other), parts)
+
+    def of_branches(self, table: Table, parts: Mapping[int, Sequence[Part]]) -> "DataFrame":
+        """The rows of a table that is per event, under the numbers of the branches that see them."""
+        rows = [(part.owner, number, part.from_seq, part.to_seq) for number, some in parts.items() for part in some]
+        stored = self.stored(table, {owner for owner, *_ in rows}).drop("run")
+        if len(rows) == 1:
+            # The usual case, of one run that is looked at.
+            ((_, number, after_seq, until_seq),) = rows
+            seen = stored.where((F.col("seq") > after_seq) & (F.col("seq") <= until_seq))
+            return seen.select(F.lit(number).alias(BRANCH), *(F.col(name) for name in _declared(table)))
+        lineage = self._spark.createDataFrame(pa.Table.from_pylist(_named(rows), schema=_LINEAGE))
+        seen = stored.join(F.broadcast(lineage), F.col("branch") == F.col("owner"))
+        seen = seen.where((F.col("seq") > F.col("after_seq")) & (F.col("seq") <= F.col("until_seq")))
+        return seen.select(BRANCH, *_declared(table))
+
+    def numbered(self, table: Table, numbers: Mapping[str, int]) -> "DataFrame":
+        """The rows of a table that is made per branch, with the branches' numbers."""
+        stored = self.stored(table, numbers.keys()).drop("run")
+        pairs = pa.table({"owner": list(numbers), BRANCH: pa.array(numbers.values(), pa.int32())})
+        names = self._spark.createDataFrame(pairs)
+        joined = stored.join(F.broadcast(names), F.col("branch") == F.col("owner"))
+        return joined.select(BRANCH, *_declared(table))
+
+
+def _less(files: Sequence[StoredFile], replaced: Collection[str]) -> list[StoredFile]:
+    left = []
+    for file in files:
+        units = {unit: seq for unit, seq in file.units.items() if unit not in replaced}
+        if units:
+            left.append(msgspec.structs.replace(file, units=units))
+    return left
+
+
+def _named(rows: Sequence[tuple[str, int, int, int]]) -> list[dict[str, object]]:
+    return [dict(zip(_LINEAGE.names, row, strict=True)) for row in rows]
+
+
+def _declared(table: Table) -> list[str]:
+    return [column.name for column in table.columns]

@@ -1,0 +1,80 @@
+"""What a build has to do: which units of which tables are not what the recordings and the code say."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lab.analytics.store.builds import Build
+from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.tables import Table
+
+GROUP_EVENTS = 4_000_000
+"""So many events are made into tables at a time."""
+GROUP_BRANCHES = 1_000
+
+
+@dataclass(frozen=True)
+class Dirty:
+    """What is to be made of one table: units, each with the last event that it is already made of (0: all anew)."""
+
+    table: Table
+    units: Mapping[str, int]
+
+
+@dataclass
+class Plan:
+    """The work of a build, table by table, each after those that it needs."""
+
+    tables: list[Dirty] = field(default_factory=list)
+
+    @property
+    def units(self) -> set[str]:
+        return {unit for dirty in self.tables for unit in dirty.units}
+
+
+def dirty_branches(
+    base: Build | None,
+    ledger: Mapping[str, BranchEntry],
+    tables: Sequence[Table],
+    codes: Mapping[str, str],
+    only: Iterable[str] | None = None,
+    *,
+    is_full: bool = False,
+) -> Plan:
+    """What is to be made of the tables of branches.
+
+    Args:
+        base: the newest build.
+        ledger: the branches as they have been read now.
+        tables: those wanted, with their needs.
+        codes: the digests of their code.
+        only: branches; without, all.
+        is_full: makes everything anew.
+    """
+    branches = set(ledger) if only is None else set(only) & set(ledger)
+    plan = Plan()
+    for table in tables:
+        if table.unit != "branch":
+            continue
+        made_to = {} if base is None or is_full else base.made_to(table.name, codes[table.name])
+        units = {}
+        for branch in sorted(branches):
+            last_seq = ledger[branch].last_seq
+            if made_to.get(branch, -1) < last_seq:
+                units[branch] = made_to.get(branch, 0) if table.per_event else 0
+        if units:
+            plan.tables.append(Dirty(table, units))
+    return plan
+
+
+def groups(plan: Plan, ledger: Mapping[str, BranchEntry]) -> list[list[str]]:
+    """The branches of a plan in groups that are built one after the other; parents before what was forked of them."""
+    found: list[list[str]] = []
+    events = 0
+    for branch in sorted(plan.units, key=lambda one: (ledger[one].created_ms, one)):
+        more = ledger[branch].last_seq
+        if not found or events + more > GROUP_EVENTS or len(found[-1]) >= GROUP_BRANCHES:
+            found.append([])
+            events = 0
+        found[-1].append(branch)
+        events += more
+    return found

@@ -1,0 +1,167 @@
+"""One build, from beginning to end: read, make, check, publish."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lab.analytics.build.checks import CheckError
+from lab.analytics.build.code import digests
+from lab.analytics.build.current import Current
+from lab.analytics.build.events import EVENTS
+from lab.analytics.build.ingest import Unread, read_bronze, unread
+from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
+from lab.analytics.build.recordings import Found
+from lab.analytics.build.unit import Job, Made, make_for_branches
+from lab.analytics.store import attempts
+from lab.analytics.store.builds import Build, CheckResult, Store
+from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.publish import Changes, ConflictError, publish
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES, upstream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAX_TRIES = 5
+BRONZE_FORMAT = "1"
+"""Changes with how events are stored: then all recordings are read again."""
+
+
+class CancelledError(Exception):
+    """Whoever asked for the build does not want it any more."""
+
+
+@dataclass
+class Wanted:
+    """What a build is asked for.
+
+    `found` are the recordings to look at; `tables` the names of those wanted, all without; `is_full` makes everything
+    anew; `is_cancelled` is asked between tables.
+    """
+
+    found: Sequence[Found]
+    tables: Sequence[str] | None = None
+    registry: Mapping[str, Table] = field(default_factory=lambda: TABLES)
+    is_full: bool = False
+    is_cancelled: Callable[[], bool] = lambda: False
+    say: Callable[[Made], None] = lambda made: None
+    at: Callable[[str], None] = lambda step: None
+
+
+@dataclass
+class Outcome:
+    """What a build did. `build` is the newest one, `published` those of this one, one for each group of branches."""
+
+    build: Build | None
+    published: list[int] = field(default_factory=list)
+    events: int = 0
+    held: list[CheckResult] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
+
+
+def build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted) -> Outcome:
+    """Brings the tables up to the recordings. `session` is asked for Spark only if there is something to do.
+
+    Raises:
+        CheckError: a rule that must hold does not, in all units.
+        ConflictError: other builds were always first.
+        CancelledError: `wanted.is_cancelled` said so.
+        OSError: the place takes no more files. What was published before stays.
+    """
+    attempts.sweep(store)
+    outcome = Outcome(store.newest())
+    for tries in range(MAX_TRIES):
+        try:
+            _build(session, store, wanted, outcome)
+        except ConflictError:
+            if tries == MAX_TRIES - 1:
+                raise
+            continue
+        break
+    outcome.build = store.newest()
+    return outcome
+
+
+def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, outcome: Outcome) -> None:
+    tables = upstream(wanted.tables or wanted.registry, wanted.registry)
+    codes = {EVENTS.name: BRONZE_FORMAT, **digests(tables)}
+    base = store.newest()
+    number = 1 if base is None else base.number + 1
+    ledger = {} if base is None else base.ledger()
+    todo = unread(store, wanted.found, ledger, number)
+    outcome.gone |= todo.gone
+    every = {**ledger, **todo.entries}
+    chosen = {one.entry.branch for one in wanted.found} & set(every)
+    plan = dirty_branches(base, every, tables, codes, chosen, is_full=wanted.is_full)
+    wanted.at("planned")
+    held: set[str] = set()
+    order = groups(_with(plan, todo), every)
+    while order:
+        group = [branch for branch in order.pop(0) if branch not in held]
+        if not group:
+            continue
+        attempt = attempts.begin(store)
+        try:
+            made = _group(session(), store, wanted, group, tables, codes, todo, attempt)
+        except CheckError as error:
+            attempts.abandon(store, attempt)
+            outcome.held += error.results
+            held |= error.units
+            order.insert(0, group)
+            if not error.units & set(group):
+                raise
+            continue
+        except BaseException:
+            attempts.abandon(store, attempt)
+            raise
+        attempts.end(store, attempt)
+        outcome.published.append(made.number)
+
+
+def _group(
+    session: "SparkSession",
+    store: Store,
+    wanted: Wanted,
+    group: Sequence[str],
+    tables: Sequence[Table],
+    codes: Mapping[str, str],
+    todo: Unread,
+    attempt: attempts.Attempt,
+) -> Build:
+    """Reads, makes and publishes some branches."""
+    began_ms = int(time.time() * 1_000)
+    base = store.newest()
+    number = 1 if base is None else base.number + 1
+    ledger: dict[str, BranchEntry] = {} if base is None else base.ledger()
+    mine = set(group)
+    part = Unread(
+        {branch: entry for branch, entry in todo.entries.items() if branch in mine},
+        [(branch, span) for branch, span in todo.spans if branch in mine],
+    )
+    current = Current(session, store, base)
+    job = Job(session, store, current, {**ledger, **part.entries}, codes, attempt.id, number, wanted.registry)
+    entries = read_bronze(job, part) if part.entries else {}
+    job = job._replace(ledger={**ledger, **entries})
+    wanted.at("bronze written")
+    plan = dirty_branches(base, job.ledger, tables, codes, mine, is_full=wanted.is_full)
+    warnings = _make(job, wanted, plan, attempt)
+    wanted.at("tables written")
+    changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)
+    wanted.at("checked")
+    return publish(store, base, changes, wanted.at)
+
+
+def _make(job: Job, wanted: Wanted, plan: Plan, attempt: attempts.Attempt) -> list[CheckResult]:
+    warnings: list[CheckResult] = []
+    for dirty in plan.tables:
+        if wanted.is_cancelled():
+            raise CancelledError
+        attempts.heard(job.store, attempt)
+        warnings += make_for_branches(job, dirty, wanted.say).warnings
+    return warnings
+
+
+def _with(plan: Plan, todo: Unread) -> Plan:
+    """A plan whose units include those of which only events are new."""
+    return Plan([*plan.tables, Dirty(EVENTS, dict.fromkeys(todo.entries, 0))])

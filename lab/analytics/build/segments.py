@@ -1,0 +1,246 @@
+"""What is new in the log of a recording: whole batches, verified; and what of it could not be read.
+
+Offsets are seqs and a batch's last timestamp is an instant in simulated microseconds. The value of a record is
+`[at_us, node, cause_seq, [kind, field, ...]]`. Imports nothing of Spark or Django: executors import this.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate
+from lab.analytics.store.ledger import Damage, ReadRange
+
+CHANGED = "bytes that were read before have changed"
+SPAN_BYTES = 8 * 1024 * 1024
+ROWS_PER_BATCH = 16_384
+UNREADABLE = "?"
+"""The kind of an event that is not what an event looks like; its payload is the text that was found."""
+_COLUMNS = {
+    "branch": pa.string(), "run": pa.string(), "seq": pa.int64(), "at_us": pa.int64(), "node": pa.string(),
+    "cause_seq": pa.int64(), "kind": pa.string(), "payload": pa.string(),
+}  # fmt: skip
+_ARROW = pa.schema(_COLUMNS)
+SCHEMA = ", ".join(f"{name} {'bigint' if type == pa.int64() else 'string'}" for name, type in _COLUMNS.items())
+"""Of what `read` gives, in Spark's DDL."""
+_LENGTH_OVERHEAD = 12
+_MAX_BATCH_BYTES = 64 * 1024 * 1024
+_ATTRIBUTES_POSITION = 21
+_MAGIC_POSITION = 16
+
+
+class Span(NamedTuple):
+    """Whole batches of a segment: the bytes from `start` to `end` of a file."""
+
+    path: str
+    start: int
+    end: int
+
+
+class Batch(NamedTuple):
+    """A batch that has been verified."""
+
+    start: int
+    end: int
+    from_seq: int
+    to_seq: int
+    at_us: int
+    crc: int
+
+
+@dataclass
+class News:
+    """What has been written since a recording was last read. `first` is the record at offset 0, if it is among it."""
+
+    spans: list[Span] = field(default_factory=list)
+    ranges: list[ReadRange] = field(default_factory=list)
+    damage: list[tuple[Damage, bytes]] = field(default_factory=list)
+    last_seq: int = 0
+    last_at_us: int = 0
+    first: bytes | None = None
+
+
+def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int) -> News:
+    """What a log holds after what is known of it: whole batches only, so it may be read while it is written.
+
+    Args:
+        folder: the log.
+        known: what has been read of it.
+        damage: what could not be read.
+        last_seq: the last event that is known.
+        own_from_seq: events up to this one are the parent's: their batches are verified, but in no range.
+
+    Raises FileNotFoundError if the log is gone.
+    """
+    found = News(last_seq=last_seq)
+    marks = _marks(known, damage)
+    for path in sorted(folder.glob("*.log")):
+        data = path.read_bytes()
+        mark = marks.get(path.name, 0)
+        if not _is_unchanged(path.name, data, known):
+            found.damage.append((_damaged(path.name, 0, len(data), 0, 0, "rewritten", CHANGED), b""))
+            return found
+        if mark < len(data):
+            _read(path, data, mark, own_from_seq, found)
+    if not marks and not found.ranges and not any(folder.glob("*.log")):
+        raise FileNotFoundError(f"there is no log in {folder}")
+    return found
+
+
+def read(branch: str, run: str, own_from_seq: int, span: Span) -> Iterator[pa.RecordBatch]:
+    """The events of a span after `own_from_seq`, the payload as JSON text."""
+    with Path(span.path).open("rb") as stream:
+        stream.seek(span.start)
+        data = stream.read(span.end - span.start)
+    rows: list[tuple[object, ...]] = []
+    for record in iterate(data):
+        # Offset 0 holds the recording's header.
+        if record.offset <= max(own_from_seq, 0) or record.value is None:
+            continue
+        rows.append((branch, run, record.offset, *_head_and_payload(record.value)))
+        if len(rows) == ROWS_PER_BATCH:
+            yield _arrow(rows)
+            rows = []
+    if rows:
+        yield _arrow(rows)
+
+
+_decode = msgspec.json.Decoder(tuple[int, str, int, msgspec.Raw]).decode
+
+
+def _head_and_payload(value: bytes) -> tuple[int, str, int, str, str]:
+    try:
+        at_us, node, cause_seq, raw = _decode(value)
+        payload = bytes(raw).decode()
+        if not payload.startswith('["'):
+            raise ValueError(payload)
+        return at_us, node, cause_seq, payload[2 : payload.index('"', 2)], payload
+    except ValueError:
+        text = msgspec.json.encode(bytes(value).decode(errors="replace")).decode()
+        return 0, "", 0, UNREADABLE, text
+
+
+def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+
+
+def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News) -> None:
+    run: list[Batch] = []
+    position = mark
+    while position < len(data):
+        batch = _batch(data, position)
+        if isinstance(batch, str):
+            if batch == "torn":
+                break
+            after = _next_good(data, position, found.last_seq)
+            _close(path, run, found)
+            run = []
+            end = len(data) if after is None else after
+            to_seq = HEADER.unpack_from(data, end)[0] - 1 if end < len(data) else 0
+            lost = _damaged(path.name, position, end, found.last_seq + 1, to_seq, batch, "")
+            found.damage.append((lost, data[position:end]))
+            found.last_seq = max(found.last_seq, to_seq)
+            position = end
+            continue
+        if batch.from_seq == 0:
+            found.first = next((bytes(one.value) for one in iterate(data[position : batch.end]) if one.value), None)
+        if batch.to_seq > 0 and batch.from_seq > found.last_seq + 1 and found.last_seq:
+            gap = _damaged(path.name, position, position, found.last_seq + 1, batch.from_seq - 1, "gap", "")
+            found.damage.append((gap, b""))
+        if batch.to_seq > own_from_seq:
+            run.append(batch)
+        found.last_seq = max(found.last_seq, batch.to_seq)
+        found.last_at_us = max(found.last_at_us, batch.at_us)
+        position = batch.end
+    _close(path, run, found)
+
+
+def _close(path: Path, run: Sequence[Batch], found: News) -> None:
+    """Batches without a gap between become a range, and spans of it."""
+    if not run:
+        return
+    start, end = run[0].start, run[-1].end
+    digest = _digest(batch.crc for batch in run)
+    found.ranges.append(ReadRange(max(run[0].from_seq, 1), run[-1].to_seq, path.name, start, end, digest, 0))
+    for batch in run:
+        if batch.end - start >= SPAN_BYTES or batch is run[-1]:
+            found.spans.append(Span(str(path), start, batch.end))
+            start = batch.end
+
+
+def _batch(data: bytes, position: int) -> "Batch | str":
+    """The batch at a position, or why there is none: `torn`, `length` or `crc`."""
+    if position + HEADER_BYTES > len(data):
+        return "torn"
+    base, length, _, magic, crc, _, delta, _, max_timestamp, *_ = HEADER.unpack_from(data, position)
+    end = position + length + _LENGTH_OVERHEAD
+    if magic != 2 or length < HEADER_BYTES - _LENGTH_OVERHEAD or length > _MAX_BATCH_BYTES or base < 0 or delta < 0:
+        return "length"
+    if end > len(data):
+        return "length" if _next_good(data, position, base) is not None else "torn"
+    if crc32c_of(data, position + _ATTRIBUTES_POSITION, end) != crc:
+        return "crc"
+    return Batch(position, end, base, base + delta, max_timestamp, crc)
+
+
+def _next_good(data: bytes, position: int, after_seq: int) -> int | None:
+    """Where the next batch begins whose header and checksum hold; None if there is none."""
+    at = position + 1
+    while True:
+        # The magic of each batch is 2, and few other bytes are.
+        found = data.find(b"\x02", at + _MAGIC_POSITION)
+        if found < 0:
+            return None
+        at = found - _MAGIC_POSITION
+        if at + HEADER_BYTES <= len(data):
+            base, length, _, magic, crc, _, delta, *_ = HEADER.unpack_from(data, at)
+            end = at + length + _LENGTH_OVERHEAD
+            if (
+                magic == 2 and base > after_seq and delta >= 0 and end - at >= HEADER_BYTES and end <= len(data)
+                and crc32c_of(data, at + _ATTRIBUTES_POSITION, end) == crc
+            ):  # fmt: skip
+                return at
+        at += 1
+
+
+def _marks(known: Sequence[ReadRange], damage: Sequence[Damage]) -> dict[str, int]:
+    """Up to which byte each segment has been read or given up."""
+    marks: dict[str, int] = {}
+    for segment, end in [(one.segment, one.to_byte) for one in known] + [(one.segment, one.to_byte) for one in damage]:
+        marks[segment] = max(end, marks.get(segment, 0))
+    return marks
+
+
+def _is_unchanged(segment: str, data: bytes, known: Sequence[ReadRange]) -> bool:
+    """Whether what was read of a segment is still there, by the checksums in the headers of its batches."""
+    for one in known:
+        if one.segment == segment and _digest(_crcs(data, one.from_byte, one.to_byte)) != one.digest:
+            return False
+    return True
+
+
+def _crcs(data: bytes, start: int, end: int) -> Iterator[int]:
+    position = start
+    while position < end and position + HEADER_BYTES <= len(data):
+        _, length, _, _, crc, *_ = HEADER.unpack_from(data, position)
+        if length <= 0:
+            return
+        yield crc
+        position += length + _LENGTH_OVERHEAD
+
+
+def _digest(crcs: Iterator[int] | Sequence[int]) -> str:
+    digest = hashlib.sha256()
+    for crc in crcs:
+        digest.update(crc.to_bytes(4, "big"))
+    return digest.hexdigest()[:32]
+
+
+def _damaged(segment: str, start: int, end: int, from_seq: int, to_seq: int, reason: str, detail: str) -> Damage:
+    return Damage(segment, start, end, from_seq, to_seq, reason, detail)

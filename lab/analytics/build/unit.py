@@ -1,0 +1,168 @@
+"""Makes the tables of some branches: gives each function its frames, and writes and checks what it returns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from lab.analytics.build.checks import CheckError, broken_rows, repeated_keys
+from lab.analytics.build.current import Current
+from lab.analytics.build.events import EVENTS, of_kind
+from lab.analytics.build.lineage import Part, lineage
+from lab.analytics.build.plan import Dirty
+from lab.analytics.build.writing import Written, columns_of, has_broken_rows, write
+from lab.analytics.store.builds import CheckResult, Store, StoredColumn, StoredFile, TableState
+from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.publish import TableChange
+from lab.analytics.store.reading import unit_column
+from lab.analytics.tables import BRANCH, BRANCH_COLUMNS, Table, Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS_PER_PART = 1_000_000
+_NAMES = pa.schema([(BRANCH, pa.int32()), ("run", pa.string()), ("branch", pa.string())])
+
+
+class Job(NamedTuple):
+    """What all tables of a build are made with."""
+
+    spark: "SparkSession"
+    store: Store
+    current: Current
+    ledger: Mapping[str, BranchEntry]
+    codes: Mapping[str, str]
+    attempt: str
+    number: int
+    registry: Mapping[str, Table]
+
+
+class Made(NamedTuple):
+    """A table that was made: how many rows, and rules that are broken without stopping the build."""
+
+    table: Table
+    units: int
+    written: Written
+    warnings: Sequence[CheckResult]
+
+
+def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lambda made: None) -> Made:
+    """Makes one table for some branches and enters its file into `job.current`.
+
+    Raises CheckError: rows break a rule that must hold; the file is deleted and nothing entered.
+    """
+    table = dirty.table
+    numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
+    names = _names(job, numbers)
+    given = _given(job, dirty, numbers)
+    made = table.make(given).select(
+        F.col(BRANCH), *(F.col(column.name).cast(column.type).alias(column.name) for column in table.columns)
+    )
+    named = made.join(F.broadcast(names), BRANCH).select(*(column.name for column in table.stored))
+    events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
+    # What is made of all events of a branch replaces what was made of some.
+    anew = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
+    result = enter(
+        job, table, named, {branch: job.ledger[branch].last_seq for branch in dirty.units},
+        replaced=sorted(anew), parts=-(-max(events, 1) // ROWS_PER_PART),
+    )  # fmt: skip
+    say(result)
+    return result
+
+
+def enter(
+    job: Job, table: Table, frame: "DataFrame", units: Mapping[str, int], replaced: Sequence[str] | Mapping[str, int],
+    parts: int = 1,
+) -> Made:  # fmt: skip
+    """Writes and checks rows, and enters the file as these units of the table, each with the last event it is made of.
+
+    Raises CheckError as `make_for_branches` does.
+    """
+    written = write(job.store, f"b{job.number:06d}-{job.attempt}-{_next(job, table)}", table, frame, parts=parts)
+    warnings = _check(job, table, written) if written.path else []
+    change = job.current.changes.setdefault(table.name, TableChange(state_of(table)))
+    change.replaced |= set(replaced)
+    file = StoredFile(written.path, written.rows, written.bytes, dict(units), len(units), job.codes[table.name])
+    change.files = [
+        left
+        for one in change.files
+        if (left := _less(one, set(replaced))) is not None
+    ] + [file]  # fmt: skip
+    return Made(table, len(units), written, warnings)
+
+
+def state_of(table: Table) -> TableState:
+    """What a build says of a table."""
+    columns = tuple(StoredColumn(one.name, one.type, one.unit, one.doc, one.personal) for one in table.stored)
+    return TableState((), table.unit, table.key, table.sort, columns, table.doc)
+
+
+def _less(file: StoredFile, replaced: set[str]) -> StoredFile | None:
+    left = {unit: seq for unit, seq in file.units.items() if unit not in replaced}
+    return StoredFile(file.path, file.rows, file.bytes, left, file.held, file.code) if left else None
+
+
+def _next(job: Job, table: Table) -> int:
+    change = job.current.changes.get(table.name)
+    return 0 if change is None else len(change.files)
+
+
+def _names(job: Job, numbers: Mapping[str, int]) -> "DataFrame":
+    rows = [{BRANCH: number, "run": job.ledger[one].run, "branch": one} for one, number in numbers.items()]
+    return job.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_NAMES))
+
+
+def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
+    table = dirty.table
+    parts = {
+        number: _new(branch, dirty.units[branch], job) if table.per_event else lineage(branch, job.ledger)
+        for branch, number in numbers.items()
+    }
+    frames = {}
+    for name in table.needs:
+        need = job.registry[name]
+        if need.unit != "branch":
+            frames[name] = job.current.stored(need)
+        elif need.per_event:
+            frames[name] = job.current.of_branches(need, parts)
+        else:
+            frames[name] = job.current.numbered(need, numbers)
+    branches = job.spark.createDataFrame(_branches(job, numbers)).withColumn("config", F.parse_json("config"))
+    return Tables(table, frames, lambda kind: of_kind(job.current.of_branches(EVENTS, parts), kind), branches)
+
+
+def _new(branch: str, after_seq: int, job: Job) -> list[Part]:
+    entry = job.ledger[branch]
+    return [Part(branch, max(after_seq, entry.own_from_seq), entry.last_seq)]
+
+
+def _branches(job: Job, numbers: Mapping[str, int]) -> pa.Table:
+    types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "variant": pa.string()}
+    columns = [column.strip().split(" ") for column in BRANCH_COLUMNS.split(",")]
+    schema = pa.schema([(name, types[type]) for name, type in columns])
+    rows = []
+    for branch, number in numbers.items():
+        entry = job.ledger[branch]
+        given = {name: getattr(entry, name, None) for name in schema.names}
+        rows.append({**given, BRANCH: number, "parent_seq": entry.own_from_seq, "class": entry.class_})
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
+    """The rules that are broken and may be. Raises CheckError for those that must hold."""
+    unit = unit_column(table.unit)
+    found = []
+    names = list(dict.fromkeys([*([unit] if unit is not None else []), *table.key]))
+    repeated = repeated_keys(table, columns_of(job.store, written.path, names), unit)
+    if repeated is not None:
+        found.append(repeated)
+    if table.checks:
+        frame = job.spark.read.parquet(f"{job.store.files.address}/{written.path}")
+        if written.has_failed if table.small else has_broken_rows(table, frame):
+            found += broken_rows(table, frame, unit, written.rows)
+    stopping = [(result, units) for result, units in found if result.severity == "stop"]
+    if stopping:
+        job.store.files.delete(written.path)
+        raise CheckError([result for result, _ in found], {one for _, units in stopping for one in units})
+    return [result for result, _ in found]

@@ -1,0 +1,88 @@
+"""Writes the rows of a table as Parquet, under names that nothing has used yet."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyspark.sql import functions as F
+
+from lab.analytics.build.checks import failing
+from lab.analytics.store.builds import Store
+from lab.analytics.store.reading import unit_column
+from lab.analytics.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ROWS_PER_FILE = 2_000_000
+_FAILED = "__failed"
+
+
+class Written(NamedTuple):
+    """Files that a build has written: a file or a folder of parts, or nothing where there were no rows."""
+
+    path: str
+    rows: int
+    bytes: int
+    has_failed: bool
+
+
+def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: int) -> Written:
+    """Writes the rows of `frame`, which has the stored columns of the table.
+
+    Args:
+        store: where to.
+        name: of the file or folder, without the table's.
+        table: the table.
+        frame: its rows, in any order.
+        parts: how many files the rows of a large table are written as.
+
+    Raises:
+        OSError: the place takes no more.
+    """
+    unit = unit_column(table.unit)
+    order = [*([unit] if unit is not None else []), *table.sort]
+    order = list(dict.fromkeys(order))
+    if table.small:
+        return _write_small(store, f"{table.name}/{name}.parquet", table, frame, order)
+    path = f"{table.name}/{name}"
+    target = f"{store.files.address}/{path}"
+    frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
+    found = [part for part in store.files.names(path) if part.endswith(".parquet")]
+    rows = sum(pq.read_metadata(f"{store.files.address}/{part}").num_rows for part in found)
+    if rows == 0:
+        store.files.delete(path)
+        return Written("", 0, 0, False)
+    return Written(path, rows, sum(store.files.size(part) for part in found), False)
+
+
+def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", order: list[str]) -> Written:
+    """Through the driver: a job of Spark's own writer costs more than these rows do."""
+    broken = [failing(check).alias(f"{_FAILED}{place}") for place, check in enumerate(table.checks)]
+    rows: pa.Table = frame.select("*", *broken).toArrow()
+    if rows.num_rows == 0:
+        return Written("", 0, 0, False)
+    flags = [name for name in rows.column_names if name.startswith(_FAILED)]
+    has_failed = any(pa.compute.any(rows.column(name)).as_py() for name in flags)
+    rows = rows.drop_columns(flags).sort_by([(name, "ascending") for name in order])
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression="zstd")
+    data = sink.getvalue().to_pybytes()
+    store.files.create(path, data)
+    return Written(path, rows.num_rows, len(data), has_failed)
+
+
+def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
+    """Some columns of what was written."""
+    return ds.dataset(f"{store.files.address}/{path}", format="parquet").to_table(columns=names)
+
+
+def has_broken_rows(table: Table, frame: "DataFrame") -> bool:
+    """Whether a row of a large table breaks one of its checks."""
+    if not table.checks:
+        return False
+    condition = failing(table.checks[0])
+    for check in table.checks[1:]:
+        condition = condition | failing(check)
+    return bool(frame.where(condition).select(F.lit(1)).head(1))

@@ -1,0 +1,221 @@
+"""Builds: recordings become tables, incrementally, without counting anything twice, whatever is damaged or dies."""
+
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from lab.analytics.build.events import EVENTS
+from lab.analytics.build.recordings import Found
+from lab.analytics.build.run import CancelledError, Outcome, Wanted, build
+from lab.analytics.build.segments import news
+from lab.analytics.store.builds import Store
+from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.reading import rows
+from lab.analytics.tables import BIGINT, BRANCH, STRING, Table, Tables, c
+from lab.analytics.tables.registry import checked
+from lab.analytics.tables.table import AT_US, SEQ
+from lab.recordings.folder import branch_folder
+from lab.recordings.fork import fork_recording
+from lab.recordings.recording import Recording
+from tests.support.recorded_runs import busy_run, run_until_events
+
+
+def advances(t: Tables) -> DataFrame:
+    return t.kind("HighWatermarkAdvanced").select(BRANCH, "seq", "at_us", "replica", "to_offset")
+
+
+def totals(t: Tables) -> DataFrame:
+    ends = t.advances.groupBy(BRANCH, "replica").agg(
+        F.max("to_offset").alias("high_watermark"), F.count("*").alias("advances")
+    )
+    return ends.select(BRANCH, "replica", "high_watermark", "advances")
+
+
+ADVANCES = Table(
+    name="silver.advances", unit="branch", key=("seq",), per_event=True, kinds=("HighWatermarkAdvanced",),
+    columns=(SEQ, AT_US, c("replica", STRING), c("to_offset", BIGINT)), make=advances,
+)  # fmt: skip
+TOTALS = Table(
+    name="gold.totals", unit="branch", key=("replica",), needs=("silver.advances",), small=True, make=totals,
+    columns=(c("replica", STRING), c("high_watermark", BIGINT), c("advances", BIGINT)),
+)  # fmt: skip
+REGISTRY = checked((ADVANCES, TOTALS))
+
+
+def entry(recording: Recording, parent: str = "", parent_seq: int = 0) -> Found:
+    folder = recording.folder
+    name = f"{folder.run}/{folder.branch}"
+    place = folder.recording / "events-0"
+    return Found(
+        place,
+        BranchEntry(name, folder.run, str(place), parent=parent, parent_seq=parent_seq, own_from_seq=parent_seq),
+    )
+
+
+class Lab:
+    """A run that goes on, its tables, and builds of them."""
+
+    def __init__(self, session: SparkSession, root: Path) -> None:
+        self.session = session
+        self.recording, self.live = busy_run(root / "runs", 1_200)
+        self.recording.flush()
+        self.root = root
+        self.store = Store.at(str(root / "tables"))
+        self.asked = 0
+
+    def goes_on(self, events: int) -> None:
+        self.live.pacer.set_mode("play")
+        run_until_events(self.live, self.recording.last_seq + events)
+        self.recording.flush()
+
+    def spark(self) -> SparkSession:
+        self.asked += 1
+        return self.session
+
+    def build(self, *found: Found, **more: object) -> Outcome:
+        return build(self.spark, self.store, Wanted(found or (entry(self.recording),), registry=REGISTRY, **more))  # type: ignore[arg-type]
+
+    def totals(self, branch: str = "r1/main") -> dict[str, tuple[int, int]]:
+        newest = self.store.newest()
+        assert newest is not None
+        found = rows(self.store, newest, "gold.totals", {branch})
+        assert found is not None
+        return {row["replica"]: (row["high_watermark"], row["advances"]) for row in found.to_pylist()}
+
+
+def expected(recording: Recording, to_seq: int | None = None) -> dict[str, tuple[int, int]]:
+    """By plain Python, from the log."""
+    found: dict[str, tuple[int, int]] = {}
+    for event in recording.stored(1, to_seq or recording.last_seq):
+        kind, *fields = msgspec.json.decode(event.record)[3]
+        if kind == "HighWatermarkAdvanced":
+            high, count = found.get(fields[0], (0, 0))
+            found[fields[0]] = (max(high, fields[2]), count + 1)
+    return found
+
+
+@pytest.fixture
+def lab(session: SparkSession, tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(session, tmp_path)
+    yield lab
+    lab.live.abandon()
+    lab.recording.close()
+
+
+def test_build_reads_what_is_new_and_nothing_twice(lab: Lab) -> None:
+    assert lab.build().published == [1]
+    assert lab.totals() == expected(lab.recording)
+    asked = lab.asked
+    assert lab.build().published == [] and lab.asked == asked  # no Spark for nothing
+    lab.goes_on(700)
+    assert lab.build().published == [2]
+    assert lab.totals() == expected(lab.recording)
+    newest = lab.store.newest()
+    assert newest is not None
+    events = rows(lab.store, newest, EVENTS.name)
+    assert events is not None and sorted(events["seq"].to_pylist()) == list(range(1, lab.recording.last_seq + 1))
+    assert sum(newest.ledger()["r1/main"].kinds().values()) == lab.recording.last_seq
+    # made anew, the same comes out
+    before = lab.totals()
+    assert lab.build(is_full=True).published == [3] and lab.totals() == before
+
+
+def test_fork_shares_its_past_without_counting_it_twice(lab: Lab) -> None:
+    forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=lab.root / "runs"))
+    forked.flush()
+    child = entry(forked, "r1/main", 900)
+    lab.build(entry(lab.recording), child)
+    assert lab.totals("r1/main-2") == expected(lab.recording, 900)
+    newest = lab.store.newest()
+    assert newest is not None
+    events = rows(lab.store, newest, EVENTS.name)
+    assert events is not None and events.num_rows == lab.recording.last_seq
+    forked.close()
+
+
+def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None:
+    lab.build()
+    before = lab.totals()
+    lab.goes_on(300)
+
+    class DiedError(Exception):
+        """As by kill."""
+
+    steps: list[str] = []
+    assert lab.build(at=steps.append, is_full=True).published == [2]
+    for step in steps:
+        lab.goes_on(60)
+        held = lab.totals()
+
+        def dies(at: str, step: str = step) -> None:
+            if at == step:
+                raise DiedError
+
+        with pytest.raises(DiedError):
+            lab.build(at=dies)
+        newest = lab.store.newest()
+        assert newest is not None
+        if newest.number == 2:
+            assert lab.totals() == held
+    with pytest.raises(CancelledError):
+        lab.build(is_cancelled=lambda: True, is_full=True)
+    lab.build()
+    assert lab.totals() == expected(lab.recording) != before
+
+
+@pytest.mark.parametrize("damage", ["digit", "length"])
+def test_damage_is_quarantined_and_what_is_whole_is_read(lab: Lab, damage: str) -> None:
+    path = lab.recording.folder.recording / "events-0" / f"{0:020d}.log"
+    lab.goes_on(600)
+    data = bytearray(path.read_bytes())
+    batches = batches_of(bytes(data))
+    start, end, first, last = batches[2]
+    if damage == "length":
+        data[start + 8 : start + 12] = (2**30).to_bytes(4, "big")
+    else:
+        data[(start + end) // 2] ^= 1
+    path.write_bytes(data)
+    lab.build()
+    newest = lab.store.newest()
+    assert newest is not None
+    (lost,) = newest.ledger()["r1/main"].damage
+    assert (lost.from_seq, lost.to_seq) == (first, last)
+    assert lost.reason == ("length" if damage == "length" else "crc")
+    events = rows(lab.store, newest, EVENTS.name)
+    assert events is not None
+    assert sorted(events["seq"].to_pylist()) == [
+        seq for seq in range(1, lab.recording.last_seq + 1) if not first <= seq <= last
+    ]
+    copied = lab.store.files.read(lost.copy)
+    assert copied == bytes(data[start:end])
+
+
+def test_log_is_read_up_to_its_last_whole_batch_wherever_it_is_cut(lab: Lab) -> None:
+    folder = lab.recording.folder.recording / "events-0"
+    data = (folder / f"{0:020d}.log").read_bytes()
+    *_, before, (start, end, first, _) = batches_of(data)
+    cut = lab.root / "cut" / "events-0"
+    cut.mkdir(parents=True)
+    for length in range(start, end, 7):
+        (cut / f"{0:020d}.log").write_bytes(data[:length])
+        found = news(cut, (), (), 0, 0)
+        assert (found.last_seq, found.damage) == (first - 1, []), length
+    assert before[3] == first - 1
+
+
+def batches_of(data: bytes) -> Sequence[tuple[int, int, int, int]]:
+    """(start, end, first seq, last seq) of each batch."""
+    found = []
+    position = 0
+    while position < len(data):
+        base, length = struct.unpack_from(">qi", data, position)
+        (delta,) = struct.unpack_from(">i", data, position + 23)
+        end = position + 12 + length
+        found.append((position, end, base, base + delta))
+        position = end
+    return found
