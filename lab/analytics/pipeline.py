@@ -6,16 +6,16 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lab.analytics import bronze, gold, silver
+from lab.analytics import bronze, chart_gold, chart_silver
 from lab.analytics.orders import CHARTS, Rows, Task
 
 AT_A_TIME = 2
 
 _MAKERS: dict[str, Callable[[DataFrame, int], DataFrame]] = {
-    "isr": lambda events, end_us: gold.isr(silver.states(events), silver.assignments(events), end_us),
-    "offsets": lambda events, end_us: gold.offsets(silver.offsets(events), end_us),
-    "rpcs": lambda events, end_us: gold.rpcs(silver.messages(events), end_us),
-    "latency": lambda events, end_us: gold.latency(silver.produces(events), silver.commits(events)),
+    "isr": lambda events, end_us: chart_gold.isr(chart_silver.states(events), chart_silver.assignments(events), end_us),
+    "offsets": lambda events, end_us: chart_gold.offsets(chart_silver.offsets(events), end_us),
+    "rpcs": lambda events, end_us: chart_gold.rpcs(chart_silver.messages(events), end_us),
+    "latency": lambda events, end_us: chart_gold.latency(chart_silver.produces(events), chart_silver.commits(events)),
 }
 
 
@@ -25,7 +25,7 @@ def run(spark: SparkSession, task: Task) -> Iterator[tuple[str, Rows]]:
     The first one reads the recording for all; of the others two run at a time, as planning a query keeps one core as
     busy as running it does.
     """
-    events = bronze.events(spark, Path(task.folder), task.last_seq, silver.KINDS).cache()
+    events = bronze.events(spark, Path(task.folder), task.last_seq, chart_silver.KINDS).cache()
 
     def chart(name: str) -> tuple[str, Rows]:
         return name, [list(row) for row in _MAKERS[name](events, task.end_us).collect()]

@@ -30,7 +30,8 @@ is stored (tables of branches then have `run` and `branch`). `t.failovers` is th
 
 **Events.** `kinds` lists the kinds of events that a table of unit `branch` reads; `t.kind("LogOpened")` gives them with
 `branch_no, seq, at_us, node, cause_seq` and one column for each field (int: bigint, str: string, bool: boolean, lists
-of those: arrays, anything else: variant). A kind that never occurred gives an empty frame.
+of those: arrays, anything else: variant). A field hides a head column of its name: `node` of NodeAdded is the node that
+was added. A kind that never occurred gives an empty frame.
 
 **Per event or per branch.** A table `per_event=True` declares `seq` and `at_us`, is made of the events that are new,
 row by row (no window, no join with earlier events), and is appended to. Any other table is made anew from the whole

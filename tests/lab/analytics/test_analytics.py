@@ -24,7 +24,9 @@ from broker_core.events.client import ProduceAcknowledged
 from broker_core.events.replica import HighWatermarkAdvanced
 from broker_core.events.rpc import RpcSent
 from broker_core.texts import render
-from lab.analytics import bronze, gold, jobs, silver
+from lab.analytics import bronze, jobs
+from lab.analytics import chart_gold as gold
+from lab.analytics import chart_silver as silver
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import CHARTS, Report, Task

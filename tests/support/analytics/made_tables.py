@@ -85,7 +85,8 @@ def of_kind(spark: SparkSession, kind: str, events: Sequence[Envelope]) -> DataF
         F.try_variant_get(F.parse_json("payload"), f"$[{place}]", type).alias(name)
         for place, (name, type) in enumerate(fields.items())
     )
-    return text.select(BRANCH, "seq", "at_us", "node", "cause_seq", *values)
+    head = (name for name in (BRANCH, "seq", "at_us", "node", "cause_seq") if name not in fields)
+    return text.select(*head, *values)
 
 
 def field_types(kind: str) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Gold: what a chart, a page or a report shows, made of silver alone."""

@@ -1,0 +1,124 @@
+"""Failovers: from the moment a leader stops answering to the first append at its successor."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.parts import broker_id
+from lab.analytics.silver.topics import with_incarnation
+from lab.analytics.tables import BIGINT, BOOLEAN, BRANCH, INT, STRING, Table, Tables, c, not_null, ordered
+
+FAILOVER_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("incarnation", INT, "which topic of that name"),
+    c("partition", INT, "the partition's number"),
+    c("leader_epoch", INT, "the epoch of the new leader"),
+    c("strategy", STRING, "how the controller chose"),
+    c("from_broker", INT, "the leader before"),
+    c("to_broker", INT, "the new leader"),
+    c("fault_seq", BIGINT, "the event that stopped the leader before; null: it was there until the end"),
+    c("seq", BIGINT, "the election"),
+    c("at_us", BIGINT, "when it was elected"),
+    c("lost_us", BIGINT, "the old leader stops answering"),
+    c("noticed_us", BIGINT, "its session in ZooKeeper ends"),
+    c("elected_us", BIGINT, "the controller elects"),
+    c("leads_us", BIGINT, "the new leader takes over"),
+    c("first_append_us", BIGINT, "the first batch in its epoch; null: none came"),
+    c("unavailable_us", BIGINT, "from the loss, or without one from the election, until the new leader takes over"),
+    c("unclean", BOOLEAN, "the new leader was not in the ISR"),
+    c("truncated_records", BIGINT, "records that replicas removed from then on, until the next election"),
+)
+
+_PARTITION = (BRANCH, "topic", "incarnation", "partition")
+_STOPS = ("stopped", "exiting", "frozen")
+_KEY = (*_PARTITION, "leader_epoch")
+
+
+def failovers(t: Tables) -> DataFrame:
+    """Each election of a leader for a partition that had one before."""
+    elections = _elections(t)
+    return (
+        elections.join(_losses(t, elections), [*_KEY], "left")
+        .join(_takes_over(t, elections), [*_KEY], "left")
+        .join(_truncated(t, elections), [*_KEY], "left")
+        .withColumn("elected_us", F.col("at_us"))
+        .withColumn("unavailable_us", F.col("leads_us") - F.coalesce("lost_us", "at_us"))
+        .withColumn("truncated_records", F.coalesce("truncated_records", F.lit(0)))
+    )
+
+
+def _elections(t: Tables) -> DataFrame:
+    """Elections that found a leader, with the leader before, and the span from one to the next."""
+    elected = with_incarnation(t.leader_epochs.where("role = 'elected' and broker >= 0"), t.topics)
+    in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
+    return elected.select(
+        *_KEY, "strategy", "seq", "at_us", "unclean", F.col("broker").alias("to_broker"),
+        F.lag("broker").over(in_order).alias("from_broker"), F.lag("seq").over(in_order).alias("since_seq"),
+        F.coalesce(F.lead("seq").over(in_order), F.lit(2**62)).alias("until_seq"),
+    ).where("from_broker is not null")  # fmt: skip
+
+
+def _losses(t: Tables, elections: DataFrame) -> DataFrame:
+    """When the leader before stopped, and when its session ended, since it was elected."""
+    faults = t.faults.select(
+        BRANCH, broker_id(F.col("subject")).alias("from_broker"), "fault", "from_seq", "from_us"
+    ).where("from_broker is not null")
+    fault = F.struct("from_seq", "from_us")
+    stopped = F.max(F.when(F.col("fault").isin(*_STOPS), fault))
+    closed = F.max(F.when(F.col("fault") == "session closed", fault))
+    return (
+        elections.select(*_KEY, "from_broker", "since_seq", "seq")
+        .join(F.broadcast(faults), [BRANCH, "from_broker"])
+        .where("from_seq > since_seq and from_seq < seq")
+        .groupBy(*_KEY)
+        .agg(stopped.alias("stopped"), closed.alias("closed"))
+        .select(
+            *_KEY, F.col("stopped.from_seq").alias("fault_seq"),
+            F.coalesce("stopped.from_us", "closed.from_us").alias("lost_us"),
+            F.when(F.col("stopped").isNull() | (F.col("closed.from_seq") > F.col("stopped.from_seq")),
+                   F.col("closed.from_us")).alias("noticed_us"),
+        )
+    )  # fmt: skip
+
+
+def _takes_over(t: Tables, elections: DataFrame) -> DataFrame:
+    """When the new leader leads, and when it first appends."""
+    ours = ("topic", "partition", "leader_epoch")
+    leads = t.leader_epochs.where("role = 'leads'").select(
+        BRANCH, *ours, F.col("broker").alias("to_broker"), F.col("seq").alias("then_seq"),
+        F.col("at_us").alias("leads_us"), F.lit(None).cast("bigint").alias("first_append_us"),
+    )  # fmt: skip
+    appends = t.batches.select(
+        BRANCH, *ours, F.col("broker").alias("to_broker"), F.col("seq").alias("then_seq"),
+        F.lit(None).cast("bigint").alias("leads_us"), F.col("at_us").alias("first_append_us"),
+    )  # fmt: skip
+    known = elections.select(*_KEY, "to_broker", "seq", "until_seq")
+    return (
+        leads.union(appends)
+        .join(F.broadcast(known), [BRANCH, *ours, "to_broker"])
+        .where("then_seq > seq and then_seq < until_seq")
+        .groupBy(*_KEY)
+        .agg(F.min("leads_us").alias("leads_us"), F.min("first_append_us").alias("first_append_us"))
+    )
+
+
+def _truncated(t: Tables, elections: DataFrame) -> DataFrame:
+    """How many records replicas removed between an election and the next one."""
+    cuts = t.replica_offsets.where("measure = 'log_end' and lowered").select(
+        BRANCH, "topic", "partition", F.col("seq").alias("then_seq"), (F.col("previous") - F.col("value")).alias("cut")
+    )
+    return (
+        elections.select(*_KEY, "seq", "until_seq")
+        .join(F.broadcast(cuts), [BRANCH, "topic", "partition"])
+        .where("then_seq > seq and then_seq < until_seq")
+        .groupBy(*_KEY)
+        .agg(F.sum("cut").alias("truncated_records"))
+    )
+
+
+FAILOVERS = Table(
+    name="gold.failovers", unit="branch", key=("topic", "incarnation", "partition", "leader_epoch"), small=True,
+    columns=FAILOVER_COLUMNS, order=("seq", "topic", "partition"), make=failovers,
+    needs=("silver.leader_epochs", "silver.faults", "silver.batches", "silver.replica_offsets", "silver.topics"),
+    checks=(ordered("lost_us", "elected_us", "leads_us", "first_append_us"), not_null("elected_us", "from_broker")),
+    doc="An election of a leader for a partition that had one before.",
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""Rebalances of consumer groups."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, array, c, ordered, struct
+
+REBALANCE_COLUMNS = (
+    c("group", STRING, "the group"),
+    c("generation_id", INT, "the generation that the rebalance led to, or the one before if it led to none"),
+    c("broker", STRING, "the coordinator's node"),
+    c("seq", BIGINT, "the event that began it"),
+    c("at_us", BIGINT, "when it began"),
+    c("why", STRING, "why"),
+    c("prepared_us", BIGINT, "when the group began to wait for its members"),
+    c("completed_us", BIGINT, "when all had joined, and their leader was asked to assign; null: that never came"),
+    c("stable_us", BIGINT, "when the members were told; null: that never came"),
+    c("members", INT, "members of the new generation"),
+    c("moved_partitions", INT, "partitions that another member has now"),
+    c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner"),
+    c("unowned_us", BIGINT, "the time without an owner, of all its partitions together"),
+    c("by_member", array(struct(member=STRING, phase=STRING, from_us=BIGINT, to_us=BIGINT)),
+      "what each consumer did meanwhile"),
+)  # fmt: skip
+
+_REBALANCE = (BRANCH, "group", "broker", "seq")
+
+
+def rebalances(t: Tables) -> DataFrame:
+    """Each rebalance from the first state in which the group waits to the stable one."""
+    waits = _waits(t)
+    return (
+        waits.join(_moved(t, waits), [*_REBALANCE], "left")
+        .join(_unowned(t, waits), [*_REBALANCE], "left")
+        .join(_by_member(t, waits), [*_REBALANCE], "left")
+        .withColumn("at_us", F.col("prepared_us"))
+        .withColumns(
+            {name: F.coalesce(name, F.lit(0)) for name in ("moved_partitions", "stop_the_world_us", "unowned_us")}
+        )
+    )
+
+
+def _waits(t: Tables) -> DataFrame:
+    """Rebalances with the times of their states at the coordinator."""
+    in_order = Window.partitionBy(BRANCH, "group", "broker").orderBy("from_seq")
+
+    def following(name: str, count: int) -> Value:
+        return F.lead(name, count).over(in_order)
+
+    states = t.group_generations.select(
+        BRANCH, "group", "broker", F.col("from_seq").alias("seq"), "state", "why",
+        F.col("from_us").alias("prepared_us"),
+        F.col("generation_id").alias("before"),
+        *(
+            following(name, count).alias(f"{name}_{count}")
+            for count in (1, 2)
+            for name in ("state", "from_us", "generation_id", "members")
+        ),
+    )  # fmt: skip
+    began = states.where("state = 'PreparingRebalance'")
+    completes = F.col("state_1") == "CompletingRebalance"
+    stable = completes & (F.col("state_2") == "Stable")
+    next_us = F.lead("prepared_us").over(Window.partitionBy(BRANCH, "group", "broker").orderBy("seq"))
+    return began.select(
+        *_REBALANCE, "why", "prepared_us",
+        F.when(completes, F.col("generation_id_1")).otherwise(F.col("before")).alias("generation_id"),
+        F.when(completes, F.col("from_us_1")).alias("completed_us"),
+        F.when(stable, F.col("from_us_2")).alias("stable_us"),
+        F.when(completes, F.col("members_1")).otherwise(F.lit(0)).alias("members"),
+        next_us.alias("next_us"),
+    )  # fmt: skip
+
+
+def _moved(t: Tables, waits: DataFrame) -> DataFrame:
+    """How many partitions another member has than before."""
+    of_partition = Window.partitionBy(BRANCH, "group", "topic", "partition").orderBy("seq")
+    assigned = t.group_assignments.where("change = 'assigned' and not is_empty").select(
+        BRANCH, "group", "generation_id", "member", F.lag("member").over(of_partition).alias("before")
+    )
+    moved = (
+        assigned.where("member != before")
+        .groupBy(BRANCH, "group", "generation_id")
+        .agg(F.count("*").alias("moved_partitions"))
+    )
+    told = waits.where("stable_us is not null").select(*_REBALANCE, "generation_id")
+    return told.join(moved, [BRANCH, "group", "generation_id"]).drop("generation_id")
+
+
+def _unowned(t: Tables, waits: DataFrame) -> DataFrame:
+    """How long partitions had no owner: from when the last one gave it up to when the next one has it."""
+    gaps = t.partition_owners.where("client is null and to_us is not null").select(
+        BRANCH, "group", F.col("from_us").alias("gap_us"), F.col("to_us").alias("owned_us")
+    )
+    ends_then = (F.col("owned_us") >= F.col("prepared_us")) & (
+        F.col("next_us").isNull() | (F.col("owned_us") < F.col("next_us"))
+    )
+    lasted = F.col("owned_us") - F.col("gap_us")
+    return (
+        waits.select(*_REBALANCE, "prepared_us", "next_us")
+        .join(gaps, [BRANCH, "group"])
+        .where(ends_then)
+        .groupBy(*_REBALANCE)
+        .agg(F.max(lasted).alias("stop_the_world_us"), F.sum(lasted).alias("unowned_us"))
+    )
+
+
+def _by_member(t: Tables, waits: DataFrame) -> DataFrame:
+    """The states of the group's consumers while it rebalances."""
+    in_order = Window.partitionBy(BRANCH, "client").orderBy("seq")
+    consumers = t.nodes.where("node_kind = 'consumer'").select(
+        BRANCH, F.col("node").alias("client"), "group", F.col("from_us").alias("opened_us"),
+        F.col("to_us").alias("closed_us"),
+    )  # fmt: skip
+    phases = t.client_states.where("what = 'consumer'").select(
+        BRANCH, "client", F.col("state").alias("phase"), F.col("at_us").alias("phase_us"),
+        F.lead("at_us").over(in_order).alias("left_us"),
+    )  # fmt: skip
+    of_group = phases.join(F.broadcast(consumers), [BRANCH, "client"]).where(
+        (F.col("phase_us") >= F.col("opened_us")) & (F.coalesce("closed_us", "phase_us") >= F.col("phase_us"))
+    )
+    ends = F.coalesce("stable_us", "next_us", "end_us")
+    last_us = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
+    from_us = F.greatest("phase_us", "prepared_us")
+    to_us = F.least(F.coalesce("left_us", "closed_us", "end_us"), F.col("ends_us"))
+    during = (
+        waits.join(F.broadcast(last_us), BRANCH)
+        .select(*_REBALANCE, "prepared_us", ends.alias("ends_us"), "end_us")
+        .join(of_group, [BRANCH, "group"])
+        .select(*_REBALANCE, F.struct(
+            F.col("client").alias("member"), "phase", from_us.alias("from_us"), to_us.alias("to_us")
+        ).alias("one"))
+        .where("one.to_us > one.from_us")
+    )  # fmt: skip
+    return during.groupBy(*_REBALANCE).agg(F.array_sort(F.collect_list("one")).alias("by_member"))
+
+
+REBALANCES = Table(
+    name="gold.rebalances", unit="branch", key=("group", "broker", "seq"), columns=REBALANCE_COLUMNS, small=True,
+    needs=(
+        "silver.group_generations", "silver.group_assignments", "silver.partition_owners", "silver.client_states",
+        "silver.nodes",
+    ),
+    make=rebalances, order=("seq",), checks=(ordered("prepared_us", "completed_us", "stable_us"),),
+    doc="A rebalance of a group.",
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""How long produced batches take to be committed."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.gold.runs.parts import FEW_BUCKETS, begins_at, bucket, with_width
+from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, between, c
+
+POINTS = 200
+
+COMMIT_LATENCY_COLUMNS = (
+    c("acks", INT, "acks of the request: 0, 1, or -1 for all"),
+    c("share", DOUBLE, "so many of the batches took at most that long"),
+    c("latency_us", BIGINT, "from the Produce request to the advance of that leader's high watermark over the batch"),
+    c("batches", BIGINT, "batches with these acks that were committed"),
+    c("seq", BIGINT, "the event that sent one that took that long"),
+    c("at_us", BIGINT, "when it was sent"),
+)
+
+
+def commit_latency(t: Tables) -> DataFrame:
+    """The distribution of the commit latency by acks, in 200 points.
+
+    A batch that its leader never saw committed while it had it has no latency.
+    """
+    times = t.appends.where("committed_us is not null").select(
+        BRANCH, "acks", F.col("sent_seq").alias("seq"), F.col("sent_us").alias("at_us"), F.col("seq").alias("append"),
+        (F.col("committed_us") - F.col("sent_us")).alias("latency_us"),
+    )  # fmt: skip
+    of_acks = Window.partitionBy(BRANCH, "acks")
+    ranked = times.select(
+        "*",
+        F.row_number().over(of_acks.orderBy("latency_us", "seq", "append")).alias("rank"),
+        F.count("*").over(of_acks).alias("batches"),
+    )
+    point = F.floor(F.col("rank") * POINTS / F.col("batches"))
+    before = F.floor((F.col("rank") - 1) * POINTS / F.col("batches"))
+    share = (F.col("rank") / F.col("batches")).alias("share")
+    return ranked.where(point > before).select(BRANCH, "acks", share, "latency_us", "batches", "seq", "at_us")
+
+
+COMMIT_LATENCY = Table(
+    name="gold.commit_latency", unit="branch", key=("acks", "share"), columns=COMMIT_LATENCY_COLUMNS,
+    needs=("silver.appends",), make=commit_latency, small=True,
+    checks=(between("share", 0, 1), between("latency_us", 0, 2**62)),
+    doc="A point of the distribution of commit latencies.",
+)  # fmt: skip
+
+RUN_SKETCH_COLUMNS = (
+    c("acks", INT, "acks of the request: 0, 1, or -1 for all"),
+    c("batches", BIGINT, "batches in it"),
+    c("sketch", "binary", "KLL sketch of the commit latencies in µs, to be merged with those of other runs"),
+)
+
+
+def run_sketches(t: Tables) -> DataFrame:
+    """The distribution of the commit latency by acks, as a sketch."""
+    times = t.appends.where("committed_us is not null")
+    latency_us = F.col("committed_us") - F.col("sent_us")
+    return times.groupBy(BRANCH, "acks").agg(
+        F.count("*").alias("batches"), F.kll_sketch_agg_bigint(latency_us).alias("sketch")
+    )
+
+
+RUN_SKETCHES = Table(
+    name="gold.run_sketches", unit="branch", key=("acks",), columns=RUN_SKETCH_COLUMNS, needs=("silver.appends",),
+    make=run_sketches, small=True, doc="The distribution of commit latencies in a form that can be merged.",
+)  # fmt: skip
+
+STAGE_COLUMNS = (
+    c("stage", STRING, "accumulator, wire, replication, or answer"),
+    c("stage_no", INT, "its place in the order of stages"),
+    c("acks", INT, "0, 1, or -1 for all"),
+    c("bucket", BIGINT, "the number of the span of time in which the batches were sent"),
+    c("seq", BIGINT, "the event that sent the slowest of them"),
+    c("at_us", BIGINT, "when the span begins"),
+    c("bucket_us", BIGINT, "how long it is"),
+    c("batches", BIGINT, "batches that went through the stage"),
+    c("p50_us", BIGINT, "half of them took at most so long"),
+    c("p99_us", BIGINT, "99 of 100 took at most so long"),
+)
+
+
+def produce_stages(t: Tables) -> DataFrame:
+    """Where the time of an acknowledged batch goes: in the producer, on the way, in replication, on the way back.
+
+    With acks=all a batch is answered when it is committed, otherwise when it is appended.
+    """
+    waits_for = F.when(F.col("acks") == -1, F.col("committed_us")).otherwise(F.col("appended_us"))
+    stages = F.array(
+        *(
+            F.struct(F.lit(number).alias("stage_no"), F.lit(name).alias("stage"), (to - begun).alias("took_us"))
+            for number, (name, begun, to) in enumerate(
+                (
+                    ("accumulator", F.coalesce("gathered_us", "started_us"), F.col("started_us")),
+                    ("wire", F.col("started_us"), F.col("appended_us")),
+                    ("replication", F.col("appended_us"), waits_for),
+                    ("answer", waits_for, F.col("acknowledged_us")),
+                )
+            )
+        )
+    )
+    sent = t.produces.where("state = 'acknowledged' and acks != 0").select(
+        BRANCH, "acks", F.col("started_seq").alias("seq"), F.col("started_us").alias("at_us"),
+        F.inline(stages),
+    )  # fmt: skip
+    each = with_width(sent.where("took_us >= 0"), t.branches, FEW_BUCKETS)
+    median, slow = (F.percentile("took_us", F.lit(share)).cast("bigint") for share in (0.5, 0.99))
+    return (
+        each.groupBy(BRANCH, "stage", "stage_no", "acks", bucket().alias("bucket"), "bucket_us")
+        .agg(
+            F.max_by("seq", "took_us").alias("seq"), F.count("*").alias("batches"), median.alias("p50_us"),
+            slow.alias("p99_us"),
+        )
+        .withColumn("at_us", begins_at())
+    )  # fmt: skip
+
+
+PRODUCE_STAGES = Table(
+    name="gold.produce_stages", unit="branch", key=("acks", "stage", "bucket"), columns=STAGE_COLUMNS,
+    needs=("silver.produces",), make=produce_stages, small=True,
+    doc="How long acknowledged batches spent in a stage, by span of time.",
+)  # fmt: skip

@@ -1,0 +1,124 @@
+"""Offsets over time: the steps of each replica, and how far high watermarks are behind."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.gold.runs.parts import BUCKETS, bucket, weighted_by_time, with_width
+from lab.analytics.tables import BIGINT, BOOLEAN, BRANCH, DOUBLE, INT, STRING, Table, Tables, c
+
+OFFSET_STEP_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("broker", INT, "the broker of the replica"),
+    c("measure", STRING, "log_end or high_watermark"),
+    c("seq", BIGINT, "the event that changed it"),
+    c("at_us", BIGINT, "when it changed"),
+    c("value", BIGINT, "the offset"),
+    c("lowered", BOOLEAN, "it decreased"),
+)
+
+
+def offset_steps(t: Tables) -> DataFrame:
+    """The last value of each span of time, and every value that something was lowered to."""
+    changes = with_width(
+        t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null"), t.branches, BUCKETS
+    )
+    step = F.struct("seq", "at_us", "value", "lowered")
+    spans = changes.groupBy(BRANCH, "topic", "partition", "broker", "measure", bucket().alias("bucket")).agg(
+        F.array(F.max(step)).alias("last"), F.collect_list(F.when(F.col("lowered"), step)).alias("lowered")
+    )
+    return spans.select(BRANCH, "topic", "partition", "broker", "measure", F.inline(F.array_union("last", "lowered")))
+
+
+OFFSET_STEPS = Table(
+    name="gold.offset_steps", unit="branch", key=("topic", "partition", "broker", "measure", "seq"),
+    columns=OFFSET_STEP_COLUMNS, needs=("silver.replica_offsets",), make=offset_steps, small=True,
+    doc="A step of a replica's log end offset or high watermark: at most 400 a replica, and each lowered value.",
+)  # fmt: skip
+
+HW_LAG_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("broker", INT, "a follower; null: of the leader, its log end offset against its high watermark"),
+    c("bucket", BIGINT, "the number of the span of time"),
+    c("seq", BIGINT, "the first event of the span, or the last one before it"),
+    c("at_us", BIGINT, "when the span begins"),
+    c("bucket_us", BIGINT, "how long it is"),
+    c("max", BIGINT, "the most records behind", unit="records"),
+    c("mean", DOUBLE, "records behind, weighted by time", unit="records"),
+)
+_PARTITION = (BRANCH, "topic", "partition")
+
+
+def hw_lag(t: Tables) -> DataFrame:
+    """How many records the leader has that are not committed, or that a follower has not; of partitions with records.
+
+    Followers that are down count, as their logs stay behind.
+    """
+    used = t.leader_positions.where("log_end > 0").select(*_PARTITION).distinct()
+    leaders = t.leader_positions.join(F.broadcast(used), [*_PARTITION], "left_semi")
+    own = leaders.where("log_end is not null").select(
+        *_PARTITION, F.lit(None).cast("int").alias("broker"), "from_seq", "from_us", "to_us",
+        (F.col("log_end") - F.coalesce("high_watermark", F.lit(0))).alias("lag"),
+    )  # fmt: skip
+    lags = with_width(own.union(_followers(leaders, t.replica_offsets)), t.branches)
+    weighted = weighted_by_time(lags.withColumn("lag", F.greatest("lag", F.lit(0))), "topic", "partition", "broker")
+    return weighted.drop("last")
+
+
+def _followers(leaders: DataFrame, offsets: DataFrame) -> DataFrame:
+    """Spans of the lag of each replica that is not the leader."""
+    ends = offsets.where("measure = 'log_end' and value is not null").select(
+        *_PARTITION, "broker", "seq", "at_us", F.col("value").alias("own"),
+        F.lit(None).cast("struct<broker:int, log_end:bigint>").alias("leader"),
+    )  # fmt: skip
+    brokers = ends.select(*_PARTITION, "broker").distinct().withColumnRenamed("broker", "each")
+    led = leaders.join(brokers, [*_PARTITION]).select(
+        *_PARTITION, F.col("each").alias("broker"), F.col("from_seq").alias("seq"), F.col("from_us").alias("at_us"),
+        F.lit(None).cast("bigint").alias("own"), F.struct("broker", "log_end").alias("leader"),
+    )  # fmt: skip
+    in_order = Window.partitionBy(*_PARTITION, "broker").orderBy("seq")
+    known = ends.union(led).select(
+        *_PARTITION, "broker", "seq", "at_us", F.last("own", ignorenulls=True).over(in_order).alias("own"),
+        F.last("leader", ignorenulls=True).over(in_order).alias("leader"),
+        F.lead("at_us").over(in_order).alias("to_us"),
+    )  # fmt: skip
+    return known.where("leader.broker != broker and leader.log_end is not null and own is not null").select(
+        *_PARTITION, "broker", F.col("seq").alias("from_seq"), F.col("at_us").alias("from_us"), "to_us",
+        (F.col("leader.log_end") - F.col("own")).alias("lag"),
+    )  # fmt: skip
+
+
+HW_LAG = Table(
+    name="gold.hw_lag", unit="branch", key=("topic", "partition", "broker", "bucket"), columns=HW_LAG_COLUMNS,
+    needs=("silver.leader_positions", "silver.replica_offsets"), make=hw_lag, small=True,
+    doc="How far the high watermark is behind the leader's log, and followers behind the leader, by span of time.",
+)  # fmt: skip
+
+CONSUMER_LAG_COLUMNS = (
+    c("group", STRING, "the group"),
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("bucket", BIGINT, "the number of the span of time"),
+    c("seq", BIGINT, "the first event of the span, or the last one before it"),
+    c("at_us", BIGINT, "when the span begins"),
+    c("bucket_us", BIGINT, "how long it is"),
+    c("max", BIGINT, "the greatest lag", unit="records"),
+    c("mean", DOUBLE, "the lag, weighted by time", unit="records"),
+    c("committed", BIGINT, "the committed offset at the end of the span"),
+    c("log_end", BIGINT, "the leader's log end offset at the end of the span"),
+)
+
+
+def consumer_lag(t: Tables) -> DataFrame:
+    """How far groups are behind, by span of time."""
+    lags = with_width(t.lag, t.branches)
+    weighted = weighted_by_time(lags, "group", "topic", "partition", kept=("committed", "log_end"))
+    return weighted.select("*", "last.committed", "last.log_end").drop("last")
+
+
+CONSUMER_LAG = Table(
+    name="gold.consumer_lag", unit="branch", key=("group", "topic", "partition", "bucket"),
+    columns=CONSUMER_LAG_COLUMNS, needs=("silver.lag",), make=consumer_lag, small=True,
+    doc="The lag of a group on a partition in a span of time.",
+)  # fmt: skip

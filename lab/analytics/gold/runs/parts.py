@@ -1,0 +1,59 @@
+"""What the functions of a run's gold tables have in common: spans of time of equal width, and percentiles."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lab.analytics.tables import BRANCH
+
+BUCKETS = 400
+"""Into so many spans at most a chart cuts a run."""
+FEW_BUCKETS = 100
+
+
+def with_width(frame: DataFrame, branches: DataFrame, buckets: int = FEW_BUCKETS) -> DataFrame:
+    """Rows with `bucket_us`, the width that cuts their run into at most `buckets` spans, and `end_us`, its end."""
+    end = F.coalesce("last_at_us", F.lit(0))
+    widths = branches.select(
+        BRANCH, (F.floor(end / buckets) + 1).cast("bigint").alias("bucket_us"), end.alias("end_us")
+    )
+    return frame.join(F.broadcast(widths), BRANCH)
+
+
+def bucket(at_us: str = "at_us") -> Value:
+    """The number of the span that an instant is in."""
+    return F.floor(F.col(at_us) / F.col("bucket_us")).cast("bigint")
+
+
+def begins_at(number: str = "bucket") -> Value:
+    """When a span begins."""
+    return F.col(number) * F.col("bucket_us")
+
+
+def share_of(part: Value, whole: Value) -> Value:
+    """A share in 0..1; null of nothing."""
+    return F.when(whole > 0, part / whole)
+
+
+def weighted_by_time(spans: DataFrame, *key: str, kept: tuple[str, ...] = ()) -> DataFrame:
+    """The most (`max`) and the mean of `lag` in each bucket that a span `from_us` to `to_us` lies in, wholly or partly.
+
+    `kept`: columns whose value at the end of the bucket is in the struct `last`.
+    """
+    to_us = F.greatest(F.coalesce("to_us", "end_us"), F.col("from_us"))
+    touched = F.sequence(bucket("from_us"), F.floor((F.greatest(to_us - 1, F.col("from_us"))) / F.col("bucket_us")))
+    each = spans.withColumn("to_us", to_us).select("*", F.explode(touched).alias("bucket"))
+    begins = begins_at()
+    lasts = F.least(F.col("to_us"), begins + F.col("bucket_us")) - F.greatest(F.col("from_us"), begins)
+    total = F.sum("lasts")
+    return (
+        each.withColumn("lasts", lasts)
+        .groupBy(BRANCH, *key, "bucket", "bucket_us")
+        .agg(
+            F.min("from_seq").alias("seq"),
+            F.max("lag").alias("max"),
+            F.coalesce(F.sum(F.col("lag") * F.col("lasts")) / F.when(total > 0, total), F.max("lag")).alias("mean"),
+            F.max(F.struct("from_seq", *kept)).alias("last"),
+        )
+        .select(BRANCH, *key, "bucket", "seq", begins_at().alias("at_us"), "bucket_us", "max", "mean", "last")
+    )

@@ -1,0 +1,181 @@
+"""Who leads, who is in the ISR, and what changes that."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.gold.runs.parts import share_of
+from lab.analytics.silver.parts import last, spans
+from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, between, c, one_of, ordered
+
+_PARTITION = (BRANCH, "topic", "partition")
+_END = 2**62
+
+ROLE_SPAN_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("broker", INT, "a broker that is assigned a replica"),
+    c("role", STRING, "leader, isr, or outisr"),
+    c("seq", BIGINT, "the event with which this begins"),
+    c("at_us", BIGINT, "when that was"),
+    c("from_us", BIGINT, "since when"),
+    c("to_us", BIGINT, "until when; where it lasts until the end, the last instant of the run"),
+)
+
+
+def role_spans(t: Tables) -> DataFrame:
+    """Spans in which a broker leads a partition, is in its ISR, or is out of it, in ZooKeeper.
+
+    Only while it is assigned a replica; of neighbours with the same role one span is made.
+    """
+    in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
+    states = t.partition_states.where("source != 'controller'").select(
+        *_PARTITION,
+        "seq",
+        "at_us",
+        "leader",
+        "isr",
+        F.coalesce(F.lead("at_us").over(in_order), F.lit(_END)).alias("end"),
+    )
+    replicas = t.replicas.select(
+        *_PARTITION, "broker", F.col("from_us").alias("assigned_us"), F.coalesce("to_us", F.lit(_END)).alias("gone_us")
+    )
+    role = (
+        F.when(F.col("leader") == F.col("broker"), "leader")
+        .when(F.array_contains("isr", F.col("broker")), "isr")
+        .otherwise("outisr")
+    )
+    from_us, to_us = F.greatest("at_us", "assigned_us"), F.least("end", "gone_us")
+    # A deleted partition has no ISR, and no roles.
+    spans = (
+        states.where(F.size("isr") > 0)
+        .join(replicas, [*_PARTITION])
+        .select(*_PARTITION, "broker", role.alias("role"), "seq", from_us.alias("from_us"), to_us.alias("to_us"))
+        .where("to_us > from_us")
+    )
+    each = Window.partitionBy(*_PARTITION, "broker").orderBy("from_us")
+    begins = (F.lag("role").over(each) != F.col("role")) | (F.lag("to_us").over(each) != F.col("from_us"))
+    numbered = spans.withColumn("begins", F.coalesce(begins, F.lit(True)).cast("int")).withColumn(
+        "number", F.sum("begins").over(each)
+    )
+    end_us = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
+    return (
+        numbered.groupBy(*_PARTITION, "broker", "role", "number")
+        .agg(F.min("seq").alias("seq"), F.min("from_us").alias("from_us"), F.max("to_us").alias("to_us"))
+        .join(F.broadcast(end_us), BRANCH)
+        .withColumn("to_us", F.when(F.col("to_us") == _END, F.col("end_us")).otherwise(F.col("to_us")))
+        .withColumn("at_us", F.col("from_us"))
+        .where("to_us > from_us")
+    )
+
+
+ROLE_SPANS = Table(
+    name="gold.role_spans", unit="branch", key=("topic", "partition", "broker", "from_us"), columns=ROLE_SPAN_COLUMNS,
+    needs=("silver.partition_states", "silver.replicas"), make=role_spans, small=True,
+    checks=(ordered("from_us", "to_us"), one_of("role", "leader", "isr", "outisr")),
+    doc="A span of time in which a replica has one role in ZooKeeper.",
+)  # fmt: skip
+
+ISR_CHURN_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("shrinks", BIGINT, "how often leaders removed a replica from the ISR"),
+    c("expands", BIGINT, "how often leaders added one"),
+    c("refused", BIGINT, "how often such a change was refused"),
+    c("flaps", BIGINT, "how often a replica that was removed was back within replica.lag.time.max.ms"),
+    c("under_min_us", BIGINT, "how long the ISR was smaller than min.insync.replicas"),
+    c("leaderless_us", BIGINT, "how long the partition had no leader"),
+    c("full_share", DOUBLE, "share of its time in which all its replicas were in the ISR"),
+    c("smallest", INT, "the size of the smallest ISR"),
+    c("seq", BIGINT, "the first change of the ISR; null: there was none"),
+    c("at_us", BIGINT, "when that was"),
+)
+
+_CHANGES = {"shrunk": "shrinks", "expanded": "expands", "refused": "refused"}
+_MIN_ISR, _LAG_TIME = "min.insync.replicas", "replica.lag.time.max.ms"
+_USUAL_LAG_TIME_MS = 30_000
+
+
+def isr_churn(t: Tables) -> DataFrame:
+    """How steady the ISR of each partition is, in ZooKeeper and at its leaders."""
+    states = _isr_states(t)
+    lasts = F.col("to_us") - F.col("from_us")
+
+    def lasted(condition: Value) -> Value:
+        return F.sum(F.when(condition, lasts).otherwise(0))
+
+    in_sync = F.size("isr")
+    steady = states.groupBy(*_PARTITION).agg(
+        lasted(in_sync < F.col("min_isr")).alias("under_min_us"),
+        lasted(F.col("leader") < 0).alias("leaderless_us"),
+        share_of(lasted(in_sync >= F.col("replication")), F.sum(lasts)).alias("full_share"),
+        F.min(in_sync).alias("smallest"),
+    )
+    changes = t.isr_changes.where(F.col("change") != "proposed")
+    counts = changes.groupBy(*_PARTITION).agg(
+        *(F.count(F.when(F.col("change") == change, 1)).alias(name) for change, name in _CHANGES.items()),
+        F.min("seq").alias("seq"),
+        F.min("at_us").alias("at_us"),
+    )
+    whole = steady.join(counts, [*_PARTITION], "left").join(_flaps(t), [*_PARTITION], "left")
+    return whole.withColumns({name: F.coalesce(name, F.lit(0)) for name in (*_CHANGES.values(), "flaps")})
+
+
+def _isr_states(t: Tables) -> DataFrame:
+    """Spans of an ISR in ZooKeeper, with the number of replicas that exist and of those that have to be in sync."""
+    states = t.partition_states.where("source != 'controller'").select(
+        *_PARTITION, "seq", "at_us", F.struct("leader", "isr").alias("state"), F.lit(None).cast("int").alias("min_isr")
+    )
+    topics = t.settings.where("source = 'zookeeper' and startswith(entity, 'topics/')").select(
+        BRANCH, "seq", "at_us", F.substring_index("entity", "/", -1).alias("topic"),
+        F.coalesce(F.try_element_at("settings", F.lit(_MIN_ISR)).try_cast("int"), F.lit(0)).alias("min_isr"),
+    )  # fmt: skip
+    partitions = states.select(*_PARTITION).distinct()
+    configured = topics.join(partitions, [BRANCH, "topic"]).select(
+        *_PARTITION, "seq", "at_us", F.lit(None).cast(states.schema["state"].dataType).alias("state"), "min_isr"
+    )
+    in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
+    known = states.union(configured).select(
+        *_PARTITION, "seq", "at_us", *(last(name).over(in_order).alias(name) for name in ("state", "min_isr"))
+    )
+    ends = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
+    timed = spans(known, *_PARTITION).join(F.broadcast(ends), BRANCH)
+    replication = t.topics.groupBy(BRANCH, "topic").agg(F.max("replication").alias("replication"))
+    return (
+        timed.where(F.size("state.isr") > 0)
+        .join(F.broadcast(replication), [BRANCH, "topic"], "left")
+        .join(F.broadcast(_of_brokers(t, _MIN_ISR, "usual")), BRANCH, "left")
+        .select(
+            *_PARTITION, "from_us", F.coalesce("to_us", "end_us").alias("to_us"), "state.leader", "state.isr",
+            "replication",
+            F.coalesce(F.nullif("min_isr", F.lit(0)), "usual", F.lit(1)).alias("min_isr"),
+        )
+    )  # fmt: skip
+
+
+def _of_brokers(t: Tables, setting: str, name: str) -> DataFrame:
+    """A setting that the brokers of each branch were started with."""
+    value = F.try_element_at("settings", F.lit(setting)).try_cast("bigint")
+    return t.settings.where("source = 'node'").groupBy(BRANCH).agg(F.max(value).alias(name))
+
+
+def _flaps(t: Tables) -> DataFrame:
+    """How often a replica was removed from the ISR and soon added again."""
+    out, back = F.array_except("from_isr", "to_isr"), F.array_except("to_isr", "from_isr")
+    changed = F.when(F.col("change") == "shrunk", out).when(F.col("change") == "expanded", back)
+    each = t.isr_changes.select(*_PARTITION, "seq", "at_us", "change", F.explode(changed).alias("replica"))
+    follows = Window.partitionBy(*_PARTITION, "replica").orderBy("seq")
+    pairs = each.select(
+        *_PARTITION, "change", F.lead("change").over(follows).alias("then"),
+        (F.lead("at_us").over(follows) - F.col("at_us")).alias("out_us"),
+    ).join(F.broadcast(_of_brokers(t, _LAG_TIME, "patience_ms")), BRANCH, "left")  # fmt: skip
+    soon = F.col("out_us") <= F.coalesce("patience_ms", F.lit(_USUAL_LAG_TIME_MS)) * 1000
+    flapped = pairs.where((F.col("change") == "shrunk") & (F.col("then") == "expanded") & soon)
+    return flapped.groupBy(*_PARTITION).agg(F.count("*").alias("flaps"))
+
+
+ISR_CHURN = Table(
+    name="gold.isr_churn", unit="branch", key=("topic", "partition"), columns=ISR_CHURN_COLUMNS, small=True,
+    needs=("silver.partition_states", "silver.isr_changes", "silver.settings", "silver.topics"), make=isr_churn,
+    checks=(between("full_share", 0, 1),), doc="How steady the ISR of a partition was.",
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""A run in one row, and the marks of its alarms."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.alarms import LOST
+from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, STRING, Table, Tables, c, map_of
+from lab.analytics.tables.table import AT_US, SEQ
+
+RUN_SUMMARY_COLUMNS = (
+    c("events", BIGINT, "events of its whole past"),
+    c("simulated_s", DOUBLE, "simulated time"),
+    c("batches", BIGINT, "batches appended to logs, on leaders and followers"),
+    c("records", BIGINT, "records in them"),
+    c("bytes", BIGINT, "their size", unit="bytes"),
+    c("produced_records", BIGINT, "records that leaders appended for producers"),
+    c("messages", BIGINT, "messages sent: requests, responses and watches"),
+    c("elections", BIGINT, "decisions about a leader, those for new partitions among them"),
+    c("unclean_elections", BIGINT, "elections of a leader that was not in the ISR"),
+    c("truncated_records", BIGINT, "records that replicas removed from the end of their logs"),
+    c("lost_records", BIGINT, "acknowledged records that a later leader lacked"),
+    c("isr_shrinks", BIGINT, "how often a leader removed a replica from an ISR"),
+    c("alarms", BIGINT, "guarantees that did not hold any more"),
+    c("faults", BIGINT, "faults, without brokers that were starting and sessions that closed"),
+    c("rebalances", BIGINT, "rebalances of groups"),
+    c("stop_the_world_us", BIGINT, "the longest time in which a partition of a group had no owner"),
+    c("commit_p50_us", BIGINT, "half of the produced batches were committed within that time"),
+    c("commit_p99_us", BIGINT, "99 of 100 produced batches were committed within that time"),
+    c("unavailable_us", BIGINT, "how long partitions had no leader that answered, all failovers together"),
+    c("settings", map_of(STRING, STRING), "settings of its brokers when it began"),
+    c("era", STRING, "the era of Kafka"),
+    c("seed", BIGINT, "its seed"),
+)
+
+_NO_FAULTS = ("starting", "session closed")
+
+
+def run_summary(t: Tables) -> DataFrame:
+    """Counts of everything that a list of runs, or a comparison of runs, shows."""
+    latency_us = F.col("committed_us") - F.col("sent_us")
+    parts = (
+        _of(
+            t.batches, batches=F.count("*"), records=F.sum("records"), bytes=F.sum("size_bytes"),
+        ),
+        _of(
+            t.appends, produced_records=F.sum("records"),
+            commit_p50_us=F.percentile(latency_us, F.lit(0.5)).cast("bigint"),
+            commit_p99_us=F.percentile(latency_us, F.lit(0.99)).cast("bigint"),
+        ),
+        _of(t.rpcs, messages=F.count("*")),
+        _of(
+            t.leader_epochs.where("role = 'elected'"), elections=F.count("*"),
+            unclean_elections=F.count(F.when(F.col("unclean"), 1)),
+        ),
+        _of(
+            t.replica_offsets.where("measure = 'log_end' and lowered"),
+            truncated_records=F.sum(F.col("previous") - F.col("value")),
+        ),
+        _of(t.isr_changes.where("change = 'shrunk'"), isr_shrinks=F.count("*")),
+        _of(
+            t.alarms, alarms=F.count(F.when(F.col("invariant") != LOST, 1)), lost_records=F.sum("records"),
+        ),
+        _of(t.faults.where(~F.col("fault").isin(*_NO_FAULTS)), faults=F.count("*")),
+        _of(
+            t.rebalances, rebalances=F.count("*"), stop_the_world_us=F.max("stop_the_world_us"),
+        ),
+        _of(t.failovers, unavailable_us=F.sum("unavailable_us")),
+        _settings(t),
+    )  # fmt: skip
+    whole = t.branches.select(
+        BRANCH, F.col("last_seq").alias("events"), "era", "seed",
+        (F.coalesce("last_at_us", F.lit(0)) / 1_000_000).alias("simulated_s"),
+    )  # fmt: skip
+    for part in parts:
+        whole = whole.join(F.broadcast(part), BRANCH, "left")
+    known = ("events", "simulated_s", "commit_p50_us", "commit_p99_us", "settings", "era", "seed")
+    counted = (column.name for column in RUN_SUMMARY_COLUMNS if column.name not in known)
+    return whole.withColumns({name: F.coalesce(name, F.lit(0)) for name in counted})
+
+
+def _of(frame: DataFrame, **values: Value) -> DataFrame:
+    return frame.groupBy(BRANCH).agg(*(value.alias(name) for name, value in values.items()))
+
+
+def _settings(t: Tables) -> DataFrame:
+    brokers = t.nodes.where("node_kind = 'broker'").select(BRANCH, F.col("node").alias("entity"))
+    started = t.settings.where("source = 'node'").select(BRANCH, "entity", "settings", "seq")
+    own = started.join(F.broadcast(brokers), [BRANCH, "entity"])
+    return own.groupBy(BRANCH).agg(F.min_by("settings", "seq").alias("settings"))
+
+
+RUN_SUMMARY = Table(
+    name="gold.run_summary", unit="branch", key=("events",), columns=RUN_SUMMARY_COLUMNS, small=True,
+    needs=(
+        "silver.batches", "silver.appends", "silver.rpcs", "silver.leader_epochs", "silver.replica_offsets",
+        "silver.isr_changes", "silver.alarms", "silver.faults", "silver.nodes", "silver.settings", "gold.rebalances",
+        "gold.failovers",
+    ),
+    make=run_summary, doc="A branch of a run; one row.",
+)  # fmt: skip
+
+ALARM_MARK_COLUMNS = (
+    SEQ,
+    AT_US,
+    c("invariant", STRING, "what does not hold; records lost: acknowledged records that the leader lacks"),
+    c("subject", STRING, "what it is about"),
+    c("explained_by", STRING, "what explains it, a code; empty: nothing does"),
+    c("setting", STRING, "the settings that allow it"),
+    c("cause", BIGINT, "the event that probably led to it; 0: unknown"),
+    c("records", BIGINT, "acknowledged records that are lost"),
+)
+
+
+def alarm_marks(t: Tables) -> DataFrame:
+    """Where charts mark that a guarantee was broken."""
+    return t.alarms.select(BRANCH, *(column.name for column in ALARM_MARK_COLUMNS))
+
+
+ALARM_MARKS = Table(
+    name="gold.alarm_marks", unit="branch", key=("seq",), columns=ALARM_MARK_COLUMNS, needs=("silver.alarms",),
+    make=alarm_marks, small=True, doc="A guarantee that does not hold any more, or records lost.",
+)  # fmt: skip

@@ -1,0 +1,137 @@
+"""How much is produced, batched, kept and removed."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lab.analytics.gold.runs.parts import begins_at, bucket, with_width
+from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, c
+
+_SPAN = (
+    c("bucket", BIGINT, "the number of the span of time"),
+    c("seq", BIGINT, "the first event of the span"),
+    c("at_us", BIGINT, "when the span begins"),
+    c("bucket_us", BIGINT, "how long it is"),
+)
+
+THROUGHPUT_COLUMNS = (
+    c("topic", STRING, "the topic; null of fetches, each of which is about several partitions"),
+    c("partition", INT, "the partition's number"),
+    *_SPAN,
+    c("records", BIGINT, "records that leaders appended for producers"),
+    c("bytes", BIGINT, "their size in the log", unit="bytes"),
+    c("batches", BIGINT, "batches"),
+    c("produce_requests", BIGINT, "Produce requests that brought them"),
+    c("fetch_requests", BIGINT, "Fetch requests that arrived, of followers and of consumers"),
+)
+
+
+def throughput(t: Tables) -> DataFrame:
+    """What leaders append for producers, and how many fetches are sent, by span of time."""
+    appended = t.appends.select(BRANCH, "topic", "partition", "seq", "at_us", "records", "size_bytes", "sent_seq")
+    fetched = t.rpcs.where("api = 'Fetch' and message = 'request' and arrived_us is not null").select(
+        BRANCH, F.lit(None).cast("string").alias("topic"), F.lit(None).cast("int").alias("partition"),
+        F.col("arrived_seq").alias("seq"), F.col("arrived_us").alias("at_us"), F.lit(None).cast("int").alias("records"),
+        F.lit(None).cast("bigint").alias("size_bytes"), F.lit(None).cast("bigint").alias("sent_seq"),
+    )  # fmt: skip
+    each = with_width(appended.union(fetched), t.branches)
+    is_batch = F.col("topic").isNotNull()
+    return (
+        each.groupBy(BRANCH, "topic", "partition", bucket().alias("bucket"), "bucket_us")
+        .agg(
+            F.min("seq").alias("seq"),
+            F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
+            F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("bytes"),
+            F.count("records").alias("batches"),
+            F.count_distinct("sent_seq").alias("produce_requests"),
+            F.count(F.when(~is_batch, 1)).alias("fetch_requests"),
+        )
+        .withColumn("at_us", begins_at())
+    )
+
+
+THROUGHPUT = Table(
+    name="gold.throughput", unit="branch", key=("topic", "partition", "bucket"), columns=THROUGHPUT_COLUMNS,
+    needs=("silver.appends", "silver.rpcs"), make=throughput, small=True,
+    doc="What a partition took in from producers in a span of time; fetches in rows without a partition.",
+)  # fmt: skip
+
+BATCH_FILL_COLUMNS = (
+    c("client", STRING, "the producer"),
+    *_SPAN,
+    c("batches", BIGINT, "batches that were closed"),
+    c("mean_records", DOUBLE, "records a batch", unit="records"),
+    c("mean_bytes", DOUBLE, "size of a batch", unit="bytes"),
+    c("linger_us", BIGINT, "how long they were seen waiting in the accumulator, on average"),
+    c("closed_by", STRING, "why they were sent then: full, linger, or what they waited for last: pause, in flight, "
+      "metadata, producer id, transaction, numbers; at once: they were sent without waiting"),
+)  # fmt: skip
+
+
+def batch_fill(t: Tables) -> DataFrame:
+    """How full batches are when they are sent."""
+    is_early = (F.col("wait_why") == "linger") & (F.col("started_us") < F.col("linger_until_us"))
+    closed_by = F.when(is_early, "full").otherwise(F.coalesce("wait_why", F.lit("at once")))
+    closed = t.produces.where("started_us is not null").select(
+        BRANCH, "client", F.col("started_seq").alias("seq"), F.col("started_us").alias("at_us"), "records",
+        "size_bytes", closed_by.alias("closed_by"),
+        (F.col("started_us") - F.coalesce("gathered_us", "started_us")).alias("waited_us"),
+    )  # fmt: skip
+    return (
+        with_width(closed, t.branches)
+        .groupBy(BRANCH, "client", "closed_by", bucket().alias("bucket"), "bucket_us")
+        .agg(
+            F.min("seq").alias("seq"), F.count("*").alias("batches"), F.mean("records").alias("mean_records"),
+            F.mean("size_bytes").alias("mean_bytes"), F.mean("waited_us").cast("bigint").alias("linger_us"),
+        )
+        .withColumn("at_us", begins_at())
+    )  # fmt: skip
+
+
+BATCH_FILL = Table(
+    name="gold.batch_fill", unit="branch", key=("client", "closed_by", "bucket"), columns=BATCH_FILL_COLUMNS,
+    needs=("silver.produces",), make=batch_fill, small=True, doc="The batches of a producer in a span of time.",
+)  # fmt: skip
+
+DISK_GROWTH_COLUMNS = (
+    c("broker", INT, "the broker"),
+    c("topic", STRING, "the topic; null: files of the broker"),
+    *_SPAN,
+    c("why", STRING, "appended, truncated, retention, compaction, deleted, power lost, repaired, or flushed"),
+    c("appended_bytes", BIGINT, "bytes added to logs"),
+    c("removed_bytes", BIGINT, "bytes removed from logs"),
+    c("fsyncs", BIGINT, "flushes of a log"),
+)
+
+_REMOVALS = {
+    "truncated": "truncated", "marked deleted": "retention", "cleaned": "compaction", "deleted": "deleted",
+    "power lost": "power lost", "repaired": "repaired", "flushed": "flushed",
+}  # fmt: skip
+
+
+def disk_growth(t: Tables) -> DataFrame:
+    """What is added to the disks of brokers, and what is removed and why."""
+    added = t.batches.select(
+        BRANCH, "broker", "topic", "seq", "at_us", F.lit("appended").alias("why"),
+        F.col("size_bytes").alias("appended"), F.lit(0).cast("bigint").alias("removed"),
+    )  # fmt: skip
+    why = F.create_map(*(F.lit(text) for pair in _REMOVALS.items() for text in pair))
+    removed = t.disk_ops.where(F.col("op").isin(*_REMOVALS)).select(
+        BRANCH, "broker", "topic", "seq", "at_us", F.try_element_at(why, F.col("op")).alias("why"),
+        F.lit(0).cast("bigint").alias("appended"), F.coalesce("bytes", F.lit(0)).alias("removed"),
+    )  # fmt: skip
+    return (
+        with_width(added.union(removed), t.branches)
+        .groupBy(BRANCH, "broker", "topic", "why", bucket().alias("bucket"), "bucket_us")
+        .agg(
+            F.min("seq").alias("seq"), F.sum("appended").alias("appended_bytes"),
+            F.sum("removed").alias("removed_bytes"), F.count(F.when(F.col("why") == "flushed", 1)).alias("fsyncs"),
+        )
+        .withColumn("at_us", begins_at())
+    )  # fmt: skip
+
+
+DISK_GROWTH = Table(
+    name="gold.disk_growth", unit="branch", key=("broker", "topic", "why", "bucket"), columns=DISK_GROWTH_COLUMNS,
+    needs=("silver.batches", "silver.disk_ops"), make=disk_growth, small=True,
+    doc="What was added to the logs of a broker, or removed for one reason, in a span of time.",
+)  # fmt: skip

@@ -1,0 +1,67 @@
+"""Which consumer of a group owns a partition, and when none does."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.parts import stacked
+from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, ordered
+
+PARTITION_OWNER_COLUMNS = (
+    c("group", STRING, "the group"),
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("from_seq", BIGINT, "the event with which this begins"),
+    c("from_us", BIGINT, "since when"),
+    c("to_us", BIGINT, "until when; null: still"),
+    c("client", STRING, "the consumer that owns it, as it sees it; null: nobody does, since the last owner gave it up"),
+)
+
+_PARTITION = (BRANCH, "group", "topic", "partition")
+
+
+def partition_owners(t: Tables) -> DataFrame:
+    """Spans in which a consumer owns a partition, and those between, in which nobody does.
+
+    A consumer owns what it was assigned until it says something else, or is gone.
+    """
+    said = t.group_assignments.where("change = 'owned'")
+    each = said.select(BRANCH, "client", "seq", "at_us").distinct()
+    ended = t.nodes.where("node_kind = 'consumer'").select(
+        BRANCH, F.col("node").alias("client"), "group", F.struct("from_seq", "from_us", "to_us").alias("life")
+    )
+    following = Window.partitionBy(BRANCH, "client").orderBy("seq")
+    until = each.withColumn("next_us", F.lead("at_us").over(following))
+    owned = (
+        said.where(~F.col("is_empty"))
+        .select(BRANCH, "client", "seq", "topic", "partition")
+        .join(until, [BRANCH, "client", "seq"])
+        .join(F.broadcast(ended), [BRANCH, "client"])
+        .where((F.col("life.from_us") <= F.col("at_us")) & (F.coalesce("life.to_us", "at_us") >= F.col("at_us")))
+        .select(
+            *_PARTITION, F.col("seq").alias("from_seq"), F.col("at_us").alias("from_us"),
+            F.least("next_us", "life.to_us").alias("to_us"), "client",
+        )
+    )  # fmt: skip
+    return stacked([owned, _gaps(owned)]).where("to_us is null or to_us > from_us")
+
+
+def _gaps(owned: DataFrame) -> DataFrame:
+    """Spans without an owner, each after an owner."""
+    forever = F.lit(2**62)
+    in_order = Window.partitionBy(*_PARTITION).orderBy("from_us", "from_seq")
+    end = F.max(F.coalesce("to_us", forever)).over(in_order)
+    timed = owned.select(
+        *_PARTITION, "from_seq", end.alias("gap_us"), F.lead("from_us").over(in_order).alias("next_us")
+    )
+    gaps = timed.where("gap_us < coalesce(next_us, 4611686018427387904)")
+    return gaps.select(
+        *_PARTITION, "from_seq", F.col("gap_us").alias("from_us"), F.col("next_us").alias("to_us"),
+        F.lit(None).cast("string").alias("client"),
+    )  # fmt: skip
+
+
+PARTITION_OWNERS = Table(
+    name="silver.partition_owners", unit="branch", key=("group", "topic", "partition", "from_us", "client"),
+    columns=PARTITION_OWNER_COLUMNS, needs=("silver.group_assignments", "silver.nodes"), make=partition_owners,
+    checks=(ordered("from_us", "to_us"),), doc="A span of time in which a consumer owns a partition, or nobody does.",
+)  # fmt: skip

@@ -1,0 +1,104 @@
+"""Where the leader of each partition is in its log, and how far groups are behind it."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.offsets import HIGH_WATERMARK, LOG_END
+from lab.analytics.silver.parts import last, spans
+from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, ordered
+
+NO_LEADER = -1
+_PARTITION = (BRANCH, "topic", "partition")
+
+LEADER_POSITION_COLUMNS = (
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("from_seq", BIGINT, "the event with which this begins"),
+    c("from_us", BIGINT, "since when"),
+    c("to_us", BIGINT, "until when; null: still"),
+    c("broker", INT, "the leader in ZooKeeper; -1: none"),
+    c("log_end", BIGINT, "its log end offset; null: its log is not open"),
+    c("high_watermark", BIGINT, "its high watermark"),
+)
+
+
+def leader_positions(t: Tables) -> DataFrame:
+    """Spans in which leader, log end offset and high watermark of a partition stay the same."""
+    offsets = t.replica_offsets.where(F.col("measure").isin(LOG_END, HIGH_WATERMARK)).select(
+        *_PARTITION, "broker", "seq", "at_us",
+        F.when(F.col("measure") == LOG_END, F.struct("value")).alias("log_end"),
+        F.when(F.col("measure") == HIGH_WATERMARK, F.struct("value")).alias("high_watermark"),
+        F.lit(None).cast("int").alias("leader"),
+    )  # fmt: skip
+    leaders = t.partition_states.where("source != 'controller'").select(*_PARTITION, "seq", "at_us", "leader")
+    brokers = offsets.select(*_PARTITION, "broker").union(leaders.select(*_PARTITION, F.lit(NO_LEADER))).distinct()
+    nothing = F.lit(None).cast("struct<value:bigint>")
+    each = leaders.join(brokers, [*_PARTITION]).select(
+        *_PARTITION, "broker", "seq", "at_us", nothing.alias("log_end"), nothing.alias("high_watermark"), "leader"
+    )
+    own = Window.partitionBy(*_PARTITION, "broker").orderBy("seq")
+    known = offsets.union(each).select(
+        *_PARTITION, "broker", "seq", "at_us",
+        *(last(name).over(own).alias(name) for name in ("log_end", "high_watermark", "leader")),
+    )  # fmt: skip
+    return spans(
+        known.where("broker = leader").select(
+            *_PARTITION, "seq", "at_us", "broker", F.col("log_end.value").alias("log_end"),
+            F.col("high_watermark.value").alias("high_watermark"),
+        ),
+        *_PARTITION,
+    )  # fmt: skip
+
+
+LEADER_POSITIONS = Table(
+    name="silver.leader_positions", unit="branch", key=("topic", "partition", "from_seq"),
+    columns=LEADER_POSITION_COLUMNS, needs=("silver.replica_offsets", "silver.partition_states"),
+    make=leader_positions, checks=(ordered("from_us", "to_us"),),
+    doc="A span of time in which a partition's leader, its log end offset and its high watermark stay the same.",
+)  # fmt: skip
+
+LAG_COLUMNS = (
+    c("group", STRING, "the group"),
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("from_seq", BIGINT, "the event with which this begins"),
+    c("from_us", BIGINT, "since when"),
+    c("to_us", BIGINT, "until when; null: still"),
+    c("committed", BIGINT, "the offset that the group reads next"),
+    c("log_end", BIGINT, "the leader's log end offset"),
+    c("high_watermark", BIGINT, "the leader's high watermark"),
+    c("lag", BIGINT, "from the committed offset to the high watermark; below 0 when the log has lost records",
+      unit="records"),
+)  # fmt: skip
+
+
+def lag(t: Tables) -> DataFrame:
+    """How many committed records a group has not processed, whenever that changes."""
+    commits = t.offset_commits.where("step in ('committed', 'removed')").select(
+        *_PARTITION, "group", "seq", "at_us", F.struct(F.col("offset").alias("value")).alias("committed")
+    )
+    groups = commits.select(*_PARTITION, "group").distinct()
+    nothing = F.lit(None).cast("struct<value:bigint>")
+    leaders = t.leader_positions.join(F.broadcast(groups), [*_PARTITION]).select(
+        *_PARTITION, "group", F.col("from_seq").alias("seq"), F.col("from_us").alias("at_us"),
+        nothing.alias("committed"), F.struct("log_end", "high_watermark").alias("leader"),
+    )  # fmt: skip
+    each = commits.withColumn("leader", F.lit(None).cast(leaders.schema["leader"].dataType)).union(leaders)
+    own = Window.partitionBy(*_PARTITION, "group").orderBy("seq")
+    known = each.select(
+        *_PARTITION, "group", "seq", "at_us", *(last(name).over(own).alias(name) for name in ("committed", "leader"))
+    )
+    high_watermark = F.col("leader.high_watermark")
+    states = known.select(
+        *_PARTITION, "group", "seq", "at_us", F.col("committed.value").alias("committed"),
+        F.col("leader.log_end").alias("log_end"), high_watermark.alias("high_watermark"),
+        (high_watermark - F.col("committed.value")).alias("lag"),
+    )  # fmt: skip
+    return spans(states, *_PARTITION, "group").where("lag is not null")
+
+
+LAG = Table(
+    name="silver.lag", unit="branch", key=("group", "topic", "partition", "from_seq"), columns=LAG_COLUMNS,
+    needs=("silver.offset_commits", "silver.leader_positions"), make=lag, checks=(ordered("from_us", "to_us"),),
+    doc="A span of time in which the lag of a group on a partition stays the same.",
+)  # fmt: skip

@@ -1,0 +1,193 @@
+"""Batches of the lab's own producers, from the first record to the answer."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.parts import of_partition, stacked, topic_of
+from lab.analytics.silver.topics import with_incarnation
+from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, one_of, ordered
+
+_KINDS = (
+    "NodeAdded", "RecordsGathered", "RecordPartitioned", "ProduceStarted", "ProduceRepeated", "ProduceRetried",
+    "ProduceAcknowledged", "ProduceFailed", "BatchSplit", "AcknowledgedRecordsLost",
+)  # fmt: skip
+
+PRODUCE_COLUMNS = (
+    c("client", STRING, "the producer"),
+    c("client_no", INT, "which producer of that name: 1 for the first that was opened, ..."),
+    c("topic", STRING, "the topic"),
+    c("partition", INT, "the partition's number"),
+    c("sequence", BIGINT, "the number of the batch within its producer"),
+    c("records", INT, "records"),
+    c("size_bytes", BIGINT, "size of the batch as it is sent"),
+    c("acks", INT, "0, 1, or -1 for all"),
+    c("attempts", INT, "how often it was sent"),
+    c("gathered_seq", BIGINT, "the first event about it"),
+    c("gathered_us", BIGINT, "since when it was seen waiting in the accumulator; null: it was sent at once"),
+    c("started_seq", BIGINT, "the event with which it was closed and sent"),
+    c("started_us", BIGINT, "when it was closed and sent"),
+    c("appended_us", BIGINT, "when the leader first appended it"),
+    c("committed_us", BIGINT, "when it was first committed"),
+    c("acknowledged_us", BIGINT, "when the producer was told"),
+    c("latency_us", BIGINT, "from the batch's first record to that"),
+    c("base_offset", BIGINT, "its first offset, as the producer was told; -1: not told"),
+    c("incarnation", INT, "which topic of that name"),
+    c("state", STRING, "acknowledged, failed, split, or open"),
+    c("error", STRING, "the last error"),
+    c("lost_records", BIGINT, "acknowledged records of it that a later leader lacks"),
+    c("rule", STRING, "how the partitioner chose for its last record: key, new, stays, next, or random"),
+    c("wait_why", STRING, "what it waited for last before it was sent"),
+    c("linger_until_us", BIGINT, "until when it was to wait for more records"),
+)
+
+_CLIENT = (BRANCH, "client", "client_no")
+_KEY = (*_CLIENT, "name", "sequence")
+
+
+def produces(t: Tables) -> DataFrame:
+    """Each batch with its times at the producer, at the leader, and in the replicas."""
+    steps = _steps(t).where("sequence > 0")
+    batches = steps.groupBy(*_KEY).agg(
+        F.min("seq").alias("gathered_seq"),
+        F.max(F.when(_is("ProduceStarted", "RecordsGathered"), F.col("count"))).alias("records"),
+        F.coalesce(F.max(F.when(_is("ProduceStarted"), F.col("size"))), F.max("size")).alias("size_bytes"),
+        F.max(F.when(_is("ProduceStarted"), F.col("acks"))).alias("acks"),
+        F.count(F.when(_is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != ""), 1)).alias("attempts"),
+        F.min(_at("RecordsGathered")).alias("gathered_us"),
+        F.min(F.when(_is("ProduceStarted"), F.col("seq"))).alias("started_seq"),
+        F.min(_at("ProduceStarted")).alias("started_us"),
+        F.min(_at("ProduceAcknowledged")).alias("acknowledged_us"),
+        F.max("latency_us").alias("latency_us"),
+        F.max("base_offset").alias("base_offset"),
+        F.max(F.when(_is("ProduceFailed"), "failed").when(_is("BatchSplit"), "split")).alias("ended"),
+        F.max_by("error", F.when(F.col("error").isNotNull(), F.col("seq"))).alias("error"),
+        F.max_by("why", F.when(_is("RecordsGathered"), F.col("seq"))).alias("wait_why"),
+        F.max(F.when(_is("RecordsGathered") & (F.col("due_us") > 0), F.col("due_us"))).alias("linger_until_us"),
+        F.max_by("rule", F.when(F.col("rule").isNotNull(), F.col("seq"))).alias("rule"),
+        F.max(F.when(_is("BatchSplit"), "MESSAGE_TOO_LARGE")).alias("too_large"),
+    )
+    state = (
+        F.when(F.col("acknowledged_us").isNotNull(), "acknowledged")
+        .when(F.col("ended").isNotNull(), F.col("ended"))
+        .otherwise("open")
+    )
+    found = batches.join(_appended(t, steps), [*_KEY], "left")
+    lost = _lost(t, found)
+    whole = found.join(lost, [*_KEY], "left")
+    return whole.select(
+        *_CLIENT, *(value.alias(name) for name, value in of_partition(F.col("name")).items()), "sequence", "records",
+        "size_bytes", "acks", "attempts", "gathered_seq", "gathered_us", "started_seq", "started_us", "appended_us",
+        "committed_us", "acknowledged_us", "latency_us", "base_offset", "incarnation", state.alias("state"),
+        F.coalesce("error", "too_large").alias("error"),
+        F.coalesce("lost_records", F.lit(0)).alias("lost_records"), "rule", "wait_why", "linger_until_us",
+    )  # fmt: skip
+
+
+def _is(*kinds: str) -> Value:
+    return F.col("step").isin(*kinds)
+
+
+def _at(kind: str) -> Value:
+    return F.when(_is(kind), F.col("at_us"))
+
+
+def _steps(t: Tables) -> DataFrame:
+    """The events of all batches in one frame, with the number of the client's life in which they happened."""
+    shown = {
+        "count": "bigint", "size": "bigint", "acks": "bigint", "leader": "string", "request": "bigint",
+        "base_offset": "bigint", "latency_us": "bigint", "error": "string", "why": "string", "rule": "string",
+        "due_us": "bigint",
+    }  # fmt: skip
+    each = []
+    for kind in _KINDS[1:-1]:
+        found = t.kind(kind)
+        known = set(found.columns)
+        is_choice = kind == "RecordPartitioned"
+        each.append(
+            found.select(
+                BRANCH, "seq", "at_us", "client", F.lit(kind).alias("step"), F.col("partition").alias("name"),
+                (F.lit(None) if is_choice else F.col("sequence")).cast("bigint").alias("sequence"),
+                *(
+                    (F.col(name) if name in known else F.lit(None)).cast(type).alias(name)
+                    for name, type in shown.items()
+                ),
+            )
+        )  # fmt: skip
+    added = t.kind("NodeAdded").select(
+        BRANCH, "seq", "at_us", F.col("node").alias("client"), F.lit("NodeAdded").alias("step"),
+        F.lit(None).cast("string").alias("name"), F.lit(None).cast("bigint").alias("sequence"),
+        *(F.lit(None).cast(type).alias(name) for name, type in shown.items()),
+    )  # fmt: skip
+    sent = t.rpcs.where("api = 'Produce' and message = 'request'").select(
+        BRANCH, F.col("sent_seq").alias("seq"), F.col("sent_us").alias("at_us"), F.col("source").alias("client"),
+        F.lit("RpcSent").alias("step"), F.lit(None).cast("string").alias("name"),
+        F.lit(None).cast("bigint").alias("sequence"),
+        *(F.lit(None).cast(type).alias(name) for name, type in shown.items()),
+    )  # fmt: skip
+    backwards = Window.partitionBy(BRANCH, "client").orderBy(F.desc("seq"))
+    until_next = Window.partitionBy(*_CLIENT, "name").orderBy(F.desc("seq"))
+    # The request follows the batches that it carries, and the batch that a record joins follows the choice for it.
+    request = F.last(F.when(_is("RpcSent"), F.col("seq")), ignorenulls=True).over(backwards)
+    batch = F.last(F.when(_is("RecordsGathered", "ProduceStarted"), F.col("sequence")), ignorenulls=True)
+    life = Window.partitionBy(BRANCH, "client").orderBy("seq")
+    return (
+        stacked([added, sent, *each])
+        .withColumn("sent_seq", request)
+        .withColumn("client_no", F.count(F.when(_is("NodeAdded"), 1)).over(life).cast("int"))
+        .where("name is not null")
+        .withColumn(
+            "sequence",
+            F.when(_is("RecordPartitioned"), batch.over(until_next)).otherwise(F.col("sequence")),
+        )
+    )
+
+
+def _appended(t: Tables, steps: DataFrame) -> DataFrame:
+    """When the leader appended a batch first, and when it was first committed, by whichever attempt."""
+    attempts = steps.where(_is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != "")).select(
+        *_KEY, "sent_seq", *(value.alias(name) for name, value in of_partition(F.col("name")).items())
+    )
+    appends = t.appends.select(
+        BRANCH, "sent_seq", "topic", "partition", "incarnation", F.col("at_us").alias("appended_us"), "committed_us"
+    )
+    return (
+        attempts.join(appends, [BRANCH, "sent_seq", "topic", "partition"])
+        .groupBy(*_KEY)
+        .agg(
+            F.min("appended_us").alias("appended_us"),
+            F.min("committed_us").alias("committed_us"),
+            F.max("incarnation").alias("incarnation"),
+        )
+    )
+
+
+def _lost(t: Tables, batches: DataFrame) -> DataFrame:
+    """How many acknowledged records of a batch a later leader lacks."""
+    losses = with_incarnation(
+        t.kind("AcknowledgedRecordsLost").select(
+            BRANCH, "seq", F.col("partition").alias("name"), topic_of(F.col("partition")).alias("topic"),
+            "first_offset", (F.col("first_offset") + F.col("count")).alias("end_offset"),
+        ),
+        t.topics,
+    ).select(BRANCH, "name", "incarnation", F.col("seq").alias("lost_seq"), "first_offset", "end_offset")  # fmt: skip
+    end = F.col("base_offset") + F.col("records")
+    together = F.least(end, F.col("end_offset")) - F.greatest("base_offset", "first_offset")
+    return (
+        batches.where("base_offset >= 0")
+        .join(F.broadcast(losses), [BRANCH, "name", "incarnation"])
+        .where((together > 0) & (F.col("started_seq") < F.col("lost_seq")))
+        .groupBy(*_KEY)
+        .agg(F.least(F.sum(together), F.max("records")).alias("lost_records"))
+    )
+
+
+PRODUCES = Table(
+    name="silver.produces", unit="branch", key=("client", "client_no", "topic", "partition", "sequence"),
+    columns=PRODUCE_COLUMNS, kinds=_KINDS, needs=("silver.rpcs", "silver.appends", "silver.topics"), make=produces,
+    checks=(
+        one_of("state", "acknowledged", "failed", "split", "open"),
+        ordered("gathered_us", "started_us", "appended_us", "committed_us"),
+    ),
+    doc="A batch of a producer of the lab.",
+)  # fmt: skip

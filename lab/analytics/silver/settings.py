@@ -1,0 +1,67 @@
+"""Settings: what nodes were started with, what ZooKeeper holds, and what brokers took up."""
+
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.parts import pairs, rows, stacked, word
+from lab.analytics.tables import STRING, Table, Tables, c, map_of
+from lab.analytics.tables.table import AT_US, SEQ
+
+_CONFIG = "/config/"
+_CHANGES = "/config/changes"
+
+SETTING_COLUMNS = (
+    SEQ,
+    AT_US,
+    c(
+        "source",
+        STRING,
+        "node: what it was started with; zookeeper: what is configured; applied: what a broker took up",
+    ),
+    c("entity", STRING, "whose: topics/orders, brokers/1, brokers/<default>, users/alice; of a node its name"),
+    c("broker", STRING, "who took it up"),
+    c("settings", map_of(STRING, STRING), "all of them, by name; empty: all is as without them"),
+)
+
+
+def settings(t: Tables) -> DataFrame:
+    """All settings of an entity, whenever they change."""
+    held = F.from_json("data", "config map<string, string>")["config"]
+    path = F.col("path")
+    entity = F.substring(path, F.lit(len(_CONFIG) + 1), F.length(path))
+    is_config = path.startswith(_CONFIG) & ~path.startswith(_CHANGES)
+    written = [
+        rows(
+            t.kind(kind).where(is_config).withColumn("held", held).where("held is not null"), SETTING_COLUMNS,
+            source=word("zookeeper"), entity=entity, settings=F.col("held"),
+        )
+        for kind in ("ZnodeCreated", "ZnodeChanged")
+    ]  # fmt: skip
+    deleted = rows(
+        t.kind("ZnodeDeleted").where(is_config), SETTING_COLUMNS, source=word("zookeeper"), entity=entity,
+        settings=F.create_map(),
+    )  # fmt: skip
+    started = rows(
+        t.kind("NodeAdded"), SETTING_COLUMNS, source=word("node"), entity=F.col("node"), settings=_map("settings")
+    )
+    applied = rows(
+        t.kind("ConfigurationApplied"), SETTING_COLUMNS, source=word("applied"), entity=F.col("entity"),
+        broker=F.col("broker"), settings=_map("configs"),
+    )  # fmt: skip
+    return stacked([*written, deleted, started, applied])
+
+
+def _map(name: str) -> Value:
+    """A list of pairs of name and value as a map."""
+    listed = pairs(F.col(name))
+    names = F.transform(listed, lambda one: F.get(one, F.lit(0)))
+    values = F.transform(listed, lambda one: F.get(one, F.lit(1)))
+    return F.coalesce(F.map_from_arrays(names, values), F.create_map().cast("map<string,string>"))
+
+
+SETTINGS = Table(
+    name="silver.settings", unit="branch", key=("seq",), columns=SETTING_COLUMNS, per_event=True, make=settings,
+    kinds=("NodeAdded", "ZnodeCreated", "ZnodeChanged", "ZnodeDeleted", "ConfigurationApplied"),
+    doc="The settings of an entity, from this event on.",
+)  # fmt: skip

@@ -1,0 +1,205 @@
+"""Ten small recordings, each of which contains something that a table could get wrong."""
+
+from collections.abc import Callable
+
+from tests.support.analytics.recorded_runs import RecordedRun
+
+_SMALL = {"offsets.topic.num.partitions": "1", "zookeeper.session.timeout.ms": "1000"}
+_QUICK = {**_SMALL, "replica.lag.time.max.ms": "1500"}
+_CREATE = "kafka-topics.sh --create --topic orders --partitions {} --replication-factor 3"
+_MOVE = '{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1,2,3]}]}'
+
+
+def steady() -> RecordedRun:
+    """Nothing fails; a consumer reads, and one of each acks writes."""
+    return RecordedRun(
+        (
+            (_CREATE.format(2), 300),
+            ("producer open p-all --acks all", 0),
+            ("producer open p-one --acks 1", 0),
+            ("producer open p-none --acks 0", 0),
+            ("consumer follow c1 orders-0 --from earliest", 0),
+            ("producer stream p-all orders-0 20", 0),
+            ("producer stream p-one orders-1 15", 0),
+            ("producer stream p-none orders-1 10", 1_000),
+            ("producer stream p-all orders-0 0", 500),
+        ),
+        broker_config=_SMALL,
+    )
+
+
+def leader_killed() -> RecordedRun:
+    """Each broker dies once and comes back: leaders change, and the ISR shrinks and grows."""
+    return RecordedRun(
+        (
+            (_CREATE.format(2), 300),
+            ("producer open p --acks all", 0),
+            ("producer open q --acks 1", 0),
+            ("producer stream p orders-0 10", 0),
+            ("producer stream q orders-1 10", 500),
+            ("broker kill 1", 2_500),
+            ("broker start 1", 1_500),
+            ("broker kill 2", 2_500),
+            ("broker start 2", 1_500),
+            ("producer stream p orders-0 0", 0),
+            ("producer stream q orders-1 0", 1_000),
+        ),
+        seed=7, broker_config=_QUICK,
+    )  # fmt: skip
+
+
+def created_again() -> RecordedRun:
+    """A topic is deleted and created again: the same offsets mean other records."""
+    again = (
+        ("producer open p{} --acks all", 0),
+        ("producer open q{} --acks 1", 0),
+        ("producer stream p{} orders-0 10", 0),
+        ("producer stream q{} orders-0 10", 1_000),
+        ("producer stream p{} orders-0 0", 0),
+        ("producer stream q{} orders-0 0", 300),
+    )
+    return RecordedRun(
+        (
+            (_CREATE.format(1), 300),
+            *((line.format(1), then_ms) for line, then_ms in again),
+            ("kafka-topics.sh --delete --topic orders", 1_500),
+            (_CREATE.format(1), 300),
+            *((line.format(2), then_ms) for line, then_ms in again),
+        ),
+        seed=3, broker_config=_SMALL,
+    )  # fmt: skip
+
+
+def rebalanced() -> RecordedRun:
+    """Members join, are killed, and leave."""
+    return RecordedRun(
+        (
+            (_CREATE.format(3), 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 10", 0),
+            ("consumer start g1 --group g --topic orders", 4_000),
+            ("consumer start g2 --group g --topic orders", 4_000),
+            ("consumer kill g1", 8_000),
+            ("producer stream p orders-0 0", 0),
+            ("consumer stop g2", 500),
+        ),
+        seed=11, broker_config=_SMALL,
+    )  # fmt: skip
+
+
+def transactional() -> RecordedRun:
+    """Transactions that are committed, aborted, and left open."""
+    return RecordedRun(
+        (
+            (_CREATE.format(2), 300),
+            ("producer open t --transactional-id pay", 800),
+            ("producer begin t", 0),
+            ("producer send t orders-0 a:1", 0),
+            ("producer send t orders-1 b:2", 400),
+            ("producer commit t", 600),
+            ("producer begin t", 0),
+            ("producer send t orders-0 c:3", 300),
+            ("producer abort t", 600),
+            ("producer begin t", 0),
+            ("producer send t orders-0 d:4", 500),
+        ),
+        seed=4,
+        broker_config={
+            **_SMALL, "transaction.state.log.num.partitions": "1", "transaction.state.log.replication.factor": "3",
+        },
+    )  # fmt: skip
+
+
+def truncated() -> RecordedRun:
+    """Records that were acknowledged with acks=1 are lost in an unclean election."""
+    return RecordedRun(
+        (
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:2", 300),
+            ("producer open p --acks 1", 0),
+            ("producer stream p orders-0 20", 500),
+            ("broker kill 2", 3_000),
+            ("broker kill 1", 1_500),
+            ("broker start 2", 2_500),
+            ("broker start 1", 2_000),
+            ("producer stream p orders-0 0", 500),
+        ),
+        seed=9, brokers=(1, 2, 3), broker_config={**_QUICK, "unclean.leader.election.enable": "true"},
+    )  # fmt: skip
+
+
+def reassigned() -> RecordedRun:
+    """A replica moves to another broker; the old one is no replica any more."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1), 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 10", 500),
+            (f"file move.json\n< {_MOVE}", 0),
+            ("kafka-reassign-partitions.sh --reassignment-json-file move.json --execute", 2_000),
+            ("producer stream p orders-0 0", 500),
+        ),
+        seed=6, brokers=(1, 2, 3, 4), broker_config=_SMALL,
+    )  # fmt: skip
+
+
+def disturbed() -> RecordedRun:
+    """Links are cut, lossy and slow, a broker freezes, a disk is slow."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1), 300),
+            ("producer open p --acks all", 0),
+            ("producer stream p orders-0 10", 300),
+            ("link latency 1 2 20", 300),
+            ("link loss 1 3 10", 300),
+            ("disk slow 2 15", 300),
+            ("link cut 2 3", 300),
+            ("link restore 2 3", 0),
+            ("disk slow 2 0", 0),
+            ("broker freeze 3", 2_500),
+            ("broker thaw 3", 1_500),
+            ("producer stream p orders-0 0", 1_000),
+        ),
+        seed=8, broker_config=_QUICK,
+    )  # fmt: skip
+
+
+def cleaned() -> RecordedRun:
+    """Small segments are rolled, deleted by retention, and compacted; a broker loses its power."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1) + " --config segment.bytes=200 --config retention.bytes=400", 300),
+            ("producer open p --acks all --linger 200", 0),
+            ("producer stream p orders-0 30", 2_000),
+            ("broker powerloss 2", 1_500),
+            ("broker start 2", 1_500),
+            ("producer stream p orders-0 0", 500),
+        ),
+        seed=12, broker_config={**_SMALL, "log.retention.check.interval.ms": "1000"},
+    )  # fmt: skip
+
+
+def old_era() -> RecordedRun:
+    """Kafka 0.8."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1), 300),
+            ("producer open p --acks all", 0),
+            ("producer open q --acks 1", 0),
+            ("producer stream p orders-0 10", 0),
+            ("producer stream q orders-0 10", 500),
+            ("broker kill 1", 2_500),
+            ("broker start 1", 1_500),
+            ("producer stream p orders-0 0", 0),
+            ("producer stream q orders-0 0", 500),
+        ),
+        seed=2, era="0.8", broker_config={"zookeeper.session.timeout.ms": "1000", "replica.lag.time.max.ms": "1500"},
+    )  # fmt: skip
+
+
+RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
+    made.__name__: made
+    for made in (
+        steady, leader_killed, created_again, rebalanced, transactional, truncated, reassigned, disturbed, cleaned,
+        old_era,
+    )
+}  # fmt: skip
