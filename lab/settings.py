@@ -1,6 +1,7 @@
 """Django's settings for Highwater.
 
 `HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
+`HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder).
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from pathlib import Path
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("HIGHWATER_DATA") or BASE_DIR / "data").resolve()
 RUNS = DATA / "runs"
+TABLES = Path(os.environ.get("HIGHWATER_TABLES") or DATA / "tables")
 SECRET_KEY_FILE = DATA / "secret-key"
 
 DEBUG = False

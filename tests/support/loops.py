@@ -25,6 +25,8 @@ BY_FILE = {
     "tests/fuzz/test_tcp_failover.py": ("network",),
     "tests/lab/analytics/test_analytics.py": ("jvm",),
     "tests/lab/analytics/test_analytics_pages.py": ("jvm",),
+    "tests/lab/analytics/test_analytics_command.py": ("jvm",),
+    "tests/lab/analytics/test_datasource.py": ("jvm",),
     "tests/lab/analytics/test_build.py": ("jvm",),
     "tests/lab/commands/test_cluster_command.py": ("network",),
     "tests/lab/commands/test_play.py": ("zookeeper",),

@@ -40,12 +40,13 @@ EVENTS = Table(
 
 
 def of_kind(events: "DataFrame", kind: str) -> "DataFrame":
-    """The events of a kind, with its fields as columns."""
+    """The events of a kind, with its fields as columns. Where a field is called as the envelope's, the field counts."""
+    fields = field_types(kind)
     values = (
         F.try_variant_get("payload", f"$[{place}]", type).alias(name)
-        for place, (name, type) in enumerate(field_types(kind).items(), 1)
+        for place, (name, type) in enumerate(fields.items(), 1)
     )
-    return events.where(F.col("kind") == kind).select(*HEAD, *values)
+    return events.where(F.col("kind") == kind).select(*(name for name in HEAD if name not in fields), *values)
 
 
 def field_types(kind: str) -> dict[str, str]:

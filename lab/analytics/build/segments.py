@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -28,6 +28,8 @@ _COLUMNS = {
 _ARROW = pa.schema(_COLUMNS)
 SCHEMA = ", ".join(f"{name} {'bigint' if type == pa.int64() else 'string'}" for name, type in _COLUMNS.items())
 """Of what `read` gives, in Spark's DDL."""
+_CONTENTS = '["RecordsConsumed"'
+"""Events of this kind hold what records say."""
 _LENGTH_OVERHEAD = 12
 _MAX_BATCH_BYTES = 64 * 1024 * 1024
 _ATTRIBUTES_POSITION = 21
@@ -119,10 +121,19 @@ def _head_and_payload(value: bytes) -> tuple[int, str, int, str, str]:
         payload = bytes(raw).decode()
         if not payload.startswith('["'):
             raise ValueError(payload)
+        if payload.startswith(_CONTENTS):
+            payload = _without_contents(raw)
         return at_us, node, cause_seq, payload[2 : payload.index('"', 2)], payload
     except ValueError:
         text = msgspec.json.encode(bytes(value).decode(errors="replace")).decode()
         return 0, "", 0, UNREADABLE, text
+
+
+def _without_contents(raw: msgspec.Raw) -> str:
+    """An event with the number of records in place of what they say, which is in no table."""
+    fields = msgspec.json.decode(raw, type=list[Any])
+    shown = [len(value) if place and isinstance(value, list) else value for place, value in enumerate(fields)]
+    return msgspec.json.encode(shown).decode()
 
 
 def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:

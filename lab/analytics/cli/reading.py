@@ -1,0 +1,163 @@
+"""Verbs that read the tables: status, tables, explain, show, sql, export, check."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lab.analytics.cli.making import AnalyticsError, named, newest, spark
+from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.reading import rows
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_NAMED = re.compile(r"\b(bronze|silver|gold)\.(\w+)\b")
+MAX_PRINTED = 10_000
+
+
+def status(place: str | None) -> dict[str, Any]:
+    """What has been read, what could not be, and how large the tables are. Raises AnalyticsError before a build."""
+    _, found = newest(place)
+    ledger = found.ledger()
+    return {
+        "build": found.number,
+        "branches": [
+            {
+                "branch": entry.branch,
+                "events": entry.last_seq,
+                "state": entry.state,
+                "damage": [
+                    {"reason": one.reason, "segment": one.segment, "from_seq": one.from_seq, "to_seq": one.to_seq}
+                    for one in entry.damage
+                ],
+            }
+            for entry in sorted(ledger.values(), key=lambda one: one.branch)
+        ],
+        "tables": {
+            name: {"rows": sum(file.rows for file in files), "bytes": sum(file.bytes for file in files)}
+            for name in sorted(found.tables)
+            for files in [found.files(name)]
+        },
+        "checks": [
+            {"table": one.table, "rule": one.rule, "severity": one.severity, "failed": one.failed, "rows": one.rows}
+            for one in found.file.checks
+        ],
+    }
+
+
+def explain(name: str) -> Iterator[str]:
+    """A table's columns with units, its key, and the chain down to kinds of events. Raises AnalyticsError."""
+    (table,) = (TABLES[one] for one in named(name)[:1])
+    yield f"{table.name}: {table.doc}"
+    yield f"unit {table.unit}, key {', '.join(table.key)}"
+    for column in table.stored:
+        unit = f" [{column.unit}]" if column.unit else ""
+        personal = ", personal" if column.personal else ""
+        yield f"  {column.name:<24}{column.type:<16}{column.doc}{unit}{personal}"
+    for check in table.checks:
+        yield f"  check {check.rule} ({check.severity}): {check.condition}"
+    yield from _chain(table, 0)
+
+
+def _chain(table: Table, depth: int) -> Iterator[str]:
+    if table.kinds:
+        yield f"{'  ' * depth}{table.name} <- events {', '.join(table.kinds)}"
+    for need in table.needs:
+        yield f"{'  ' * depth}{table.name} <- {need}"
+        yield from _chain(TABLES[need], depth + 1)
+
+
+def show(name: str, runs: Sequence[str] | None, place: str | None) -> pa.Table:
+    """The stored rows of a table, without Spark. Raises AnalyticsError."""
+    store, found = newest(place)
+    return _rows(store, found, named(name)[0], runs)
+
+
+def _rows(store: Store, found: Build, name: str, runs: Sequence[str] | None) -> pa.Table:
+    units = None
+    if runs is not None and TABLES[name].unit == "branch":
+        units = {branch for branch, entry in found.ledger().items() if entry.run in runs}
+    table = rows(store, found, name, units)
+    if table is None:
+        types = pa.schema([(column.name, pa.string()) for column in TABLES[name].stored])
+        return types.empty_table()
+    return table
+
+
+def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What Spark SQL answers about the newest build: its columns and at most 10,000 rows.
+
+    Tables are named as they are: `select * from gold.run_summary`. Raises AnalyticsError for what Spark rejects.
+    """
+    from pyspark.errors import PySparkException
+
+    store, found = newest(place)
+    asked = {f"{layer}.{name}" for layer, name in _NAMED.findall(query)}
+    with spark() as session:
+        try:
+            for name in sorted(asked & set(found.tables)):
+                _view(session().read, store, found, name).createOrReplaceTempView(name.replace(".", "_"))
+            frame = session().sql(_NAMED.sub(r"\1_\2", query))
+            return frame.columns, [tuple(row) for row in frame.limit(MAX_PRINTED).collect()]
+        except PySparkException as error:
+            raise AnalyticsError(f"Spark rejects the query: {str(error).splitlines()[0]}") from None
+
+
+def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
+    from pyspark.sql import functions as F
+
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in TABLES[name].stored)
+    files = found.files(name)
+    whole = [store.path(file) for file in files if file.is_whole]
+    frame: DataFrame = reader.schema(schema).parquet(*whole)
+    for file in files:
+        if not file.is_whole:
+            frame = frame.union(
+                reader.schema(schema).parquet(store.path(file)).where(F.col("branch").isin(*file.units))
+            )
+    return frame
+
+
+def export(name: str, target: Path, runs: Sequence[str] | None, place: str | None, *, has_people: bool) -> int:
+    """Writes a table as CSV (RFC 4180, UTF-8) or Parquet, by the ending of the file's name; returns the rows.
+
+    Raises AnalyticsError for another ending or an unknown table.
+    """
+    store, found = newest(place)
+    full = named(name)[0]
+    table = _rows(store, found, full, runs)
+    if not has_people:
+        personal = {column.name for column in TABLES[full].stored if column.personal}
+        table = table.drop_columns([one for one in table.column_names if one in personal])
+    if target.suffix == ".parquet":
+        pq.write_table(table, target, compression="zstd")
+    elif target.suffix == ".csv":
+        target.write_text(as_csv(table), encoding="utf-8", newline="")
+    else:
+        raise AnalyticsError(f"Cannot tell the format of {target.name}. Expected a name that ends in .csv or .parquet.")
+    return int(table.num_rows)
+
+
+def as_csv(table: pa.Table) -> str:
+    """RFC 4180, with a header; lists and rows within rows as JSON."""
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, lineterminator="\r\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow(_cell(value) for value in row.values())
+    return sink.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value.hex() if isinstance(value, bytes) else value

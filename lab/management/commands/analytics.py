@@ -1,0 +1,154 @@
+"""`manage.py analytics`: builds the tables over recordings, and reads them."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from lab.analytics.cli import making, reading
+from lab.analytics.cli.making import AnalyticsError
+from lab.analytics.jvm import SparkError
+from lab.analytics.store.vacuum import vacuum
+from lab.analytics.tables.registry import TABLES
+
+
+class Command(BaseCommand):
+    """Each verb ends with a sentence and an exit code; `--json` prints what machines read."""
+
+    help = "Build tables from the recordings with Spark, and read them."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--tables-at", metavar="PLACE", help="folder of the tables; default: HIGHWATER_TABLES")
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+        def verb(name: str, help: str) -> argparse.ArgumentParser:
+            added = verbs.add_parser(name, help=help)
+            added.add_argument("--json", action="store_true", help="print JSON")
+            return added
+
+        build = verb("build", "bring the tables up to the recordings")
+        build.add_argument("--runs", help="short names of runs, with commas between; default: all")
+        build.add_argument("--tables", action="append", default=[], metavar="PATTERN", help="such as 'gold.*'")
+        build.add_argument("--full", action="store_true", help="make everything anew")
+        verb("status", "what has been read, how large the tables are, what could not be read")
+        verb("tables", "list the tables")
+        verb("explain", "a table's columns, units, checks and sources").add_argument("table")
+        show = verb("show", "print stored rows, without Spark")
+        show.add_argument("table")
+        show.add_argument("--runs")
+        show.add_argument("--limit", type=int, default=20)
+        verb("sql", "ask Spark SQL, as in: select * from gold.run_summary").add_argument("query")
+        export = verb("export", "write a table as .csv or .parquet")
+        export.add_argument("table")
+        export.add_argument("--to", required=True, metavar="FILE")
+        export.add_argument("--runs")
+        export.add_argument("--no-people", action="store_true", help="leave out columns that lead to a person")
+        clean = verb("vacuum", "delete builds that nobody needs any more")
+        clean.add_argument("--keep", type=int, default=3)
+        pin = verb("pin", "have vacuum keep a build")
+        pin.add_argument("build", type=int)
+        pin.add_argument("--off", action="store_true", help="let it go")
+        verb("forget", "take a run out of the tables").add_argument("--run", required=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            getattr(self, f"_{options['verb']}")(options)
+        except AnalyticsError as error:
+            raise CommandError(str(error)) from None
+        except SparkError as error:
+            raise CommandError(f"Spark did not start: {error}") from None
+        except OSError as error:
+            raise CommandError(f"The tables cannot be read or written: {error}. What was published stays.") from None
+
+    def _build(self, options: dict[str, Any]) -> None:
+        say = (lambda line: None) if options["json"] else self.stdout.write
+        outcome, took_s = making.build_tables(
+            _listed(options["runs"]), options["tables"], say, is_full=options["full"], place=options["tables_at"]
+        )
+        held = [f"{one.table}: {one.rule} does not hold in {one.failed} of {one.rows} rows" for one in outcome.held]
+        if options["json"]:
+            self._json({"builds": outcome.published, "seconds": round(took_s, 2), "held": held})
+        elif outcome.published:
+            self.stdout.write(f"Published build {outcome.published[-1]} after {took_s:.1f} s.")
+        else:
+            self.stdout.write("The tables are up to date.")
+        if held:
+            raise CommandError("Some units keep what they had. " + "; ".join(held))
+
+    def _status(self, options: dict[str, Any]) -> None:
+        found = reading.status(options["tables_at"])
+        if options["json"]:
+            self._json(found)
+            return
+        for name, size in found["tables"].items():
+            self.stdout.write(f"{name:<28}{size['rows']:>12,} rows {size['bytes']:>14,} bytes")
+        for one in found["branches"]:
+            self.stdout.write(f"{one['branch']:<28}{one['events']:>12,} events, {one['state']}")
+            for lost in one["damage"]:
+                what = f"events {lost['from_seq']} to {lost['to_seq']} of {lost['segment']}"
+                self.stdout.write(f"  could not be read ({lost['reason']}): {what}")
+        self.stdout.write(f"Build {found['build']} is the newest.")
+
+    def _tables(self, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self._json({name: {"unit": one.unit, "key": one.key, "doc": one.doc} for name, one in TABLES.items()})
+            return
+        for name, table in TABLES.items():
+            self.stdout.write(f"{name:<28}{table.doc}")
+        self.stdout.write(f"{len(TABLES)} tables.")
+
+    def _explain(self, options: dict[str, Any]) -> None:
+        for line in reading.explain(options["table"]):
+            self.stdout.write(line)
+
+    def _show(self, options: dict[str, Any]) -> None:
+        table = reading.show(options["table"], _listed(options["runs"]), options["tables_at"])
+        shown = table.slice(0, max(options["limit"], 0))
+        if options["json"]:
+            self._json(shown.to_pylist())
+            return
+        self.stdout.write(reading.as_csv(shown), ending="")
+        self.stdout.write(f"{shown.num_rows} of {table.num_rows} rows.")
+
+    def _sql(self, options: dict[str, Any]) -> None:
+        columns, rows = reading.sql(options["query"], options["tables_at"])
+        if options["json"]:
+            self._json([dict(zip(columns, row, strict=True)) for row in rows])
+            return
+        for row in (columns, *rows):
+            self.stdout.write("\t".join("" if value is None else str(value) for value in row))
+        self.stdout.write(f"{len(rows)} rows.")
+
+    def _export(self, options: dict[str, Any]) -> None:
+        target = Path(options["to"])
+        runs = _listed(options["runs"])
+        count = reading.export(
+            options["table"], target, runs, options["tables_at"], has_people=not options["no_people"]
+        )
+        self.stdout.write(f"Wrote {count} rows to {target}.")
+
+    def _vacuum(self, options: dict[str, Any]) -> None:
+        done = vacuum(making.store_at(options["tables_at"]), options["keep"])
+        self.stdout.write(f"Deleted {done.builds} builds and {done.files} files of {done.bytes:,} bytes.")
+
+    def _pin(self, options: dict[str, Any]) -> None:
+        number = options["build"]
+        try:
+            making.store_at(options["tables_at"]).pin(number, is_pinned=not options["off"])
+        except FileNotFoundError:
+            raise CommandError(f"There is no build {number}. `manage.py analytics status` names the newest.") from None
+        self.stdout.write(f"Build {number} is {'no longer ' if options['off'] else ''}pinned.")
+
+    def _forget(self, options: dict[str, Any]) -> None:
+        count = making.forget_run(options["run"], options["tables_at"])
+        self.stdout.write(f"Took {count} branches of {options['run']} out of the tables.")
+
+    def _json(self, value: Any) -> None:
+        self.stdout.write(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]

@@ -1,0 +1,107 @@
+"""`manage.py analytics`: each verb says what it did, or what was wrong and what to do."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from pyspark.sql import SparkSession
+
+from lab.analytics.cli import reading
+from lab.analytics.session import Spark
+from lab.models import Branch, Run
+from tests.support.recorded_runs import busy_run
+
+
+def said(*words: str, **options: Any) -> str:
+    out = StringIO()
+    call_command("analytics", *words, stdout=out, **options)
+    return out.getvalue()
+
+
+@pytest.fixture
+def built(session: SparkSession, tmp_path: Path, settings: Any, db: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lab with one run, its tables built. Spark is that of the tests."""
+
+    class Shared:
+        """Stays when the command ends."""
+
+        def __init__(self) -> None:
+            self.session = session
+
+        def stop(self) -> None:
+            """Nothing."""
+
+    monkeypatch.setattr(Spark, "start", lambda log: Shared())
+    settings.DATA, settings.RUNS, settings.TABLES = tmp_path, tmp_path / "runs", tmp_path / "tables"
+    recording, live = busy_run(tmp_path / "runs", 1_000)
+    recording.flush()
+    live.abandon()
+    recording.close()
+    owner = get_user_model().objects.create_user("ada")
+    run = Run.objects.create(slug="r1", owner=owner, name="One", seed=5, brokers=3, era="3.9")
+    Branch.objects.create(run=run, name="main")
+    assert "Published build 1" in said("build", "--tables", "silver.batches")
+    return tmp_path
+
+
+def test_verbs_build_once_and_read_what_is_there(built: Path) -> None:
+    assert said("build", "--tables", "silver.batches").strip() == "The tables are up to date."
+    found = json.loads(said("status", "--json"))
+    assert found["build"] == 1 and found["branches"][0]["branch"] == "r1/main" and found["branches"][0]["damage"] == []
+    batches = json.loads(said("show", "silver.batches", "--json", "--limit", "100000"))
+    assert len(batches) == found["tables"]["silver.batches"]["rows"] > 10
+    (row,) = json.loads(said("sql", "select count(*) n, sum(records) r from silver.batches", "--json"))
+    assert row == {"n": len(batches), "r": sum(one["records"] for one in batches)}
+    assert "silver.batches <- events" in said("explain", "silver.batches")
+    assert "silver.batches" in said("tables")
+
+
+def test_tables_are_exported_as_csv_and_parquet(built: Path) -> None:
+    assert said("export", "silver.batches", "--to", str(built / "b.csv")).startswith("Wrote ")
+    said("export", "silver.batches", "--to", str(built / "b.parquet"))
+    table = pq.read_table(built / "b.parquet")
+    lines = (built / "b.csv").read_bytes().decode().split("\r\n")
+    assert lines[0].split(",") == table.column_names and len(lines) == table.num_rows + 2
+
+
+def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:
+    assert "Took 1 branches" in said("forget", "--run", "r1")
+    assert reading.show("silver.batches", None, None).num_rows == 0
+    assert "Published" in said("build", "--tables", "silver.batches")
+    assert reading.show("silver.batches", None, None).num_rows > 0
+    Run.objects.all().delete()
+    said("build", "--tables", "silver.batches")
+    assert reading.show("silver.batches", None, None).num_rows == 0
+    assert "Deleted" in said("vacuum")
+    said("pin", "1")
+
+
+#: one lab serves them all: what is refused changes nothing
+REFUSED = {
+    ("build", "--runs", "nope"): "There is no recording of run nope",
+    ("build", "--tables", "gold.nope"): "There is no table gold.nope",
+    ("show", "nope"): "There is no table nope",
+    ("sql", "select nothing from silver.batches"): "Spark rejects the query",
+    ("export", "silver.batches", "--to", "x.xlsx"): "ends in .csv or .parquet",
+    ("pin", "99"): "There is no build 99",
+    ("forget", "--run", "nope"): "The tables know no run nope",
+}
+
+
+def test_what_cannot_be_done_is_said(built: Path) -> None:
+    before = said("status")
+    for words, problem in REFUSED.items():
+        with pytest.raises(CommandError, match=problem):
+            said(*words)
+    assert said("status") == before
+
+
+def test_before_the_first_build_the_way_to_one_is_said(tmp_path: Path, settings: Any) -> None:
+    settings.TABLES = tmp_path / "none"
+    with pytest.raises(CommandError, match=r"`manage\.py analytics build` makes them"):
+        said("status")
