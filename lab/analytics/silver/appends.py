@@ -42,16 +42,32 @@ def appends(t: Tables) -> DataFrame:
     the earliest of those that go at least as far; a batch that outlives its stretch may be committed in the next one
     that gets so far.
     """
-    requests = t.rpcs.where("api = 'Produce' and message = 'request' and arrived_seq is not null").select(
-        BRANCH, F.col("arrived_seq").alias("cause_seq"), "rpc", F.col("source").alias("client"), "acks", "sent_seq",
-        "sent_us", "arrived_us",
-    )  # fmt: skip
     batches = t.batches.select(
         *_REPLICA, "seq", "at_us", "base_offset", (F.col("last_offset") + 1).alias("end_offset"), "records",
         "size_bytes", "cause_seq",
     )  # fmt: skip
-    produced = with_incarnation(batches.join(requests, [BRANCH, "cause_seq"]).drop("cause_seq"), t.topics)
+    produced = with_incarnation(batches.join(_requests(t.rpcs), [BRANCH, "cause_seq"]).drop("cause_seq"), t.topics)
     return _committed(produced, t.replica_offsets)
+
+
+def _requests(rpcs: DataFrame) -> DataFrame:
+    """Produce requests by the event with which their batches are appended: their arrival, or where the leader first
+    asks whether the transaction contains the partition (KIP-890) the arrival of the answer.
+    """
+    produces = rpcs.where("api = 'Produce' and message = 'request' and arrived_seq is not null").select(
+        BRANCH, F.col("arrived_seq").alias("cause_seq"), "rpc", F.col("source").alias("client"), "acks", "sent_seq",
+        "sent_us", "arrived_us",
+    )  # fmt: skip
+    verifies = rpcs.where(F.col("api") == "AddPartitionsToTxn")
+    asked = verifies.where("message = 'request'").select(BRANCH, "cause_seq", F.col("rpc_no").alias("correlation"))
+    told = verifies.where("message = 'response' and arrived_seq is not null").select(
+        BRANCH, "correlation", F.col("arrived_seq").alias("told_seq")
+    )
+    verified = produces.join(asked.join(told, [BRANCH, "correlation"]), [BRANCH, "cause_seq"])
+    # One question may be about several requests: the first counts, so that a batch is never counted twice.
+    whole = F.min(F.struct("sent_seq", *(name for name in produces.columns if name not in (BRANCH, "sent_seq"))))
+    first = verified.withColumn("cause_seq", F.col("told_seq")).groupBy(BRANCH, "told_seq").agg(whole.alias("one"))
+    return produces.union(first.select(BRANCH, "one.*").select(*produces.columns))
 
 
 def _committed(produced: DataFrame, offsets: DataFrame) -> DataFrame:

@@ -28,7 +28,7 @@ PRODUCE_COLUMNS = (
     c("started_seq", BIGINT, "the event with which it was closed and sent"),
     c("started_us", BIGINT, "when it was closed and sent"),
     c("appended_us", BIGINT, "when the leader first appended it"),
-    c("committed_us", BIGINT, "when it was first committed"),
+    c("committed_us", BIGINT, "when a leader that appended it saw it committed; null: none did, or another one did"),
     c("acknowledged_us", BIGINT, "when the producer was told"),
     c("latency_us", BIGINT, "from the batch's first record to that"),
     c("base_offset", BIGINT, "its first offset, as the producer was told; -1: not told"),

@@ -15,6 +15,7 @@ RPC_COLUMNS = (
     c("destination", STRING, "to whom"),
     c("correlation", BIGINT, "the number of the request: a response carries that of its request"),
     c("acks", INT, "of a Produce request: 0, 1, or -1 for all"),
+    c("cause_seq", BIGINT, "the event that led to it"),
     c("sent_seq", BIGINT, "the event that sent it"),
     c("sent_us", BIGINT, "when it was sent"),
     c("due_us", BIGINT, "when it is to arrive, as it was scheduled last"),
@@ -51,6 +52,7 @@ def rpcs(t: Tables) -> DataFrame:
         "destination",
         "correlation",
         acks.alias("acks"),
+        "cause_seq",
         F.col("seq").alias("sent_seq"),
         F.col("at_us").alias("sent_us"),
         "due_us",
@@ -74,7 +76,8 @@ def rpcs(t: Tables) -> DataFrame:
         .otherwise("in flight")
     )
     return whole.select(
-        BRANCH, "rpc", "rpc_no", "api", "message", "source", "destination", "correlation", "acks", "sent_seq",
+        BRANCH, "rpc", "rpc_no", "api", "message", "source", "destination", "correlation", "acks", "cause_seq",
+        "sent_seq",
         "sent_us", F.coalesce("rescheduled.due_us", "due_us").alias("due_us"), "arrived_seq", "arrived_us",
         outcome.alias("outcome"), F.coalesce("dropped_why", "held_why").alias("why"), "parked_us", "completed_us",
         "completed_why", F.when(is_request, F.col("response")).alias("response"),

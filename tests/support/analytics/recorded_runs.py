@@ -2,8 +2,10 @@
 that each table is made once for all.
 """
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +20,9 @@ from broker_core.view.fold import Fold
 from broker_core.view.tree import View
 from lab.analytics.tables import BRANCH, BRANCH_COLUMNS, Tables
 from lab.analytics.tables.registry import TABLES
+from lab.management.commands import dump_log
+from lab.recordings.folder import branch_folder
+from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.analytics.made_tables import field_types, frame
 
@@ -37,7 +42,19 @@ class RecordedRun:
             run.submit(line)
             run.advance(run.now_us + 100_000 + then_ms * 1_000)
         self.seed, self.era = seed, run.view["run"]["era"]
-        self.envelopes: list[Envelope] = [envelope for envelope, _, _ in run.take()]
+        self._config = run.config
+        self._made = run.take()
+        self.envelopes: list[Envelope] = [envelope for envelope, _, _ in self._made]
+
+    def dump(self, folder: Path) -> str:
+        """What `kafka-dump-log.sh` prints of its recording, which is kept below `folder`."""
+        recording = begin_recording(branch_folder("run", "main", runs=folder), self._config)
+        recording.append_events(self._made)
+        recording.close()
+        out, err = io.StringIO(), io.StringIO()
+        files = ",".join(map(str, sorted((recording.folder.recording / "events-0").glob("*.log"))))
+        assert dump_log.run(["--deep-iteration", "--print-data-log", "--files", files], out, err) == 0, err.getvalue()
+        return out.getvalue()
 
     @staticmethod
     def with_events(envelopes: list[Envelope]) -> "RecordedRun":
@@ -83,6 +100,16 @@ class MadeTables:
     def columns(self, name: str) -> list[str]:
         """The columns that the function of a table makes, of those that are declared."""
         return [column for column in self._arrow(name).column_names if column != BRANCH]
+
+    def broken(self, name: str) -> list[str]:
+        """The rules of a table that a row breaks."""
+        checks = TABLES[name].checks
+        if not checks:
+            return []
+        rows = self._frame(name)
+        failed = [F.count(F.when(F.expr(f"not ({check.condition})"), 1)) for check in checks]
+        counts = rows.agg(F.count("*"), *failed).collect()[0][1:]
+        return [check.rule for check, count in zip(checks, counts, strict=True) if count]
 
     def _arrow(self, name: str) -> pa.Table:
         if name not in self._made:

@@ -1,0 +1,327 @@
+"""The tables of ten recordings against the core's own view at the same instants, and against a plain reader of their
+dumps.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from broker_core.events import KINDS
+from broker_core.partitions import ReplicaId, TopicPartition
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES
+from tests.support.analytics.plain_reader import PlainReader, at
+from tests.support.analytics.recorded_runs import MadeTables, RecordedRun
+from tests.support.analytics.recordings import RECORDINGS
+from tests.support.analytics.spans import during, grouped
+
+NAMES = tuple(RECORDINGS)
+INSTANTS = 60
+NEVER_UP = 5
+"""So many events a run has when its nodes are there and none has started."""
+OF_RUNS = [table for table in TABLES.values() if table.unit == "branch" and table.layer in ("silver", "gold")]
+each_recording = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def run_of(name: str) -> RecordedRun:
+    return RECORDINGS[name]()
+
+
+@pytest.fixture(scope="module")
+def made(session: SparkSession) -> MadeTables:
+    """Of all recordings; then of a run without an event, one with a single event, and one that was never up."""
+    begun = run_of("steady").envelopes[:NEVER_UP]
+    tiny = [RecordedRun.with_events(events) for events in ([], begun[:1], begun)]
+    return MadeTables(session, [*(run_of(name) for name in NAMES), *tiny])
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PlainReader]:
+    return {name: PlainReader(run_of(name).dump(tmp_path_factory.mktemp(name))) for name in NAMES}
+
+
+class Tables:
+    """The tables of one recording."""
+
+    def __init__(self, made: MadeTables, name: str) -> None:
+        self.run = run_of(name)
+        self._made, self._branch = made, NAMES.index(name)
+
+    def __getitem__(self, table: str) -> list[dict[str, Any]]:
+        return self._made.rows(table, self._branch)
+
+
+def instants(run: RecordedRun) -> Iterator[tuple[int, int, Any]]:
+    """Some instants, when all that happens in them has happened: seq, at_us and the view."""
+    times = [envelope[1] for envelope in run.envelopes]
+    last = [place for place, at_us in enumerate(times) if place + 1 == len(times) or times[place + 1] > at_us]
+    wanted = {last[place * len(last) // INSTANTS] for place in range(INSTANTS)} | {last[-1]}
+    for place, (seq, at_us, view) in enumerate(run.views()):
+        if place in wanted:
+            yield seq, at_us, view
+
+
+# against the core's own view
+
+
+@each_recording
+def test_offsets_are_those_of_the_replicas(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    changes = grouped(tables["silver.replica_offsets"], "topic", "partition", "broker", "measure")
+    shown = {
+        "log_start": "log_start_offset", "log_end": "log_end_offset", "high_watermark": "high_watermark",
+        "first_unstable": "first_unstable_offset",
+    }  # fmt: skip
+    for seq, _, view in instants(tables.run):
+        for replica, state in view["replicas"].items():
+            partition, broker = ReplicaId.parse(replica)
+            where = (*TopicPartition.parse(partition), broker)
+            for measure, field in shown.items():
+                known = [row for row in changes.get((*where, measure), []) if row["seq"] <= seq]
+                if not known:
+                    assert (measure, state[field]) == ("first_unstable", -1)
+                elif known[-1]["value"] is None:
+                    assert state["role"] == "offline"
+                else:
+                    assert known[-1]["value"] == state[field], (replica, measure, seq)
+
+
+@each_recording
+def test_roles_are_those_of_zookeeper(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    roles = grouped(tables["gold.role_spans"], "topic", "partition")
+    for _, at_us, view in instants(tables.run):
+        if at_us == tables.run.end_us:
+            # the last spans end there
+            continue
+        for partition, state in view["partitions"].items():
+            found = {
+                row["broker"]: row["role"] for row in during(roles.get(TopicPartition.parse(partition), []), at_us)
+            }
+            assert found == {
+                broker: "leader" if broker == state["leader"] else "isr" if broker in state["isr"] else "outisr"
+                for broker in state["replicas"]
+                if state["isr"]
+            }, (partition, at_us)
+        gone = {key for key in roles if f"{key[0]}-{key[1]}" not in view["partitions"]}
+        assert not [row for key in gone for row in during(roles[key], at_us)]
+
+
+@each_recording
+def test_replicas_have_the_states_that_the_controller_gives_them(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    replicas = tables["silver.replicas"]
+    *_, (_, at_us, view) = instants(tables.run)
+    now = {f"{row['topic']}-{row['partition']}@b{row['broker']}": row["state"] for row in during(replicas, at_us)}
+    partitions = view["partitions"].items()
+    assert set(now) == {f"{partition}@b{broker}" for partition, state in partitions for broker in state["replicas"]}
+    # a new controller begins with what it is told
+    known = {one: state for one, state in view["controller_replicas"].items() if one in now}
+    assert known == {one: now[one] for one in known}
+    assert known
+
+
+@each_recording
+def test_messages_in_flight_are_those_that_have_not_arrived(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    messages = tables["silver.rpcs"]
+    assert len(messages) == len({row["rpc"] for row in messages})
+    *_, (_, _, view) = instants(tables.run)
+    under_way = {row["rpc"]: row for row in messages if row["outcome"] in ("in flight", "held")}
+    assert set(under_way) == set(view["rpcs"])
+    for rpc, shown in view["rpcs"].items():
+        row = under_way[rpc]
+        assert (row["api"], row["message"], row["source"], row["destination"]) == (
+            shown["api"], shown["kind"], shown["source"], shown["destination"],
+        )  # fmt: skip
+        assert (row["due_us"], row["outcome"] == "held") == (shown["due_us"], bool(shown["held"]))
+    assert all(row["acks"] is not None for row in messages if (row["api"], row["message"]) == ("Produce", "request"))
+
+
+@each_recording
+def test_producers_know_as_much_as_the_table_says(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    *_, (_, _, view) = instants(tables.run)
+    batches = grouped(tables["silver.produces"], "client")
+    for client, node in view["nodes"].items():
+        if node["kind"] == "producer":
+            own = batches.get((client,), [])
+            counts = {
+                state: sum(row["records"] for row in own if row["state"] == state)
+                for state in ("acknowledged", "failed")
+            }
+            assert counts == {"acknowledged": node["acknowledged"], "failed": node["failed"]}
+            assert sum(max(row["attempts"] - 1, 0) for row in own) <= node["retried"]
+            assert {row["sequence"] for row in own if row["state"] == "open"} == set(map(int, node["batches"]))
+    for row in tables["silver.produces"]:
+        if row["acks"] == -1 and row["state"] == "acknowledged" and row["base_offset"] >= 0:
+            assert row["started_us"] < row["appended_us"] < row["acknowledged_us"]
+            # where the leader that appended it was replaced, another one committed it
+            assert row["committed_us"] is None or row["appended_us"] <= row["committed_us"] <= row["acknowledged_us"]
+        if row["acks"] == 0:
+            assert row["started_us"] == row["acknowledged_us"]
+
+
+def test_groups_are_what_their_coordinator_says(made: MadeTables) -> None:
+    tables = Tables(made, "rebalanced")
+    generations, lags = tables["silver.group_generations"], tables["silver.lag"]
+    states = set()
+    for _, at_us, view in instants(tables.run):
+        now = {f"{row['group']}@{row['broker']}": row for row in during(generations, at_us)}
+        assert set(now) == set(view["groups"])
+        for key, group in view["groups"].items():
+            row = now[key]
+            assert (row["state"], row["generation_id"], row["protocol"]) == (
+                group["state"], group["generation_id"], group["protocol"],
+            )  # fmt: skip
+            states.add(row["state"])
+            for partition, offset in group["offsets"].items():
+                leader = view["partitions"][partition]["leader"]
+                replica = view["replicas"][f"{partition}@b{leader}"]
+                [lag] = during(grouped(lags, "topic", "partition")[TopicPartition.parse(partition)], at_us)
+                assert (lag["committed"], lag["lag"]) == (offset, replica["high_watermark"] - offset)
+    assert states == {"Empty", "PreparingRebalance", "Stable"}
+    assert [row["moved_partitions"] for row in tables["gold.rebalances"]] == [0, 1, 2, 0]
+
+
+def test_transactions_are_what_their_coordinator_says(made: MadeTables) -> None:
+    tables = Tables(made, "transactional")
+    spans = tables["gold.transaction_spans"]
+    assert [row["result"] for row in spans] == ["COMMIT", "ABORT", "open"]
+    assert [row["partitions"] for row in spans] == [2, 1, 1]
+    for _, at_us, view in instants(tables.run):
+        is_open = any(
+            one["state"] in ("Ongoing", "PrepareCommit", "PrepareAbort") for one in view["transactions"].values()
+        )
+        now = [row for row in spans if row["begun_us"] <= at_us and not (row["completed_us"] or at_us + 1) <= at_us]
+        assert bool(now) == is_open, at_us
+    assert all(0 < row["held_us"] <= row["open_us"] for row in spans)
+
+
+# against a plain reader of the dumped log
+
+
+@each_recording
+def test_commit_latencies_are_those_of_a_plain_reader(
+    made: MadeTables, plain: dict[str, PlainReader], name: str
+) -> None:
+    expected = {acks: sorted(times) for acks, times in plain[name].latencies.items()}
+    points = grouped(Tables(made, name)["gold.commit_latency"], "acks")
+    assert {acks for (acks,) in points} == set(expected)
+    for (acks,), rows in points.items():
+        times = expected[acks]
+        assert times[0] >= 0
+        for row in rows:
+            assert row["batches"] == len(times)
+            assert row["latency_us"] == times[round(row["share"] * len(times)) - 1]
+        assert rows[-1]["share"] == 1
+
+
+@each_recording
+def test_counts_are_those_of_a_plain_reader(made: MadeTables, plain: dict[str, PlainReader], name: str) -> None:
+    [summary] = Tables(made, name)["gold.run_summary"]
+    read = plain[name]
+    kinds = read.kinds
+    assert {column: summary[column] for column in EXPECTED} == {
+        column: value(read) if callable(value) else kinds[value] for column, value in EXPECTED.items()
+    }
+    assert summary["simulated_s"] == read.end_us / 1_000_000
+    latencies = sorted(time for times in read.latencies.values() for time in times)
+    assert latencies[0] <= summary["commit_p50_us"] <= summary["commit_p99_us"] <= latencies[-1]
+
+
+EXPECTED: dict[str, Any] = {
+    "events": lambda read: sum(read.kinds.values()),
+    "batches": "BatchAppended",
+    "messages": "RpcSent",
+    "elections": "LeaderElected",
+    "isr_shrinks": "IsrShrunk",
+    "alarms": "InvariantViolated",
+    "records": lambda read: read.records,
+    "bytes": lambda read: read.size,
+    "truncated_records": lambda read: read.truncated,
+    "unclean_elections": lambda read: read.unclean,
+}
+
+
+@each_recording
+def test_isr_sizes_are_those_of_a_plain_reader(made: MadeTables, plain: dict[str, PlainReader], name: str) -> None:
+    tables, read = Tables(made, name), plain[name]
+    roles = grouped(tables["gold.role_spans"], "topic", "partition")
+    churn = grouped(tables["gold.isr_churn"], "topic", "partition")
+    for partition, steps in read.isr.items():
+        key = TopicPartition.parse(partition)
+        for at_us in {at_us for at_us, _ in steps if at_us < read.end_us}:
+            found = [row for row in during(roles[key], at_us) if row["role"] != "outisr"]
+            assert len(found) == read.isr_sizes(partition, at_us)
+        [row] = churn[key]
+        assert row["leaderless_us"] == read.leaderless[partition]
+        lasting = [isr for at_us, isr in steps if isr and at(steps, at_us) == isr]
+        assert row["smallest"] == min(map(len, lasting))
+
+
+def test_lag_is_that_of_a_plain_reader(made: MadeTables, plain: dict[str, PlainReader]) -> None:
+    tables, read = Tables(made, "rebalanced"), plain["rebalanced"]
+    found = grouped(tables["silver.lag"], "group", "topic", "partition")
+    buckets = grouped(tables["gold.consumer_lag"], "group", "topic", "partition")
+    assert read.lag
+    for (group, partition), steps in read.lag.items():
+        key = (group, *TopicPartition.parse(partition))
+        for at_us, lag in steps:
+            assert [row["lag"] for row in during(found[key], at_us)] == [lag]
+        for row in buckets[key]:
+            begins, ends = row["at_us"], min(row["at_us"] + row["bucket_us"], read.end_us)
+            within = [lag for at_us, lag in steps if begins <= at_us < ends]
+            before = at(steps, begins)
+            assert row["max"] == max([*within, *([] if before is None else [before])])
+
+
+def test_times_without_an_owner_are_those_of_a_plain_reader(made: MadeTables, plain: dict[str, PlainReader]) -> None:
+    rebalances, read = Tables(made, "rebalanced")["gold.rebalances"], plain["rebalanced"]
+    times = [time for lasted in read.unowned.values() for time in lasted]
+    assert sum(row["unowned_us"] for row in rebalances) == sum(times) > 0
+    assert max(row["stop_the_world_us"] for row in rebalances) == max(times)
+
+
+# what is expected of all tables alike
+
+
+def test_each_kind_of_event_is_a_source_of_a_table() -> None:
+    assert {kind for table in OF_RUNS for kind in table.kinds} == set(KINDS)
+
+
+def test_gold_is_made_of_tables_alone() -> None:
+    assert not [table.name for table in OF_RUNS if table.layer == "gold" and table.kinds]
+
+
+def test_each_column_says_what_it_means() -> None:
+    assert not [f"{table.name}.{column.name}" for table in OF_RUNS for column in table.columns if not column.doc]
+
+
+@pytest.mark.parametrize("table", OF_RUNS, ids=lambda table: table.name)
+def test_keys_are_unique_and_checks_hold(made: MadeTables, table: Table) -> None:
+    assert made.columns(table.name) == [column.name for column in table.columns]
+    for number in range(len(made.runs)):
+        keys = Counter(tuple(row[column] for column in table.key) for row in made.rows(table.name, number))
+        assert [key for key, count in keys.items() if count > 1] == []
+    assert made.broken(table.name) == []
+
+
+@pytest.mark.parametrize("table", OF_RUNS, ids=lambda table: table.name)
+def test_hardly_an_event_is_enough(made: MadeTables, table: Table) -> None:
+    found = [len(made.rows(table.name, len(NAMES) + number)) for number in range(3)]
+    expected = {"gold.run_summary": [1, 1, 1], "silver.nodes": [0, 1, NEVER_UP]}.get(table.name)
+    assert found == expected if expected else not found[0]
+
+
+def test_each_row_that_a_chart_draws_has_its_instant(made: MadeTables) -> None:
+    for table in OF_RUNS:
+        if table.layer == "gold" and "at_us" in {column.name for column in table.columns}:
+            for number, run in enumerate(made.runs):
+                for row in made.rows(table.name, number):
+                    assert row["at_us"] is None or 0 <= row["at_us"] <= run.end_us
