@@ -23,7 +23,7 @@ from django.conf import settings
 
 from broker_core.texts import Value, text
 from lab.analytics.jvm import SparkError, end_group, worker_environment
-from lab.analytics.orders import CHARTS, Order, Report, Rows, Task
+from lab.analytics.orders import CHARTS, BuildTask, Order, Report, Rows, Task
 from lab.recordings.folder import BranchFolder
 
 logger = logging.getLogger(__name__)
@@ -40,13 +40,15 @@ Phase = Literal["queued", "running", "done", "failed"]
 
 @dataclass
 class Job:
-    """One analysis of a branch as it was at `task.last_seq`. `rows` by chart, as they come."""
+    """One analysis of a branch as it was at `task.last_seq`, `rows` by chart as they come; or a build of its tables,
+    which leaves nothing at a `path` of its own.
+    """
 
     id: str
     run: str
     branch: str
-    task: Task
-    path: Path
+    task: Task | BuildTask
+    path: Path | None
     state: Phase = "queued"
     progress: float = 0.0
     stage: str = ""
@@ -87,6 +89,17 @@ class Analyst:
                 job.rows, job.state, job.progress, job.stage = kept, "done", 1.0, "done"
             else:
                 self._hand_over(job)
+            return job
+
+    def build(self, folder: BranchFolder, task: BuildTask) -> Job:
+        """A job that brings the tables up to a branch, or the one that goes on."""
+        with self._lock:
+            for job in self._jobs.values():
+                if (job.run, job.branch) == (folder.run, folder.branch) and job.path is None and not job.is_over:
+                    return job
+            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task, None)
+            self._keep(job)
+            self._hand_over(job)
             return job
 
     def job(self, run: str, branch: str, id: str) -> Job | None:
@@ -203,8 +216,8 @@ class Analyst:
         else:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
-        if report.done:
-            _write(job)
+        if report.done and job.path is not None:
+            _write(job, job.path)
         if all(other.is_over for other in self._jobs.values()):
             self._idle = threading.Timer(IDLE_S, self.stop)
             self._idle.daemon = True
@@ -232,15 +245,15 @@ def _read(path: Path) -> dict[str, Rows] | None:
     return kept if set(kept) == set(CHARTS) else None
 
 
-def _write(job: Job) -> None:
+def _write(job: Job, path: Path) -> None:
     """Keeps what was found, in place of what an earlier state of the branch gave."""
     try:
-        job.path.parent.mkdir(exist_ok=True)
-        for old in job.path.parent.glob("*.json"):
+        path.parent.mkdir(exist_ok=True)
+        for old in path.parent.glob("*.json"):
             old.unlink()
-        beside = job.path.with_suffix(".tmp")
+        beside = path.with_suffix(".tmp")
         beside.write_bytes(msgspec.json.encode(job.rows))
-        beside.replace(job.path)
+        beside.replace(path)
     except OSError as error:
         logger.warning("the analysis of %s/%s is not kept: %s", job.run, job.branch, error)
 

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from lab.analytics.store.ledger import BranchEntry
+
 Rows: TypeAlias = list[list[Any]]
 
 #: The charts of a run, the cheapest first; rows as `gold` describes them.
@@ -18,11 +20,21 @@ class Task(NamedTuple):
     end_us: int
 
 
+class BuildTask(msgspec.Struct, frozen=True):
+    """What to bring the tables up to: recordings, each the folder of its events and its entry in the ledger.
+
+    `tables_at` is the place of the tables.
+    """
+
+    tables_at: str
+    found: tuple[tuple[str, BranchEntry], ...]
+
+
 class Order(msgspec.Struct):
     """A line to the worker."""
 
     job: str
-    task: Task
+    task: Task | BuildTask
 
 
 class Report(msgspec.Struct, omit_defaults=True):

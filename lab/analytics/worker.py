@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lab.analytics.jvm import SparkError, start_gateway
-from lab.analytics.orders import CHARTS, Order, Report
+from lab.analytics.orders import CHARTS, BuildTask, Order, Report
 
 if TYPE_CHECKING:
     from lab.analytics.session import Spark
@@ -53,6 +53,9 @@ class Worker:
             self._spark.stop()
 
     def _run(self, order: Order, spark: "Spark") -> None:
+        if isinstance(order.task, BuildTask):
+            self._build(order.job, order.task, spark)
+            return
         from lab.analytics.pipeline import run
 
         share = (1 - STARTED) / len(CHARTS)
@@ -66,6 +69,29 @@ class Worker:
         finally:
             watched.end()
         self._say(Report(order.job, stage="done", progress=1.0, done=True))
+
+    def _build(self, job: str, task: BuildTask, spark: "Spark") -> None:
+        """Brings the tables up to some recordings, telling each table that is made."""
+        from lab.analytics.build.found import Found
+        from lab.analytics.build.run import Wanted, build
+        from lab.analytics.store.builds import Store
+        from lab.analytics.tables.registry import TABLES
+
+        made = 0
+
+        def told(_: object) -> None:
+            nonlocal made
+            made += 1
+            progress = STARTED + (1 - STARTED) * min(1.0, made / len(TABLES))
+            self._say(Report(job, stage="tables", progress=progress))
+
+        self._say(Report(job, stage="read", progress=STARTED))
+        found = [Found(Path(folder), entry) for folder, entry in task.found]
+        outcome = build(lambda: spark.session, Store.at(task.tables_at), Wanted(found, say=told))
+        for result in outcome.held:
+            problem = f"{result.table}: {result.rule} does not hold in {result.failed} of {result.rows} rows"
+            raise SparkError("refusal.analysis_failed", problem=problem, log=str(self._log))
+        self._say(Report(job, stage="done", progress=1.0, done=True))
 
     def _say(self, report: Report) -> None:
         with self._lock:

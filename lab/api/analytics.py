@@ -3,6 +3,7 @@
 import asyncio
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -11,8 +12,12 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
+from lab.analytics.build.found import branch_id, with_ancestors
+from lab.analytics.build.recordings import recordings
 from lab.analytics.figures import figures, internal_partitions
 from lab.analytics.jobs import analyst
+from lab.analytics.orders import BuildTask, Task
+from lab.analytics.serve.gold_reader import csv_of, shown
 from lab.api.history import for_branch
 from lab.models import Branch
 from lab.preferences import preferences_of
@@ -55,13 +60,13 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
     Raises Refusal (404) if the job does not exist.
     """
     found = analyst().job(branch.run.slug, branch.name, id)
-    if found is None:
+    if found is None or not isinstance(found.task, Task):
         raise Refusal("refusal.no_analysis", 404, analysis=id)
     language = preferences_of(request).language
     have = request.GET.get("have", "").split(",")
     internal = request.GET.get("internal") == "1"
     rows = dict(found.rows)
-    shown = (
+    drawn = (
         await asyncio.to_thread(figures, rows, found.task.end_us, language, have, internal=internal) if rows else None
     )
     response = JsonResponse(
@@ -69,13 +74,72 @@ async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpRe
             "state": found.state,
             "progress": round(found.progress, 3),
             "stage": found.stage,
-            "figures": shown,
+            "figures": drawn,
             "internal": internal_partitions(rows),
             "error": found.error and rendered(found.error, language),
         }
     )
     response["Cache-Control"] = "no-store"
     return response
+
+
+@require_GET
+@for_branch("export")
+async def stored(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """The charts of stored tables, with the event up to which they are made and the last one that there is."""
+    internal = request.GET.get("internal") == "1"
+    found = await asyncio.to_thread(shown, lab.recording.folder, preferences_of(request).language, internal=internal)
+    response = JsonResponse(
+        {
+            "made_to": found.last_seq,
+            "last_seq": lab.recording.last_seq,
+            "figures": found.figures,
+            "damage": [{"from_seq": one, "to_seq": other, "reason": why} for one, other, why in found.damage],
+        }
+    )
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+@for_branch("export")
+async def stored_csv(request: HttpRequest, branch: Branch, lab: Lab, name: str) -> HttpResponse:
+    """All rows of a chart's table. Raises Refusal (404) for an unknown chart."""
+    text = await asyncio.to_thread(csv_of, lab.recording.folder, name)
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{branch.run.slug}-{branch.name}-{name}.csv"'
+    return response
+
+
+@require_POST
+@for_branch("export")
+async def build(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
+    """Begins to bring the tables up to the branch as it is now, or finds the job that does."""
+    await asyncio.to_thread(lab.recording.flush)
+    task = await sync_to_async(_build_task)(branch)
+    job = await asyncio.to_thread(analyst().build, lab.recording.folder, task)
+    return JsonResponse({"job": job.id})
+
+
+@require_GET
+@for_branch("export")
+async def build_job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
+    """How far a build is. Raises Refusal (404) if the job does not exist."""
+    found = analyst().job(branch.run.slug, branch.name, id)
+    if found is None:
+        raise Refusal("refusal.no_analysis", 404, analysis=id)
+    error = found.error and rendered(found.error, preferences_of(request).language)
+    answer = {"state": found.state, "progress": round(found.progress, 3), "stage": found.stage, "error": error}
+    response = JsonResponse(answer)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _build_task(branch: Branch) -> BuildTask:
+    every = recordings([branch.run.slug])
+    own = [one for one in every if one.entry.branch == branch_id(branch.run.slug, branch.name)]
+    found = tuple((str(one.folder), one.entry) for one in with_ancestors(own, every))
+    return BuildTask(str(settings.TABLES), found)
 
 
 def _flushed(recording: Recording) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from lab.analytics.build.events import EVENTS
-from lab.analytics.build.recordings import Found, config_of
+from lab.analytics.build.found import Found, config_of
 from lab.analytics.build.segments import SCHEMA, Span, news, read
 from lab.analytics.build.unit import Job, enter
 from lab.analytics.build.writing import columns_of

@@ -9,9 +9,9 @@ from lab.analytics.build.checks import CheckError
 from lab.analytics.build.code import digests
 from lab.analytics.build.current import Current
 from lab.analytics.build.events import EVENTS
+from lab.analytics.build.found import Found
 from lab.analytics.build.ingest import Unread, read_bronze, unread
 from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
-from lab.analytics.build.recordings import Found
 from lab.analytics.build.unit import Job, Made, make_for_branches
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Build, CheckResult, Store

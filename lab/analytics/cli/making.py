@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from lab.analytics.build.recordings import recordings, with_ancestors
+from lab.analytics.build.found import with_ancestors
+from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.session import Spark

@@ -1,8 +1,5 @@
 """Verbs that read the tables: status, tables, explain, show, sql, export, check."""
 
-import csv
-import io
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +10,7 @@ import pyarrow.parquet as pq
 
 from lab.analytics.cli.making import AnalyticsError, named, newest, spark
 from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.reading import rows
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
@@ -145,19 +143,3 @@ def export(name: str, target: Path, runs: Sequence[str] | None, place: str | Non
     else:
         raise AnalyticsError(f"Cannot tell the format of {target.name}. Expected a name that ends in .csv or .parquet.")
     return int(table.num_rows)
-
-
-def as_csv(table: pa.Table) -> str:
-    """RFC 4180, with a header; lists and rows within rows as JSON."""
-    sink = io.StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\r\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow(_cell(value) for value in row.values())
-    return sink.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return value.hex() if isinstance(value, bytes) else value

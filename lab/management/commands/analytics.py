@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from lab.analytics.cli import making, reading
 from lab.analytics.cli.making import AnalyticsError
 from lab.analytics.jvm import SparkError
+from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.vacuum import vacuum
 from lab.analytics.tables.registry import TABLES
 
@@ -110,7 +111,7 @@ class Command(BaseCommand):
         if options["json"]:
             self._json(shown.to_pylist())
             return
-        self.stdout.write(reading.as_csv(shown), ending="")
+        self.stdout.write(as_csv(shown), ending="")
         self.stdout.write(f"{shown.num_rows} of {table.num_rows} rows.")
 
     def _sql(self, options: dict[str, Any]) -> None:

@@ -65,6 +65,34 @@ def test_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -> 
     assert other_visitor.get(f"/r/{run}/main/analytics").status == 404
 
 
+def test_tables_of_a_run_are_built_and_then_served_without_spark(
+    visitor: Visitor, other_visitor: Visitor, run: str
+) -> None:
+    api = f"/api/runs/{run}/main/analytics/tables"
+    before = visitor.get(f"{api}.json").json
+    assert (before["made_to"], before["figures"]) == (0, {}) and before["last_seq"] > 100
+    job = visitor.post_json(f"{api}/start", {}).json["job"]
+    assert visitor.post_json(f"{api}/start", {}).json["job"] == job
+    answer = finished(visitor, f"{api}/{job}.json")
+    assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
+    analyst().stop()
+
+    shown = visitor.get(f"{api}.json").json
+    assert shown["made_to"] == shown["last_seq"] == before["last_seq"] and shown["damage"] == []
+    assert {"lag", "throughput", "produce_stages", "rpc_timings", "disk_growth"} <= set(shown["figures"])
+    records = sum(row[4] or 0 for row in shown["figures"]["throughput"]["table"]["rows"])
+    assert records == 3
+    assert not analyst().is_running
+    text = visitor.get(f"{api}/throughput.csv").text
+    assert text.startswith("run,branch,topic,partition,bucket") and "orders" in text
+    assert visitor.get(f"{api}/nothing.csv").status == 404
+    # a number of another job, and somebody else
+    assert visitor.get(f"/api/runs/{run}/main/analytics/{job}.json").status == 404
+    for address in (f"{api}.json", f"{api}/{job}.json", f"{api}/throughput.csv"):
+        assert other_visitor.get(address).status == 404
+    assert other_visitor.post_json(f"{api}/start", {}).status == 404
+
+
 def test_analytics_requires_sign_in(lab_server, run: str) -> None:
     stranger = Visitor(lab_server)
     answer = stranger.get(f"/api/runs/{run}/main/analytics/j1.json")

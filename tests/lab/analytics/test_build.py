@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lab.analytics.build.events import EVENTS
-from lab.analytics.build.recordings import Found
+from lab.analytics.build.found import Found
 from lab.analytics.build.run import CancelledError, Outcome, Wanted, build
 from lab.analytics.build.segments import news
 from lab.analytics.store.builds import Store

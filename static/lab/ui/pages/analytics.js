@@ -14,8 +14,12 @@ import { signal } from "../store/state.js";
  *             internal?: number }} Job `internal`: the number of partitions of Kafka's own topics
  * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
  * @typedef {{ [key: string]: Json }} JsonObject
- * @typedef {{ data: Json, layout: JsonObject & { height?: number } }} Figure as Plotly has it, but for colours, which are names
- *   of the theme's
+ * @typedef {{ data: Json, layout: JsonObject & { height?: number }, table?: Table }} Figure as Plotly has it, but for colours, which
+ *   are names of the theme's
+ * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
+ *   which the first are here
+ * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>,
+ *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored
  * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void }} PlotlyApi
  * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) =>
  *   void) => void }} Plot
@@ -25,6 +29,8 @@ const POLL_MS = 400;
 /** Of a figure that does not say its own. */
 const PLOT_HEIGHT = 300;
 const CHARTS = ["offsets", "isr", "latency", "rpcs"];
+/** Charts whose x axis is not the time of the run. */
+const BY_OTHERS = new Set(["latency", "failovers", "isr_churn", "produce_stages"]);
 
 /** @type {Job} */
 const QUEUED = { state: "queued", progress: 0, stage: "", error: null };
@@ -33,6 +39,11 @@ const job = signal(QUEUED);
 const withInternal = signal(false);
 /** The figures that are ready, by name. @type {Signal<Record<string, Figure>>} */
 const figures = signal({});
+
+/** The charts of stored tables; null until they were asked for. @type {Signal<Stored | null>} */
+const stored = signal(null);
+/** The job that brings the tables up to the run. @type {Signal<Job | null>} */
+const building = signal(null);
 
 const isOpen = () => ["queued", "running"].includes(job.value.state);
 
@@ -50,6 +61,7 @@ async function toggleInternal() {
   withInternal.value = !withInternal.value;
   try {
     figures.value = (await (await request(jobAddress(job.value.id ?? "", ""))).json()).figures;
+    await loadStored();
   } catch (error) {
     fail(error);
   }
@@ -67,8 +79,39 @@ async function start() {
       job.value = { ...answer, id };
       if (isOpen()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
+    await showStored();
   } catch (error) {
     fail(error);
+  }
+}
+
+/** What is stored is drawn at once, however old. */
+async function loadStored() {
+  stored.value = await (await request(`${here.api}/analytics/tables.json${withInternal.value ? "?internal=1" : ""}`)).json();
+}
+
+/** Shows what is stored, and has the tables brought up to the run if it has gone on. */
+async function showStored() {
+  try {
+    await loadStored();
+    if (stored.value && stored.value.made_to < stored.value.last_seq) await buildTables();
+  } catch (error) {
+    if (!(error instanceof Object && "what" in error)) throw error;
+    building.value = { ...QUEUED, state: "failed", error: /** @type {Partial<Refusal>} */ (error) };
+  }
+}
+
+/** @returns {Promise<void>} */
+async function buildTables() {
+  building.value = QUEUED;
+  const { job: id } = await (await request(`${here.api}/analytics/tables/start`, {})).json();
+  for (;;) {
+    /** @type {Job} */
+    const now = await (await request(`${here.api}/analytics/tables/${id}.json`)).json();
+    building.value = now;
+    if (now.state === "done") return loadStored();
+    if (now.state === "failed") return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
@@ -146,7 +189,7 @@ class HwChart extends HwElement {
     // When the window's size changes Plotly takes the height of what it is in.
     plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
-    Plotly.react(plot, inked(data), themed(layout, this.name === "latency" ? null : playhead()), {
+    Plotly.react(plot, inked(data), themed(layout, BY_OTHERS.has(this.name) ? null : playhead()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (this.#listens) return;
@@ -158,9 +201,26 @@ class HwChart extends HwElement {
   }
 
   render() {
+    const { table } = this.figure;
     return html`<section class="chart card">
-      <h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2><div class="plot"></div>
+      <h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2>
+      ${table ? html`<p class="dim chart-said">${t(`analytics.${this.name}_said`)}</p>` : ""}<div class="plot"></div>
+      ${table ? this.#table(table) : ""}
     </section>`;
+  }
+
+  /** The facts of the chart, and all of them as a file. @param {Table} table */
+  #table({ columns, rows, count }) {
+    /** @param {Json} value */
+    const cell = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+    return html`<details class="facts-table"><summary>${t("analytics.table", { n: count })}</summary>
+      <a class="link" href="${here.api}/analytics/tables/${this.name}.csv" download>${t("analytics.csv")}</a>
+      <div class="wide" tabindex="0" role="region" aria-label=${t(`analytics.${this.name}`)}><table>
+        <thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+        <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cell(value)}</td>`)}</tr>`)}</tbody>
+      </table></div>
+      ${rows.length < count ? html`<p class="dim">${t("analytics.first_rows", { n: rows.length })}</p>` : ""}
+    </details>`;
   }
 }
 customElements.define("hw-chart", HwChart);
@@ -196,11 +256,33 @@ class HwAnalytics extends HwElement {
     </div>`;
   }
 
+  #stored() {
+    if (!stored.value) return "";
+    const { made_to: made, last_seq: last, figures: drawn, damage } = stored.value;
+    const job = building.value;
+    const isBuilding = job && ["queued", "running"].includes(job.state);
+    return html`<section class="stored" aria-label=${t("analytics.more")}>
+      <h2 class="part">${t("analytics.more")}</h2>
+      ${damage.map(({ from_seq, to_seq, reason }) => html`<p class="message warn">${t("analytics.damage",
+        { from: from_seq, to: to_seq, reason })}</p>`)}
+      ${isBuilding ? html`<div class="card job"><b>${t("analytics.building")}</b>
+        <progress max="1" value=${job.progress} aria-label=${t("analytics.building")}></progress>
+        <span class="dim" role="status">${Math.round(job.progress * 100)} %</span></div>` : ""}
+      ${job?.state === "failed" ? html`<div class="message bad" role="alert"><b>${job.error?.what ?? t("analytics.failed")}</b>
+        <span>${job.error?.expected}</span><span>${job.error?.todo}</span>
+        <span class="row"><button class="btn small" @click=${showStored}>${t("analytics.again")}</button></span></div>` : ""}
+      ${made ? html`<p class="dim" role="status">${t("analytics.as_of", { made, last })}</p>` : ""}
+      <div class="charts">${repeat(Object.keys(drawn), (name) => name,
+        (name) => html`<hw-chart .name=${name} .figure=${drawn[name]}></hw-chart>`)}</div>
+    </section>`;
+  }
+
   render() {
     const there = CHARTS.filter((name) => name in figures.value);
     return html`${this.#state(job.value)}
       <div class="charts">${repeat(there, (name) => name,
-        (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>`;
+        (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>
+      ${this.#stored()}`;
   }
 }
 customElements.define("hw-analytics", HwAnalytics);

@@ -1,0 +1,129 @@
+"""What the charts of stored tables have in common."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from lab.analytics.figures.first import FRAME_HEIGHT, PARTITION_HEIGHT, Figure, Words
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = Sequence[Row]
+
+SERIES_SHOWN = 8
+"""So many lines can be told apart."""
+COLOURS = ("--leader", "--fetch", "--produce", "--group", "--control", "--isr", "--hw", "--zk")
+BAR = 20
+PLOT = 2 * PARTITION_HEIGHT
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A chart of a stored table.
+
+    Attributes:
+        name: what texts, addresses and the page call it.
+        table: the table.
+        columns: what it reads, which are those of the table beside it, too.
+        make: from rows to figure. Called with at least one row.
+        is_per_partition: rows are of partitions, so that those of Kafka's own topics may be left out.
+    """
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    make: Callable[[Rows, Words], Figure]
+    is_per_partition: bool = True
+
+
+def seconds(at_us: int) -> float:
+    """Microseconds as the axis has them."""
+    return at_us / 1e6
+
+
+def partition_name(row: Row) -> str:
+    """`orders-0`."""
+    return f"{row['topic']}-{row['partition']}"
+
+
+def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float]) -> dict[str, list[Row]]:
+    """Rows by name, in the order of their names: of many the ones with the greatest weight."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[name(row)].append(row)
+    largest = sorted(found, key=lambda one: -max(weight(row) for row in found[one]))[:SERIES_SHOWN]
+    return {one: found[one] for one in sorted(largest)}
+
+
+def steps(rows: Rows, value: str, name: str, colour: str, unit: str) -> Figure:
+    """A line of steps over time; a click seeks the instant of the step."""
+    return {
+        "type": "scatter",
+        # A single step would be no line.
+        "mode": "lines" if len(rows) > 1 else "markers",
+        "x": [seconds(row["at_us"]) for row in rows],
+        "y": [row[value] for row in rows],
+        "customdata": [row["at_us"] for row in rows],
+        "line": {"shape": "hv", "color": colour, "width": 1.6},
+        "name": name,
+        "showlegend": True,
+        "hovertemplate": f"{name}: %{{y}} {unit}<br>%{{x:.3f}} s<extra></extra>",
+    }
+
+
+def over_time(data: list[Figure], words: Words, unit: str, **more: Any) -> Figure:
+    """A figure whose x axis is simulated time."""
+    layout = {
+        "height": FRAME_HEIGHT + PLOT,
+        "hovermode": "closest",
+        "xaxis": {"title": words("analytics.seconds")},
+        "yaxis": {"title": words(unit), "rangemode": "tozero"},
+        **more,
+    }
+    return {"data": data, "layout": layout}
+
+
+def bars(labels: Sequence[str], data: list[Figure], title: str, **more: Any) -> Figure:
+    """Horizontal bars, the first label on top."""
+    rows = len(dict.fromkeys(labels))
+    layout = {
+        "height": FRAME_HEIGHT + BAR * max(rows, 4),
+        "barmode": "stack",
+        "bargap": 0.3,
+        "hovermode": "closest",
+        "margin": {"l": 120},
+        "xaxis": {"title": title, "rangemode": "tozero"},
+        "yaxis": {
+            "type": "category", "automargin": True, "categoryorder": "array",
+            "categoryarray": list(dict.fromkeys(labels))[::-1],
+        },
+        **more,
+    }  # fmt: skip
+    return {"data": data, "layout": layout}
+
+
+def unchanged(words: Words) -> Figure:
+    """In place of a chart of changes when nothing has changed."""
+    note = {
+        "text": words("analytics.unchanged"), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False,
+        "xanchor": "center", "yanchor": "middle", "font": {"size": 10.5},
+    }  # fmt: skip
+    axis = {"visible": False}
+    return {"data": [], "layout": {"height": FRAME_HEIGHT + BAR, "xaxis": axis, "yaxis": axis, "annotations": [note]}}
+
+
+def span_bar(spans: Iterable[tuple[str, int, int]], name: str, colour: str, **marker: Any) -> Figure:
+    """Bars from one instant to another, each on its label's row."""
+    found = list(spans)
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [label for label, _, _ in found],
+        "base": [seconds(start) for _, start, _ in found],
+        "x": [seconds(end - start) for _, start, end in found],
+        "customdata": [[start, seconds(start), seconds(end)] for _, start, end in found],
+        "marker": {"color": colour, "line": {"width": 0}, **marker},
+        "name": name,
+        "showlegend": True,
+        "hovertemplate": f"%{{y}} · {name}<br>%{{customdata[1]:.6f}} – %{{customdata[2]:.6f}} s<extra></extra>",
+    }

@@ -1,0 +1,105 @@
+"""Charts of replication: how far behind, who led when, how steady the ISR was."""
+
+from lab.analytics.figures.first import Figure, Words
+from lab.analytics.figures.parts import (
+    COLOURS,
+    Row,
+    Rows,
+    Stored,
+    bars,
+    over_time,
+    partition_name,
+    series,
+    steps,
+    unchanged,
+)
+
+_MS = 1e3
+_STAGES = (
+    ("noticed", "lost_us", "noticed_us", "--outisr"),
+    ("elected", "noticed_us", "elected_us", "--control"),
+    ("leads", "elected_us", "leads_us", "--leader"),
+    ("appends", "leads_us", "first_append_us", "--produce"),
+)
+_CHANGES = (("shrinks", "--outisr"), ("expands", "--isr"), ("refused", "--control"), ("flaps", "--leader"))
+MAX_FAILOVERS = 30
+MAX_PARTITIONS = 20
+
+
+def _replica(row: Row) -> str:
+    return partition_name(row) if row["broker"] is None else f"{partition_name(row)}@b{row['broker']}"
+
+
+def lag(rows: Rows, words: Words) -> Figure:
+    """Records behind: the high watermark behind the leader's log end, a follower behind its leader."""
+    found = series(rows, _replica, lambda row: row["max"])
+    data = [
+        steps(own, "max", name if "@" in name else f"{name} HW", colour, words("analytics.records"))
+        for (name, own), colour in zip(found.items(), COLOURS, strict=False)
+    ]
+    return over_time(data, words, "analytics.records_behind")
+
+
+def failovers(rows: Rows, words: Words) -> Figure:
+    """From the loss of a leader to the first batch in the next epoch, one bar for each election."""
+    shown = sorted(rows, key=lambda row: row["elected_us"])[:MAX_FAILOVERS]
+    labels = [_election(row) for row in shown]
+    data = []
+    for stage, start, end, colour in _STAGES:
+        lengths = [_length_ms(row, start, end) for row in shown]
+        data.append(
+            {
+                "type": "bar", "orientation": "h", "y": labels, "x": lengths, "name": words(f"analytics.stage.{stage}"),
+                "customdata": [row["at_us"] for row in shown], "marker": {"color": colour, "line": {"width": 0}},
+                "hovertemplate": f"%{{y}} · {words(f'analytics.stage.{stage}')}: %{{x:.1f}} ms<extra></extra>",
+                "showlegend": True,
+            }
+        )  # fmt: skip
+    return bars(labels, data, words("analytics.ms"))
+
+
+def _election(row: Row) -> str:
+    mark = " !" if row["unclean"] else ""
+    return f"{partition_name(row)} e{row['leader_epoch']} b{row['from_broker']}→b{row['to_broker']}{mark}"
+
+
+def _length_ms(row: Row, start: str, end: str) -> float:
+    """0 where one of the two did not happen."""
+    began = row[start] if row[start] is not None else row["elected_us"] if start != "leads_us" else None
+    return 0.0 if began is None or row[end] is None else max(0.0, (row[end] - began) / _MS)
+
+
+def isr_churn(rows: Rows, words: Words) -> Figure:
+    """How often replicas left the ISR, came back, and how often that was refused."""
+    changed = [row for row in rows if any(row[change] for change, _ in _CHANGES)]
+    if not changed:
+        return unchanged(words)
+    shown = sorted(changed, key=lambda row: (-row["shrinks"] - row["expands"], partition_name(row)))[:MAX_PARTITIONS]
+    labels = [partition_name(row) for row in shown]
+    data = [
+        {
+            "type": "bar", "orientation": "h", "y": labels, "x": [row[change] for row in shown],
+            "customdata": [row["at_us"] for row in shown], "marker": {"color": colour, "line": {"width": 0}},
+            "name": words(f"analytics.change.{change}"), "showlegend": True,
+            "hovertemplate": f"%{{y}} · {words(f'analytics.change.{change}')}: %{{x}}<extra></extra>",
+        }
+        for change, colour in _CHANGES
+    ]  # fmt: skip
+    return bars(labels, data, words("analytics.changes"))
+
+
+FIGURES = (
+    Stored("lag", "gold.hw_lag", ("topic", "partition", "broker", "at_us", "max", "mean"), lag),
+    Stored(
+        "failovers", "gold.failovers",
+        ("topic", "partition", "leader_epoch", "from_broker", "to_broker", "at_us", "lost_us", "noticed_us",
+         "elected_us", "leads_us", "first_append_us", "unavailable_us", "unclean", "truncated_records"),
+        failovers,
+    ),
+    Stored(
+        "isr_churn", "gold.isr_churn",
+        ("topic", "partition", "shrinks", "expands", "refused", "flaps", "under_min_us", "leaderless_us",
+         "full_share", "smallest", "at_us"),
+        isr_churn,
+    ),
+)  # fmt: skip

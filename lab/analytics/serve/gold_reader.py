@@ -1,0 +1,77 @@
+"""What pages show of a branch out of stored tables."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from django.conf import settings
+
+from lab.analytics.build.found import branch_id
+from lab.analytics.figures.first import Figure, Words
+from lab.analytics.figures.stored import STORED, figure_of
+from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.reading import rows
+from lab.recordings.folder import BranchFolder
+from lab.texts.refusal import Refusal
+
+MAX_ROWS = 20_000
+"""Of a table with more rows a chart is made of so many, evenly chosen."""
+MADE = "gold.run_summary"
+"""A table that has a row for every branch: it says up to which event the tables are made."""
+
+
+class Shown(NamedTuple):
+    """The charts of a branch, made of events up to `last_seq` (0: none yet); damage as (from event, to event, why)."""
+
+    last_seq: int
+    figures: dict[str, Figure]
+    damage: list[tuple[int, int, str]]
+
+
+def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
+    """All charts of stored tables that have something to draw."""
+    found = _newest()
+    if found is None:
+        return Shown(0, {}, [])
+    store, build = found
+    unit = branch_id(folder.run, folder.branch)
+    words = Words(language)
+    figures = {}
+    for name, stored in STORED.items():
+        figure = figure_of(stored, _rows(store, build, stored.table, unit, stored.columns), words, internal=internal)
+        if figure is not None:
+            figures[name] = figure
+    entry = build.ledger().get(unit)
+    damage = [(one.from_seq, one.to_seq, one.reason) for one in entry.damage] if entry else []
+    return Shown(build.made_to(MADE).get(unit, 0), figures, damage)
+
+
+def csv_of(folder: BranchFolder, name: str) -> str:
+    """All rows of the table of a chart, as CSV. Raises Refusal (404) for an unknown chart."""
+    stored = STORED.get(name)
+    if stored is None:
+        raise Refusal("refusal.no_chart", 404, chart=name[:40], charts=", ".join(STORED))
+    found = _newest()
+    unit = branch_id(folder.run, folder.branch)
+    table = rows(*found, stored.table, {unit}) if found is not None else None
+    return as_csv(table if table is not None else pa.table({column: [] for column in stored.columns}))
+
+
+def _newest() -> tuple[Store, Build] | None:
+    store = Store.at(str(settings.TABLES))
+    build = store.newest()
+    return None if build is None else (store, build)
+
+
+def _rows(store: Store, build: Build, table: str, unit: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+    if table not in build.tables:
+        return []
+    found = rows(store, build, table, {unit}, ["branch", *columns])
+    if found is None:
+        return []
+    step = -(-found.num_rows // MAX_ROWS)
+    if step > 1:
+        found = found.take(list(range(0, found.num_rows, step)))
+    listed: list[dict[str, Any]] = found.drop_columns(["branch"]).to_pylist()
+    return listed

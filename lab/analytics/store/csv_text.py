@@ -1,0 +1,24 @@
+"""Stored rows as CSV."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+
+
+def as_csv(table: pa.Table) -> str:
+    """RFC 4180, with a header; lists and rows within rows as JSON."""
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, lineterminator="\r\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        writer.writerow(_cell(value) for value in row.values())
+    return sink.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value.hex() if isinstance(value, bytes) else value

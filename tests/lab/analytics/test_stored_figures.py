@@ -1,0 +1,109 @@
+"""Charts of stored tables: pure functions of rows, with an instant behind each point and a table beside them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lab.analytics.figures.first import Words
+from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of
+from lab.texts.i18n import merged
+
+WORDS = Words("en")
+ORDERS = {"topic": "orders", "partition": 0, "broker": None}
+MEMBER = {"member": "c1-1", "phase": "joining", "from_us": 1_000_000, "to_us": 1_500_000}
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "lag": [{**ORDERS, "at_us": 1_000_000, "max": 3}, {**ORDERS, "broker": 2, "at_us": 2_000_000, "max": 7}],
+    "failovers": [
+        {**ORDERS, "leader_epoch": 1, "from_broker": 1, "to_broker": 2, "at_us": 5_000_000, "lost_us": 2_000_000,
+         "noticed_us": 4_000_000, "elected_us": 5_000_000, "leads_us": 5_100_000, "first_append_us": None,
+         "unclean": True},
+    ],
+    "isr_churn": [{**ORDERS, "shrinks": 2, "expands": 1, "refused": 0, "flaps": 1, "at_us": 3_000_000}],
+    "consumer_lag": [{**ORDERS, "group": "g", "at_us": 1_000_000, "max": 9}],
+    "throughput": [
+        {**ORDERS, "at_us": 0, "bucket_us": 500_000, "bytes": 1_000, "records": 10},
+        {"topic": None, "partition": None, "at_us": 0, "bucket_us": 500_000, "bytes": None, "fetch_requests": 4},
+    ],
+    "batch_fill": [{"client": "p1", "at_us": 1_000_000, "batches": 2, "mean_records": 4.5, "closed_by": "linger"}],
+    "produce_stages": [
+        {**ORDERS, "acks": -1, "gathered_us": 0, "started_us": 5_000, "appended_us": 6_000, "committed_us": 9_000,
+         "acknowledged_us": 10_000},
+        {**ORDERS, "acks": 1, "gathered_us": None, "started_us": 0, "appended_us": 2_000, "committed_us": None,
+         "acknowledged_us": 3_000},
+    ],
+    "rebalances": [{"group": "g", "at_us": 1_000_000, "stop_the_world_us": 600_000, "by_member": [MEMBER]}],
+    "transactions": [{"transactional_id": "t", "at_us": 1_000_000, "open_us": 250_000, "result": "ABORT"}],
+    "rpc_timings": [{"api": "Fetch", "at_us": 0, "messages": 5, "network_p99_us": 900, "parked_p99_us": 500_000}],
+    "disk_growth": [
+        {"broker": 1, "topic": "orders", "at_us": 0, "bucket_us": 500_000, "why": "appended", "appended_bytes": 70,
+         "removed_bytes": 0},
+        {"broker": 1, "topic": "orders", "at_us": 500_000, "bucket_us": 500_000, "why": "power lost",
+         "appended_bytes": None, "removed_bytes": 30},
+    ],
+}  # fmt: skip
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """With all columns that the chart reads."""
+    return [{**dict.fromkeys(STORED[name].columns), **row} for row in ROWS[name]]
+
+
+def made(name: str, rows: list[dict[str, Any]], *, internal: bool = False) -> dict[str, Any]:
+    figure = figure_of(STORED[name], rows, WORDS, internal=internal)
+    assert figure is not None
+    shown: dict[str, Any] = json.loads(json.dumps(figure, allow_nan=False))
+    return shown
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_each_chart_draws_its_rows_and_lists_them(name: str) -> None:
+    figure = made(name, rows_of(name))
+    assert figure["data"] and all(trace["name"] for trace in figure["data"])
+    assert figure["table"]["columns"] == list(STORED[name].columns)
+    assert figure["table"]["count"] == len(figure["table"]["rows"]) == len(ROWS[name])
+    assert figure_of(STORED[name], [], WORDS, internal=False) is None
+    for language in ("en", "zh-CN"):
+        texts = json.loads(merged(language))
+        assert {f"analytics.{name}", f"analytics.{name}_unit", f"analytics.{name}_said"} <= texts.keys()
+
+
+@pytest.mark.parametrize("name", sorted(STORED.keys() - {"produce_stages"}))
+def test_points_carry_an_instant_that_a_click_seeks(name: str) -> None:
+    at = {row["at_us"] for row in ROWS[name]} | {MEMBER["from_us"]}
+    for trace in made(name, rows_of(name))["data"]:
+        found = {point[0] if isinstance(point, list) else point for point in trace["customdata"]}
+        assert found and found <= at
+
+
+def test_stages_of_a_failover_and_of_a_produce_are_what_the_rows_say() -> None:
+    stages = {trace["name"]: trace["x"] for trace in made("failovers", rows_of("failovers"))["data"]}
+    assert list(stages.values()) == [[2000.0], [1000.0], [100.0], [0.0]]
+    by_stage = {trace["name"]: dict(zip(trace["y"], trace["x"], strict=True))
+                for trace in made("produce_stages", rows_of("produce_stages"))["data"]}  # fmt: skip
+    assert by_stage["accumulator"] == {"acks=all": 5.0, "acks=1": 0.0}
+    assert by_stage["wire and append"] == {"acks=all": 1.0, "acks=1": 2.0}
+    assert by_stage["replication"] == {"acks=all": 3.0, "acks=1": 0.0}
+    assert by_stage["answer"] == {"acks=all": 1.0, "acks=1": 1.0}
+    (written,) = made("throughput", rows_of("throughput"))["data"]
+    assert written["y"] == [2000.0]
+
+
+def test_topics_of_brokers_are_left_out_unless_asked_for_or_alone() -> None:
+    internal = [{**row, "topic": "__consumer_offsets"} for row in rows_of("lag")]
+    both = [*rows_of("lag"), *internal]
+    assert made("lag", both)["table"]["count"] == 2
+    assert made("lag", both, internal=True)["table"]["count"] == 4
+    assert made("lag", internal)["table"]["count"] == 2
+
+
+def test_long_tables_are_cut_and_say_how_long_they_are() -> None:
+    rows = [{**row, "at_us": at} for row in rows_of("lag") for at in range(ROWS_SHOWN)]
+    table = made("lag", rows)["table"]
+    assert (len(table["rows"]), table["count"]) == (ROWS_SHOWN, 2 * ROWS_SHOWN)
+
+
+def test_isr_that_never_changed_says_so() -> None:
+    quiet = [{**row, "shrinks": 0, "expands": 0, "flaps": 0} for row in rows_of("isr_churn")]
+    figure = made("isr_churn", quiet)
+    assert figure["data"] == [] and "never changed" in figure["layout"]["annotations"][0]["text"]
