@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 _LINEAGE = pa.schema(
     [("owner", pa.string()), (BRANCH, pa.int32()), ("after_seq", pa.int64()), ("until_seq", pa.int64())]
 )
+
+
+def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
+    """No rows of these columns and types: a relation that Spark knows to be empty, so that what is made of it alone
+    costs no job.
+    """
+    nothing: Any = pa.table({"_": pa.array([], pa.int8())})
+    return spark.createDataFrame(nothing).select(
+        *(F.lit(None).cast(type).alias(name) for name, type in columns.items())
+    )
 
 
 class Current:
@@ -52,7 +62,7 @@ class Current:
         schema = ", ".join(f"`{column.name}` {column.type}" for column in table.stored)
         files = self.files(table.name, units)
         if not files:
-            return self._spark.createDataFrame([], schema)
+            return no_rows(self._spark, {column.name: column.type for column in table.stored})
         # Files of earlier builds may lack columns that were declared since: they are null.
         read = self._spark.read.schema(schema)
         column = unit_column(table.unit)

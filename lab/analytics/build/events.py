@@ -12,7 +12,7 @@ from lab.analytics.tables import BIGINT, BRANCH, STRING, VARIANT, Table, Tables,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-HEAD = (BRANCH, "seq", "at_us", "node", "cause_seq")
+HEAD = {BRANCH: "int", "seq": "bigint", "at_us": "bigint", "node": "string", "cause_seq": "bigint"}
 _TYPES = {int: "bigint", str: "string", bool: "boolean", float: "double"}
 
 
@@ -47,6 +47,12 @@ def of_kind(events: "DataFrame", kind: str) -> "DataFrame":
         for place, (name, type) in enumerate(fields.items(), 1)
     )
     return events.where(F.col("kind") == kind).select(*(name for name in HEAD if name not in fields), *values)
+
+
+def columns_of_kind(kind: str) -> dict[str, str]:
+    """The columns of `of_kind` and their types."""
+    fields = field_types(kind)
+    return {name: type for name, type in HEAD.items() if name not in fields} | fields
 
 
 def field_types(kind: str) -> dict[str, str]:

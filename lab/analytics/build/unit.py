@@ -7,8 +7,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from lab.analytics.build.checks import CheckError, broken_rows, repeated_keys
-from lab.analytics.build.current import Current
-from lab.analytics.build.events import EVENTS, of_kind
+from lab.analytics.build.current import Current, no_rows
+from lab.analytics.build.events import EVENTS, columns_of_kind, of_kind
 from lab.analytics.build.lineage import Part, lineage
 from lab.analytics.build.plan import Dirty
 from lab.analytics.build.writing import Written, columns_of, has_broken_rows, write
@@ -129,7 +129,15 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
         else:
             frames[name] = job.current.numbered(need, numbers)
     branches = job.spark.createDataFrame(_branches(job, numbers)).withColumn("config", F.parse_json("config"))
-    return Tables(table, frames, lambda kind: of_kind(job.current.of_branches(EVENTS, parts), kind), branches)
+    owners = {part.owner for some in parts.values() for part in some}
+    known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
+
+    def kind(name: str) -> "DataFrame":
+        if name not in known:
+            return no_rows(job.spark, columns_of_kind(name))
+        return of_kind(job.current.of_branches(EVENTS, parts), name)
+
+    return Tables(table, frames, kind, branches)
 
 
 def _new(branch: str, after_seq: int, job: Job) -> list[Part]:

@@ -96,6 +96,7 @@ CONSUME_COLUMNS = (
     c("from_offset", BIGINT, "of a reset: its position before"),
     c("position", BIGINT, "the offset that it reads next"),
     c("high_watermark", BIGINT, "the high watermark that the broker told it"),
+    c("records", INT, "records that it read"),
     c("why", STRING, "of a reset: the reason; null: it read records"),
 )
 
@@ -104,9 +105,13 @@ def consumes(t: Tables) -> DataFrame:
     """What consumers read, without the records, and where they were set to."""
     partition = of_partition(F.col("partition"))
     client = F.col("client")
+    # A count, where the records themselves are not kept.
+    count = F.coalesce(
+        F.try_variant_get("records", "$", "int"), F.size(F.try_variant_get("records", "$", "array<variant>"))
+    )
     read = rows(
         t.kind("RecordsConsumed"), CONSUME_COLUMNS, client=client, **partition, position=F.col("position"),
-        high_watermark=F.col("high_watermark"),
+        high_watermark=F.col("high_watermark"), records=count,
     )  # fmt: skip
     reset = rows(
         t.kind("ConsumerPositionReset"), CONSUME_COLUMNS, client=client, **partition, from_offset=F.col("from_offset"),

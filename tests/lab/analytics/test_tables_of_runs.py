@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from broker_core.events import KINDS
+from broker_core.events.client import RecordsConsumed
 from broker_core.partitions import ReplicaId, TopicPartition
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
@@ -165,6 +166,14 @@ def test_producers_know_as_much_as_the_table_says(made: MadeTables, name: str) -
             assert row["committed_us"] is None or row["appended_us"] <= row["committed_us"] <= row["acknowledged_us"]
         if row["acks"] == 0:
             assert row["started_us"] == row["acknowledged_us"]
+
+
+def test_consumers_read_as_many_records_as_their_events_say(made: MadeTables) -> None:
+    for name in ("steady", "rebalanced"):
+        tables = Tables(made, name)
+        read = [len(event.records) for _, _, event in tables.run.of(RecordsConsumed)]
+        assert [row["records"] for row in tables["silver.consumes"] if row["why"] is None] == read
+        assert sum(read) > 0
 
 
 def test_groups_are_what_their_coordinator_says(made: MadeTables) -> None:
