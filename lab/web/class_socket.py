@@ -12,12 +12,23 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from broker_core.texts import Text, render, text
 from lab import selectors
+from lab.actions.classes.hand_out import hand_out, take_handout
 from lab.actions.classes.live_acts import do_door_act
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.actions.fork_run import fork_run
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, BeginHelpAt
-from lab.classroom.acts.ops import AnyAct, BeginHelp, CastVote, ChooseHelp, DoorAct, Draw, texts_of
+from lab.classroom.acts.ops import (
+    AnyAct,
+    BeginHelp,
+    CastVote,
+    ChooseHelp,
+    DoorAct,
+    Draw,
+    GiveState,
+    TakeState,
+    texts_of,
+)
 from lab.classroom.buckets import ActLimits
 from lab.classroom.events import CLASS
 from lab.classroom.frames import (
@@ -40,7 +51,7 @@ from lab.classroom.frames import (
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
-from lab.models import Class, Participant
+from lab.models import Class, Participant, Role
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -257,6 +268,10 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
         """The act with what only the server knows."""
         if isinstance(act, ChooseHelp) and not act.kept:
             await self._undo_help()
+        if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
+            return await hand_out(host(), self._live, self._classroom)
+        if isinstance(act, TakeState) and self._member.role == Role.LEARNER:
+            return await take_handout(host(), self._live, self._member, act.handout)
         if not isinstance(act, BeginHelp):
             return act
         lab = await self._live.room.read(lambda state: state.people[act.p].lab if act.p in state.people else "")

@@ -195,6 +195,16 @@ class TakeWheel(Op, tag="take_wheel"):
     p: Person
 
 
+class GiveState(Op, tag="give_state"):
+    """The state of the lab that leads, to all. The server sets it aside: `facts.GiveState`."""
+
+
+class TakeState(Op, tag="take_state"):
+    """The server makes the run: `facts.TakeState`."""
+
+    handout: Number
+
+
 class SendNote(Op, tag="send_note"):
     p: Person
     text: NoteText
@@ -331,6 +341,8 @@ AnyAct: TypeAlias = (
     | EndHelp
     | ChooseHelp
     | TakeWheel
+    | GiveState
+    | TakeState
     | SendNote
     | SetPace
     | PauseAll

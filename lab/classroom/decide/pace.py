@@ -57,6 +57,18 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     return [] if person.time_percent == act.percent else [pace.TimeExtended(p=act.p, percent=act.percent)]
 
 
+@decides(ops.GiveState, STAFF)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    # What the server has set aside is stated as a fact; it is asked for without a lab only when nobody leads.
+    raise Refusal("class_act.nobody_leads", 409)
+
+
+@decides(ops.TakeState, LEARNERS)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    act: ops.TakeState = given.do  # type: ignore[assignment]
+    raise Refusal("class_act.no_handout", 404, number=act.handout)
+
+
 @states(facts.GiveState)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.GiveState = given.do  # type: ignore[assignment]

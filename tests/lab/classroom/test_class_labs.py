@@ -122,6 +122,35 @@ def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom,
         teacher.until_held("/people/p2 hints", 1)
 
 
+def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(classroom: Classroom, lab: str) -> None:
+    leading = classroom.visitors["p1"].new_run(name="The instructor's")
+    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
+    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
+    run.save()
+    teacher_row.save()
+    with classroom.visitors["p1"].socket(leading) as socket:
+        socket.run("kafka-topics.sh --create --topic given --partitions 1 --replication-factor 3")
+        socket.ask({"k": "time", "op": "pause"})
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        teacher.until("snap")
+        ada.until("snap")
+        assert teacher.act("give_state")["what"] == "Nobody leads the class."
+        assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
+        assert ada.act("give_state")["k"] == "no"
+        assert ada.act("take_state", handout=1)["what"] == "State 1 was not given in this class."
+        assert teacher.act("give_state")["k"] == "done"
+        ada.until_held("/handouts/1 lab", f"{leading}/main")
+        assert ada.act("take_state", handout=1)["k"] == "done"
+        assert ada.act("take_state", handout=1)["k"] == "done"
+        (own,) = Run.objects.filter(participant__number=2, classroom=classroom.model).exclude(slug=lab.split("/")[0])
+        ada.until_held("/mine taken", {"1": f"{own.slug}/main"})
+    assert own.origin.rpartition("/")[0] == f"{leading}/main"
+    commands = classroom.visitors["p2"].get(f"/api/runs/{own.slug}/main/commands").json
+    assert commands[-1]["line"].startswith("kafka-topics.sh --create --topic given")
+    # what they had stays
+    assert Participant.objects.filter(number=2, run__slug=lab.split("/")[0]).exists()
+
+
 def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Classroom, lab: str) -> None:
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:

@@ -7,6 +7,13 @@ const HOLD_S = 300;
 const TIMES_MIN = [1, 2, 3, 5, 10];
 
 class HwClassBar extends HwElement {
+  static properties = { giving: { state: true } };
+
+  constructor() {
+    super();
+    this.giving = false;
+  }
+
   #lead() {
     const { lead, hold, mine } = tree.value;
     const lab = mine?.lab ?? "";
@@ -15,11 +22,21 @@ class HwClassBar extends HwElement {
     const isMine = lead.p === joined()?.you?.p;
     if (!isMine) return html`<span class="tag select">${t("board.leads", { name: shownName(lead.p, lead.name) })}</span>`;
     const following = learners().filter(([, person]) => person.follows).length;
-    return html`<button class="btn on" aria-pressed="true"
+    return html`${this.#give()}<button class="btn on" aria-pressed="true"
       @click=${() => act({ op: "end_lead" })}>● ${t("board.you_lead", { n: following })}</button>
       ${hold ? html`<button class="btn on" aria-pressed="true" @click=${() => act({ op: "release" })}>${t("board.release",
         { left: clockText(hold - now_us.value) })}</button>`
         : html`<button class="btn" @click=${() => act({ op: "hold", seconds: HOLD_S })}>${t("board.hold")}</button>`}`;
+  }
+
+  /** The state of the lab that leads, to everyone; it takes seconds to set aside. */
+  #give() {
+    const given = Object.keys(tree.value.handouts ?? {}).length;
+    return html`<button class="btn" ?disabled=${this.giving} @click=${async () => {
+      this.giving = true;
+      await act({ op: "give_state" });
+      this.giving = false;
+    }}>${t(this.giving ? "board.giving" : "board.give_state")}${given ? html` <span class="mono">${given}</span>` : ""}</button>`;
   }
 
   #pace() {

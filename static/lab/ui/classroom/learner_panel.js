@@ -113,6 +113,19 @@ class HwClassPanel extends HwElement {
       ${poll.shown ? splitOf(poll) : ""}</section>`;
   }
 
+  /** States that were given: each begins a run of one's own, and what one had stays. @param {Mine} mine */
+  #handouts(mine) {
+    const given = Object.entries(tree.value.handouts ?? {});
+    if (!given.length || mine.role !== "learner") return "";
+    return html`<section class="card" aria-labelledby="class-states">
+      <h2 class="block-title" id="class-states">${t("board.mine.states")}</h2>
+      <ul class="state-list">${given.map(([number, { at_us: at }]) => html`<li><span>${t("board.mine.state", { n: number,
+        at: (at / 1e6).toFixed(3) })}</span>${mine.taken[number]
+        ? html`<a class="btn small" href="/r/${mine.taken[number]}">${t("board.mine.open_state")}</a>`
+        : html`<button class="btn small pri" @click=${() => act({ op: "take_state",
+          handout: Number(number) })}>${t("board.mine.take_state")}</button>`}</li>`)}</ul></section>`;
+  }
+
   /** @param {Mine} mine */
   #questions(mine) {
     const asked = Object.entries(tree.value.questions ?? {}).filter(([, question]) => !question.answered);
@@ -132,6 +145,7 @@ class HwClassPanel extends HwElement {
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";
     return html`<div class="class-panel"><hw-class-refusal></hw-class-refusal>${this.#told(mine)}${this.#asked(mine)}${this.#poll(mine)}
+      ${this.#handouts(mine)}
       ${isLearner ? html`<div class="button-row"><button class="btn" aria-pressed=${mine.hand_us ? "true" : "false"}
         @click=${() => this.#hand(mine)}>☝ ${mine.hand_us
         ? t("board.mine.hand_up", { n: mine.hand_place }) : t("board.mine.raise_hand")} <kbd>J</kbd></button>

@@ -1,0 +1,48 @@
+"""The state of the lab that leads, given to all in the middle of a class: each may go on from it in a new run."""
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from lab.actions.classes.live_class import LiveClass
+from lab.actions.give_state import set_aside, take_state
+from lab.classroom.acts.facts import GiveState, TakeState
+from lab.models import Branch, Class, Participant
+from lab.runtime.host import Host
+from lab.texts.refusal import Refusal
+
+MAX_HANDOUTS = 20
+"""Of a class: each keeps the logs of its lab on disk."""
+_taking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+"""By participant: two presses give one run."""
+
+
+async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
+    """Sets the present instant of the lab that leads aside. Raises Refusal while nobody leads, and for one too many."""
+    lead, given = await live.room.read(lambda state: (state.lead.lab if state.lead else "", len(state.handouts)))
+    if not lead:
+        raise Refusal("class_act.nobody_leads", 409)
+    if given >= MAX_HANDOUTS:
+        raise Refusal("class_act.many_handouts", 409, max=MAX_HANDOUTS)
+    run, _, name = lead.partition("/")
+    lab = await host.lab(run, name)
+    seq, at_us = lab.recording.last_seq, lab.recording.last_at_us
+    branch = await Branch.objects.select_related("run").aget(run__slug=run, name=name)
+    return GiveState(await set_aside(host, classroom, branch, seq), lead, seq, at_us)
+
+
+async def take_handout(host: Host, live: LiveClass, participant: Participant, number: int) -> TakeState:
+    """A new run of the participant that begins at a state that was given; the same one when they ask again.
+
+    Raises Refusal for a number that was not given.
+    """
+    p = participant.source
+    async with _taking.setdefault(participant.pk, asyncio.Lock()):
+        is_given, taken = await live.room.read(
+            lambda state: (number in state.handouts, dict(state.people[p].taken) if p in state.people else {})
+        )
+        if not is_given:
+            raise Refusal("class_act.no_handout", 404, number=number)
+        if number not in taken:
+            branch = await take_state(host, participant, number, participant.classroom.title)
+            taken[number] = f"{branch.run.slug}/{branch.name}"
+        return TakeState(p, number, taken[number])
