@@ -19,6 +19,7 @@ from lab.web import (
     door_pages,
     learning_pages,
     pages,
+    summary_pages,
 )
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
@@ -55,6 +56,7 @@ urlpatterns = [
     path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
+    path("classes/<slug:slug>/summary/", summary_pages.class_summary, name="class-summary"),
     path("classes/<slug:slug>/watch/", board_pages.watch, name="class-watch"),
     path("classes/<slug:slug>/door", class_pages.change_door),
     path("classes/<slug:slug>/people/<int:number>", class_pages.change_person),

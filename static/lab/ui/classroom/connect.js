@@ -1,5 +1,5 @@
 // The connection of a page with its class.
-import { changed, join } from "./store.js";
+import { changed, classSlug, join } from "./store.js";
 import { ClassRoom } from "../../core/classroom/class_room.js";
 
 /**
@@ -8,6 +8,7 @@ import { ClassRoom } from "../../core/classroom/class_room.js";
  * @param {(frame: any) => void} [frame] gets volatile frames
  */
 export function connect(slug, place, frame) {
+  classSlug.value = slug;
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   const room = new ClassRoom(`${scheme}://${location.host}/ws/classes/${slug}/`, place, {
     changed,

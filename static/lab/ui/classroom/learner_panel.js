@@ -4,7 +4,7 @@ import { language, t } from "../kit/i18n.js";
 import { lookedAt } from "./looked_at.js";
 import "./refusal.js";
 import { splitOf } from "./poll_split.js";
-import { act, answerText, clockText, currentPoll, now_us, tree } from "./store.js";
+import { act, answerText, classSlug, clockText, currentPoll, now_us, tree } from "./store.js";
 
 /** @import { Mine, Poll } from "../../core/classroom/class.d.ts" */
 
@@ -140,7 +140,8 @@ class HwClassPanel extends HwElement {
   render() {
     const { mine, class: info } = tree.value;
     if (!mine) return html`<p class="dim">${t("board.mine.connecting")}</p>`;
-    if (info?.ended) return html`<p>${t("board.mine.ended")}</p>`;
+    if (info?.ended) return html`<p>${t("board.mine.ended")}</p>${mine.role === "learner"
+      ? html`<p><a class="btn pri" href="/classes/${classSlug.value}/summary/">${t("summary.title")}</a></p>` : ""}`;
     if (mine.waits) return html`<p>${t("board.mine.waits")}</p>`;
     const notes = Object.values(mine.notes);
     const isLearner = mine.role === "learner";

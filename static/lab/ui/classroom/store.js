@@ -28,6 +28,8 @@ export const opened = signal("");
 
 /** @type {ClassRoom | null} */
 let room = null;
+/** The class in addresses. */
+export const classSlug = signal("");
 
 /** The class that this page is connected to. */
 export const joined = () => room;

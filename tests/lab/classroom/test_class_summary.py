@@ -1,0 +1,105 @@
+"""The summary of a class: staff see the whole of it, a learner what is theirs, and nobody else sees it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.classroom.events import CLASS
+from lab.classroom.events.room import CameBack, WentAway
+from lab.classroom.state import Person, Poll, State, Vote
+from lab.classroom.summary import absences, own_votes, summary
+from tests.support.classroom.class_pages import Classroom
+from tests.support.lab_server import LabServer
+
+
+def person(p: str, role: str = "learner", **more: object) -> Person:
+    return Person(p, role, "number", 0, 0, **more)  # type: ignore[arg-type]
+
+
+def poll(*, anonymous: bool, rounds: list[dict[str, Vote]], phase: str = "ended", right: str = "0") -> Poll:
+    return Poll("choice", 1, (2, 3), anonymous, True, right, 0, phase=phase, rounds=rounds)  # type: ignore[arg-type]
+
+
+def test_rows_are_what_the_state_says() -> None:
+    people = {
+        "p1": person("p1", "instructor"),
+        "p12": person("p12", step=3, signs={1: "done", 2: "hinted"}, hints={2: 2}, settled=2, right=1),
+        "p2": person("p2", step=1, stuck_count=1),
+        "p3": person("p3", waits=True),
+    }
+    found = summary(State(last_us=9_000_000, opened_us=1_000_000, steps=4, people=people), [])
+    assert [row.p for row in found.learners] == ["p2", "p12"]
+    assert found.learners[1].signs == ["✓", "h", "·", ""]
+    assert (found.learners[1].done, found.learners[1].hints, found.learners[1].right) == (2, 2, 1)
+    assert found.lasted_us == 8_000_000
+
+
+def test_few_anonymous_votes_are_a_number_only_and_what_is_right_waits_for_the_end() -> None:
+    votes = {f"p{n}": Vote("0" if n < 4 else "1", 60) for n in range(1, 6)}
+    few = dict(list(votes.items())[:4])
+    polls = {
+        1: poll(anonymous=True, rounds=[few, votes]),
+        2: poll(anonymous=False, rounds=[few], phase="open"),
+    }
+    state = State(polls=polls, people={p: person(p) for p in votes})
+    first, second = summary(state, []).polls
+    assert [one.answers for one in first.rounds] == [None, {"0": 3, "1": 2}]
+    assert (first.rounds[1].right_percent, first.outcome) == (60, "0")
+    assert (second.rounds[0].answers, second.rounds[0].right_percent, second.outcome) == ({"0": 3, "1": 1}, None, "")
+    assert own_votes(state, "p4") == [(2, 1, "1", 60, None)]
+
+
+def test_absences_begin_when_the_last_socket_went() -> None:
+    state = State(last_us=90, people={"p2": person("p2"), "p3": person("p3"), "p1": person("p1", "instructor")})
+    log = [
+        (1, 20, "room", "", WentAway(p="p2", since_us=10)),
+        (2, 30, "room", "", WentAway(p="p1", since_us=25)),
+        (3, 50, "room", "", CameBack(p="p2")),
+        (4, 70, "room", "", WentAway(p="p3", since_us=60)),
+    ]
+    assert absences(state, log) == [("p2", 10, 50), ("p3", 60, 90)]
+    assert CLASS.kinds["WentAway"] is WentAway
+
+
+@pytest.fixture
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    made = Classroom(lab_server)
+    yield made
+    made.close()
+
+
+def test_page_of_the_summary_for_each_role(classroom: Classroom) -> None:
+    address = f"/classes/{classroom.slug}/summary/"
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        assert teacher.act("take_lead", lab="r1/main")["k"] == "done"
+        made: dict[str, Any] = {
+            "form": "choice",
+            "text": "Who <b>leads</b>?",
+            "lang": "en",
+            "choices": ["broker 1", "broker 2"],
+        }
+        assert teacher.act("make_poll", **made, anonymous=False, right="1")["k"] == "done"
+        assert teacher.act("open_poll", poll=1)["k"] == "done"
+        assert ada.act("vote", poll=1, answer="1", sure=80)["k"] == "done"
+        assert bob.act("vote", poll=1, answer="0", sure=20)["k"] == "done"
+        assert ada.act("ask", text="Why two fetches?", lang="en", at={"lab": "r1/main", "seq": 7})["k"] == "done"
+        assert ada.act("mark")["k"] == "done"
+        for op in ("close_poll", "end_poll"):
+            assert teacher.act(op, poll=1)["k"] == "done"
+        assert teacher.act("end_class")["k"] == "done"
+    staff = classroom.visitors["p1"].get(address)
+    assert staff.status == 200 and "2 learners" in staff.text
+    assert "Who &lt;b&gt;leads&lt;/b&gt;?" in staff.text and "50 % right" in staff.text
+    assert "Why two fetches?" in staff.text and "/r/r1/main?seq=7" in staff.text
+    own = classroom.visitors["p2"].get(address).text
+    assert re.search(r"broker 2</b> <span class=\"mono\">80 %</span> <span class=\"tag ok\">right", own)
+    assert "Your marks" in own and "Why two fetches?" not in own and "Name 3" not in own
+    other = classroom.visitors["p3"].get(address).text
+    assert "it was otherwise" in other and "80 %" not in other
+    assert classroom.visitors["p4"].get(address).status == 403
+    assert classroom.visitors["p5"].get(address).status == 404
+    assert f'href="{address}"' in classroom.visitors["p1"].get(f"/classes/{classroom.slug}/").text
