@@ -56,9 +56,10 @@ SETTINGS = {
 }
 
 #: Jars that a session on this machine does without, by how their names begin. Java looks through each jar that it is
-#: given, and what the session finds in the one for machine learning alone costs it a second.
+#: given, and what the session finds in the one for machine learning alone costs it a second. Its local part goes with
+#: it: where memory is short, Spark looks for classes of it, and would die of what is missing for them.
 NOT_NEEDED = (
-    "spark-mllib_", "spark-graphx_", "breeze", "spire", "algebra_", "cats-kernel_", "JTransforms", "JLargeArrays",
+    "spark-mllib", "spark-graphx_", "breeze", "spire", "algebra_", "cats-kernel_", "JTransforms", "JLargeArrays",
     "arpack", "blas", "lapack", "spark-hive", "hive-beeline", "hive-cli", "hive-common", "hive-exec", "hive-jdbc",
     "hive-metastore", "hive-serde", "hive-service", "hive-shims", "datanucleus", "derby", "libthrift", "HikariCP",
     "spark-kubernetes_", "kubernetes", "vertx", "volcano", "spark-yarn_", "spark-connect_", "spark-pipelines_",
