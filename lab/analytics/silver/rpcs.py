@@ -4,6 +4,7 @@ from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from lab.analytics.silver.parts import stacked
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, one_of, ordered
 
 RPC_COLUMNS = (
@@ -31,6 +32,8 @@ RPC_COLUMNS = (
 )
 
 _KEY = (BRANCH, "rpc_no")
+#: how waiting usually ends
+_ENDS = ("satisfied", "expired", "superseded")
 _KINDS = (
     "RpcSent", "RpcDelivered", "RpcDropped", "RpcHeld", "RpcRescheduled", "RequestParked", "RequestCompleted",
 )  # fmt: skip
@@ -57,69 +60,86 @@ def rpcs(t: Tables) -> DataFrame:
         F.col("at_us").alias("sent_us"),
         "due_us",
     )
-    arrived = _numbered(t, "RpcDelivered", "rpc").select(
-        *_KEY, F.col("seq").alias("arrived_seq"), F.col("at_us").alias("arrived_us")
-    )
-    answered = (
-        t.kind("RpcSent")
-        .where("kind = 'response'")
-        .groupBy(BRANCH, F.col("correlation").alias("rpc_no"))
-        .agg(F.min(F.struct("seq", "at_us", "rpc")).alias("answer"))
-        .select(*_KEY, F.col("answer.rpc").alias("response"), F.col("answer.at_us").alias("answered_us"))
-    )
+    whole = sent.join(_times(t), [*_KEY], "left").join(_fates(t), [*_KEY], "left")
     is_request = F.col("message") == "request"
-    whole = sent.join(arrived, [*_KEY], "left").join(answered, [*_KEY], "left").join(_fates(t), [*_KEY], "left")
     outcome = (
         F.when(F.col("arrived_seq").isNotNull(), "delivered")
         .when(F.col("dropped_why").isNotNull(), "dropped")
         .when(F.col("held_seq") > F.coalesce(F.col("rescheduled.seq"), F.lit(0)), "held")
         .otherwise("in flight")
     )
+    ended = F.get(F.array(*map(F.lit, _ENDS)), F.col("ended").cast("int") - 1)
+    response = F.concat(F.lit("r"), F.col("answer_no"))
     return whole.select(
         BRANCH, "rpc", "rpc_no", "api", "message", "source", "destination", "correlation", "acks", "cause_seq",
-        "sent_seq",
-        "sent_us", F.coalesce("rescheduled.due_us", "due_us").alias("due_us"), "arrived_seq", "arrived_us",
+        "sent_seq", "sent_us", F.coalesce("rescheduled.due_us", "due_us").alias("due_us"), "arrived_seq", "arrived_us",
         outcome.alias("outcome"), F.coalesce("dropped_why", "held_why").alias("why"), "parked_us", "completed_us",
-        "completed_why", F.when(is_request, F.col("response")).alias("response"),
+        F.coalesce("completed_why", ended).alias("completed_why"), F.when(is_request, response).alias("response"),
         F.when(is_request, F.col("answered_us")).alias("answered_us"),
     )  # fmt: skip
 
 
+def _times(t: Tables) -> DataFrame:
+    """What happens to most messages: they arrive, wait, and are answered. As numbers, which are grouped by hashing."""
+    shown = ("arrived_seq", "arrived_us", "answer_no", "answered_us", "parked_us", "completed_us", "ended")
+
+    def times(frame: DataFrame, **values: Value) -> DataFrame:
+        columns = (values.get(name, F.lit(None)).cast("bigint").alias(name) for name in shown)
+        return frame.select(*_KEY, *columns)
+
+    at_us, number = F.col("at_us"), _number(F.col("rpc"))
+    answers = t.kind("RpcSent").where("kind = 'response'").withColumn("rpc_no", F.col("correlation"))
+    ended = F.nullif(F.array_position(F.array(*map(F.lit, _ENDS)), F.col("why")), F.lit(0).cast("bigint"))
+    each = [
+        times(_numbered(t, "RpcDelivered", "rpc"), arrived_seq=F.col("seq"), arrived_us=at_us),
+        times(answers, answer_no=number, answered_us=at_us),
+        times(_numbered(t, "RequestParked", "request"), parked_us=at_us),
+        times(_numbered(t, "RequestCompleted", "request"), completed_us=at_us, ended=ended),
+    ]
+    last = ("completed_us", "ended")
+    return stacked(each).groupBy(*_KEY).agg(*((F.max if name in last else F.min)(name).alias(name) for name in shown))
+
+
+def _number(name: Value) -> Value:
+    """7 of `r7`."""
+    return F.substring(name, F.lit(2), F.length(name)).try_cast("bigint")
+
+
 def _numbered(t: Tables, kind: str, name: str) -> DataFrame:
-    """Events with the number of the message `r7` that they are about."""
-    return t.kind(kind).withColumn(
-        "rpc_no", F.substring(F.col(name), F.lit(2), F.length(F.col(name))).try_cast("bigint")
-    )
+    """Events with the number of the message that they are about."""
+    return t.kind(kind).withColumn("rpc_no", _number(F.col(name)))
 
 
 def _fates(t: Tables) -> DataFrame:
-    """What happens to few messages: they are dropped, held, scheduled anew, or wait at their destination."""
-    step = F.lit(None)
-    each = None
+    """What happens to few messages: they are dropped, held, or scheduled anew, or their waiting ends in an error."""
+    each = []
     for kind, name in (
-        ("RpcDropped", "rpc"), ("RpcHeld", "rpc"), ("RpcRescheduled", "rpc"), ("RequestParked", "request"),
-        ("RequestCompleted", "request"),
+        ("RpcDropped", "rpc"), ("RpcHeld", "rpc"), ("RpcRescheduled", "rpc"), ("RequestCompleted", "request"),
     ):  # fmt: skip
         found = _numbered(t, kind, name)
-        own = found.select(
-            *_KEY, "seq", "at_us", F.lit(kind).alias("step"),
-            (F.col("why") if "why" in found.columns else step).cast("string").alias("why"),
-            (F.col("due_us") if "due_us" in found.columns else step).cast("bigint").alias("due_us"),
+        why = F.col("why") if "why" in found.columns else F.lit(None)
+        due_us = F.col("due_us") if "due_us" in found.columns else F.lit(None)
+        own = found.where(~F.col("why").isin(*_ENDS)) if kind == "RequestCompleted" else found
+        each.append(
+            own.select(
+                *_KEY, "seq", F.lit(kind).alias("step"), why.cast("string").alias("why"),
+                due_us.cast("bigint").alias("due_us"),
+            )
         )  # fmt: skip
-        each = own if each is None else each.union(own)
-    assert each is not None
 
     def of(kind: str, value: str) -> Value:
         return F.when(F.col("step") == kind, F.col(value))
 
-    return each.groupBy(*_KEY).agg(
-        F.max(of("RpcDropped", "why")).alias("dropped_why"),
-        F.max(of("RpcHeld", "why")).alias("held_why"),
-        F.max(of("RpcHeld", "seq")).alias("held_seq"),
-        F.max(F.when(F.col("step") == "RpcRescheduled", F.struct("seq", "due_us"))).alias("rescheduled"),
-        F.min(of("RequestParked", "at_us")).alias("parked_us"),
-        F.max(of("RequestCompleted", "at_us")).alias("completed_us"),
-        F.max(of("RequestCompleted", "why")).alias("completed_why"),
+    return (
+        stacked(each)
+        .groupBy(*_KEY)
+        .agg(
+            F.max(of("RpcDropped", "why")).alias("dropped_why"),
+            F.max(of("RpcHeld", "why")).alias("held_why"),
+            F.max(of("RpcHeld", "seq")).alias("held_seq"),
+            F.max(F.when(F.col("step") == "RpcRescheduled", F.struct("seq", "due_us"))).alias("rescheduled"),
+            F.max(of("RequestCompleted", "why")).alias("completed_why"),
+        )
     )
 
 

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from broker_core.events import KINDS
 from broker_core.events.client import RecordsConsumed
+from broker_core.events.rpc import RpcSent
+from broker_core.events.waiting import RequestCompleted, RequestParked
 from broker_core.partitions import ReplicaId, TopicPartition
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
@@ -142,6 +144,26 @@ def test_messages_in_flight_are_those_that_have_not_arrived(made: MadeTables, na
         )  # fmt: skip
         assert (row["due_us"], row["outcome"] == "held") == (shown["due_us"], bool(shown["held"]))
     assert all(row["acks"] is not None for row in messages if (row["api"], row["message"]) == ("Produce", "request"))
+
+
+@each_recording
+def test_requests_wait_and_are_answered_as_their_events_say(made: MadeTables, name: str) -> None:
+    tables = Tables(made, name)
+    parked: dict[str, int] = {}
+    completed: dict[str, tuple[int, str]] = {}
+    answered: dict[int, tuple[int, str]] = {}
+    for _, at_us, event in tables.run.of(RequestParked):
+        parked.setdefault(event.request, at_us)
+    for _, at_us, event in tables.run.of(RequestCompleted):
+        completed[event.request] = (at_us, event.why)
+    for _, at_us, event in tables.run.of(RpcSent):
+        if event.kind == "response":
+            answered[event.correlation] = (at_us, event.rpc)
+    for row in tables["silver.rpcs"]:
+        if row["message"] == "request":
+            assert row["parked_us"] == parked.get(row["rpc"])
+            assert (row["completed_us"], row["completed_why"]) == completed.get(row["rpc"], (None, None))
+            assert (row["answered_us"], row["response"]) == answered.get(row["rpc_no"], (None, None))
 
 
 @each_recording
