@@ -8,12 +8,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from devtools.docs import course, fidelity, layers, state_charts
+from devtools.docs import course, fidelity, layers, state_charts, tables
 
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/FIDELITY.md": {"apis": fidelity.render},
     "docs/STATE_CHARTS.md": {"charts": state_charts.render},
     "docs/COURSE.md": {"lessons": course.lessons, "topics": course.topics, "errata": course.errata},
+    "docs/TABLES.md": {"tables": tables.render},
     "docs/ARCHITECTURE.md": {
         "layers of broker_core": lambda: layers.render("broker_core"),
         "layers of lab": lambda: layers.render("lab"),

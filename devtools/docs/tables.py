@@ -1,0 +1,46 @@
+"""The tables over recordings, out of their registry."""
+
+from collections.abc import Iterator
+
+from lab.analytics.build.events import EVENTS
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES
+
+_LAYERS = {
+    "bronze": "Events as they were recorded.",
+    "silver": "One table for each concept, made of events.",
+    "gold": "What charts and reports read, made of silver.",
+}
+
+
+def render() -> str:
+    """All tables by layer: what a row is, its key, its sources, its columns with units."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    every = [EVENTS, *(table for name, table in TABLES.items() if name != EVENTS.name)]
+    for layer, what in _LAYERS.items():
+        yield f"## {layer.capitalize()}\n\n{what}\n"
+        for table in sorted((one for one in every if one.layer == layer), key=lambda one: one.name):
+            yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"### {table.name}\n"
+    yield f"{table.doc}\n" if table.doc.endswith(".") else f"{table.doc[:1].upper()}{table.doc[1:]}.\n"
+    yield f"Key: {_names((*(column.name for column in table.stored[: -len(table.columns)]), *table.key))}."
+    if table.needs:
+        yield f"Made of {_names(table.needs)}."
+    if table.kinds:
+        yield f"Made of events {_names(table.kinds)}."
+    yield "\n| column | type | unit | what it is |\n|---|---|---|---|"
+    for column in table.columns:
+        personal = " (personal)" if column.personal else ""
+        shown_type = column.type.replace("|", "\\|")
+        yield f"| {column.name} | `{shown_type}` | {column.unit} | {column.doc.replace('|', '/')}{personal} |"
+    yield ""
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
