@@ -98,7 +98,8 @@ def store(request) -> ZkStore:
 def data_folder(tmp_path_factory) -> Iterator[Path]:
     """The data folder of the tests."""
     data = tmp_path_factory.mktemp("data")
-    with override_settings(DATA=data, RUNS=data / "runs", SECRET_KEY_FILE=data / "secret-key"):
+    places = {"RUNS": data / "runs", "TABLES": data / "tables", "SECRET_KEY_FILE": data / "secret-key"}
+    with override_settings(DATA=data, **places):
         prepare_data_folder(data)
         yield data
 

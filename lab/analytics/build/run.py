@@ -12,6 +12,7 @@ from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found
 from lab.analytics.build.ingest import Unread, read_bronze, unread
 from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
+from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, make_for_branches
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Build, CheckResult, Store
@@ -141,12 +142,13 @@ def _group(
     )
     current = Current(session, store, base)
     job = Job(session, store, current, {**ledger, **part.entries}, codes, attempt.id, number, wanted.registry)
-    entries = read_bronze(job, part) if part.entries else {}
-    job = job._replace(ledger={**ledger, **entries})
-    wanted.at("bronze written")
-    plan = dirty_branches(base, job.ledger, tables, codes, mine, is_full=wanted.is_full)
-    warnings = _make(job, wanted, plan, attempt)
-    wanted.at("tables written")
+    with sized(session, sum(job.ledger[branch].last_seq for branch in mine)):
+        entries = read_bronze(job, part) if part.entries else {}
+        job = job._replace(ledger={**ledger, **entries})
+        wanted.at("bronze written")
+        plan = dirty_branches(base, job.ledger, tables, codes, mine, is_full=wanted.is_full)
+        warnings = _make(job, wanted, plan, attempt)
+        wanted.at("tables written")
     changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)
     wanted.at("checked")
     return publish(store, base, changes, wanted.at)

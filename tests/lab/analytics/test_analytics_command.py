@@ -1,6 +1,7 @@
 """`manage.py analytics`: each verb says what it did, or what was wrong and what to do."""
 
 import json
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ def said(*words: str, **options: Any) -> str:
 
 
 @pytest.fixture
-def built(session: SparkSession, tmp_path: Path, settings: Any, db: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built(
+    session: SparkSession, tmp_path: Path, settings: Any, database: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """A lab with one run, its tables built. Spark is that of the tests."""
 
     class Shared:
@@ -42,11 +45,12 @@ def built(session: SparkSession, tmp_path: Path, settings: Any, db: None, monkey
     recording.flush()
     live.abandon()
     recording.close()
-    owner = get_user_model().objects.create_user("ada")
+    owner = get_user_model().objects.create_user("reader of tables")
     run = Run.objects.create(slug="r1", owner=owner, name="One", seed=5, brokers=3, era="3.9")
     Branch.objects.create(run=run, name="main")
     assert "Published build 1" in said("build", "--tables", "silver.batches")
-    return tmp_path
+    yield tmp_path
+    owner.delete()
 
 
 def test_verbs_build_once_and_read_what_is_there(built: Path) -> None:
@@ -74,7 +78,7 @@ def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:
     assert reading.show("silver.batches", None, None).num_rows == 0
     assert "Published" in said("build", "--tables", "silver.batches")
     assert reading.show("silver.batches", None, None).num_rows > 0
-    Run.objects.all().delete()
+    Run.objects.filter(slug="r1").delete()
     said("build", "--tables", "silver.batches")
     assert reading.show("silver.batches", None, None).num_rows == 0
     assert "Deleted" in said("vacuum")

@@ -1,0 +1,41 @@
+"""Settings of a session that follow the size of a build. Those that belong to a cluster's owner are left alone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MANY_EVENTS = 100_000
+"""From so many on, compiling queries saves more than it costs; the fast reader of Parquet needs it, too."""
+EVENTS_PER_PARTITION = 500_000
+"""About 64 MB of silver."""
+
+#: Evaluating fields of events while Parquet is scanned costs every row what only those of one kind need.
+_ALWAYS = {"spark.sql.variant.pushVariantIntoScan": "false", "spark.sql.variant.writeShredding.enabled": "false"}
+_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+
+
+def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
+    """What a build of so many events sets. On a cluster, how queries are compiled and shuffled is its owner's."""
+    found = dict(_ALWAYS)
+    if is_local and events >= MANY_EVENTS:
+        found |= _COMPILED
+        found["spark.sql.shuffle.partitions"] = str(min(max(1, events // EVENTS_PER_PARTITION), 4 * cores))
+    return found
+
+
+@contextmanager
+def sized(spark: "SparkSession", events: int) -> Iterator[None]:
+    """The settings for a build of so many events, while it lasts."""
+    wanted = settings_for(events, os.cpu_count() or 1, is_local="SPARK_MASTER" not in os.environ)
+    before = {name: str(spark.conf.get(name)) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
