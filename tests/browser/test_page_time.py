@@ -231,7 +231,7 @@ def test_list_of_runs_works_without_javascript(lab_server: LabServer, browser) -
     for _ in range(2):
         run = page.locator(".run", has_text="Renamed").first
         run.locator("summary").click()
-        run.get_by_role("checkbox").check()
+        run.get_by_role("checkbox", name="Permanently delete").check()
         run.get_by_role("button", name="Delete").click()
     expect(page.locator(".run", has_text="Renamed")).to_have_count(0)
     page.get_by_role("link", name="中文").click()

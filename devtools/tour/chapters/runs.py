@@ -72,7 +72,7 @@ def delete(page: Page, run: str) -> None:
     card = _card(page, run)
     if card.count():
         card.locator("summary").click()
-        card.get_by_role("checkbox").check()
+        card.get_by_role("checkbox", name="Permanently delete").check()
         with page.expect_navigation():
             card.get_by_role("button", name="Delete").click()
 

@@ -137,6 +137,7 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "runs/<run>/duplicate": ("POST", "own"),
     "runs/<run>/rerun": ("POST", "fork"),
     "runs/<run>/delete": ("POST", "own"),
+    "runs/<run>/export": ("GET", "export"),
     "r/<run>/<branch>": ("GET", "see"),
     "r/<run>/<branch>/analytics": ("GET", "export"),
     "api/runs/<run>/<branch>/index.json": ("GET", "see"),
@@ -160,6 +161,10 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "api/runs/<run>/<branch>/bookmark": ("POST", "act"),
     "api/runs/<run>/<branch>/analytics/start": ("POST", "export"),
     "api/runs/<run>/<branch>/analytics/<id>.json": ("GET", "export"),
+    "api/runs/<run>/<branch>/analytics/tables.json": ("GET", "export"),
+    "api/runs/<run>/<branch>/analytics/tables/start": ("POST", "export"),
+    "api/runs/<run>/<branch>/analytics/tables/<id>.json": ("GET", "export"),
+    "api/runs/<run>/<branch>/analytics/tables/<name>.csv": ("GET", "export"),
 }
 """By address: the method, and the right that it takes."""
 
@@ -210,7 +215,7 @@ def test_an_address_answers_404_to_who_may_not_know_and_403_to_who_may_not_do(
 ) -> None:
     method, right = RIGHT_OF[address]
     path = "/" + address.replace("<run>", shared["slug"]).replace("<branch>", "main").replace("<n>", "0")
-    path = path.replace("<id>", "none")
+    path = path.replace("<id>", "none").replace("<name>", "lag")
     for name in ("stranger", "learner", "elsewhere"):
         assert send(shared[name], method, path) == 404, name
     assert send(shared["staff"], method, path) == 403
