@@ -15,6 +15,7 @@ from lab.analytics.figures.parts import (
     series,
     span_bar,
     steps,
+    with_others,
 )
 
 _MS = 1e3
@@ -42,7 +43,7 @@ def consumer_lag(rows: Rows, words: Words) -> Figure:
 def throughput(rows: Rows, words: Words) -> Figure:
     """Bytes that leaders appended for producers, a second, stacked by partition."""
     written = [row for row in rows if row["topic"] is not None]
-    found = series(written, partition_name, lambda row: row["bytes"])
+    found = with_others(written, partition_name, "bytes", words("analytics.others"))
     data = [
         {
             "type": "bar", "x": [(row["at_us"] + row["bucket_us"] / 2) / 1e6 for row in own],
@@ -51,7 +52,7 @@ def throughput(rows: Rows, words: Words) -> Figure:
             "name": name, "showlegend": True,
             "hovertemplate": f"{name}: %{{y:.0f}} B/s<br>%{{x:.3f}} s<extra></extra>",
         }
-        for (name, own), colour in zip(found.items(), COLOURS, strict=False)
+        for (name, own), colour in zip(found.items(), (*COLOURS, "--outisr"), strict=False)
     ]  # fmt: skip
     return over_time(data, words, "analytics.bytes_a_second", barmode="stack", bargap=0)
 

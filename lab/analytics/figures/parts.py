@@ -55,6 +55,24 @@ def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float
     return {one: found[one] for one in sorted(largest)}
 
 
+def with_others(rows: Rows, name: Callable[[Row], str], value: str, others: str) -> dict[str, list[Row]]:
+    """Rows by name; those of many with the smallest sums are one, named `others`, so that the whole is the whole."""
+    totals: dict[str, float] = defaultdict(float)
+    for row in rows:
+        totals[name(row)] += row[value] or 0
+    shown = set(sorted(totals, key=lambda one: -totals[one])[:SERIES_SHOWN])
+    found: dict[str, list[Row]] = {one: [] for one in sorted(shown)}
+    rest: dict[int, Row] = {}
+    for row in rows:
+        if name(row) in shown:
+            found[name(row)].append(row)
+        elif row["at_us"] in rest:
+            rest[row["at_us"]][value] += row[value] or 0
+        else:
+            rest[row["at_us"]] = {**row, value: row[value] or 0}
+    return {**found, others: list(rest.values())} if rest else found
+
+
 def steps(rows: Rows, value: str, name: str, colour: str, unit: str) -> Figure:
     """A line of steps over time; a click seeks the instant of the step."""
     return {

@@ -64,8 +64,12 @@ def _election(row: Row) -> str:
 
 
 def _length_ms(row: Row, start: str, end: str) -> float:
-    """0 where one of the two did not happen."""
-    began = row[start] if row[start] is not None else row["elected_us"] if start != "leads_us" else None
+    """0 where one of the two did not happen. A session that was still open at the election was never noticed: until
+    then all the time is that of the election.
+    """
+    began = row[start]
+    if began is None and start == "noticed_us":
+        began = row["lost_us"]
     return 0.0 if began is None or row[end] is None else max(0.0, (row[end] - began) / _MS)
 
 

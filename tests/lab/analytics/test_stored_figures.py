@@ -89,6 +89,18 @@ def test_stages_of_a_failover_and_of_a_produce_are_what_the_rows_say() -> None:
     assert written["y"] == [2000.0]
 
 
+def test_a_loss_that_nobody_noticed_before_the_election_is_in_the_bar() -> None:
+    rows = [{**row, "noticed_us": None} for row in rows_of("failovers")]
+    assert [trace["x"] for trace in made("failovers", rows)["data"]] == [[0.0], [3000.0], [100.0], [0.0]]
+
+
+def test_many_partitions_are_stacked_to_the_whole() -> None:
+    rows = [{**rows_of("throughput")[0], "partition": number, "bytes": 10 * (1 + number)} for number in range(12)]
+    traces = made("throughput", rows)["data"]
+    assert len(traces) == 9 and traces[-1]["name"] == "others"
+    assert sum(trace["y"][0] for trace in traces) == sum(row["bytes"] for row in rows) * 2
+
+
 def test_topics_of_brokers_are_left_out_unless_asked_for_or_alone() -> None:
     internal = [{**row, "topic": "__consumer_offsets"} for row in rows_of("lag")]
     both = [*rows_of("lag"), *internal]

@@ -71,6 +71,8 @@ async function start() {
   job.value = QUEUED;
   figures.value = {};
   try {
+    // What is stored needs no Spark: it is there before the first chart of the events.
+    await loadStored();
     const { job: id } = await (await request(`${here.api}/analytics/start`, {})).json();
     while (isOpen()) {
       const have = Object.keys(figures.value).join(",");
