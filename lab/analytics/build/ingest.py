@@ -24,16 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unread:
-    """What a build has to read: entries of the ledger as they will be, and where the new events lie."""
+    """What a build has to read: entries of the ledger as they will be, and where the new events lie.
+
+    `before` is the ledger that this is new against: another build has read the events of a branch of which the ledger
+    says something else by now.
+    """
 
     entries: dict[str, BranchEntry] = field(default_factory=dict)
+    before: Mapping[str, BranchEntry] = field(default_factory=dict)
     spans: list[tuple[str, Span]] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
 
 
 def unread(store: Store, found: Iterable[Found], ledger: Mapping[str, BranchEntry], number: int) -> Unread:
     """What of the recordings is not in the ledger. Recordings that are deleted meanwhile are `gone`."""
-    todo = Unread()
+    todo = Unread(before=ledger)
     for one in found:
         known = ledger.get(one.entry.branch, one.entry)
         try:

@@ -136,9 +136,13 @@ def _group(
     number = 1 if base is None else base.number + 1
     ledger: dict[str, BranchEntry] = {} if base is None else base.ledger()
     mine = set(group)
+    # `publish` sees only what others publish from here on.
+    read = sorted(one for one in mine & todo.entries.keys() if ledger.get(one) != todo.before.get(one))
+    if read:
+        raise ConflictError(f"another build has read {', '.join(read[:3])} since this one was planned")
     part = Unread(
         {branch: entry for branch, entry in todo.entries.items() if branch in mine},
-        [(branch, span) for branch, span in todo.spans if branch in mine],
+        spans=[(branch, span) for branch, span in todo.spans if branch in mine],
     )
     current = Current(session, store, base)
     job = Job(session, store, current, {**ledger, **part.entries}, codes, attempt.id, number, wanted.registry)

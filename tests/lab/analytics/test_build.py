@@ -125,6 +125,19 @@ def test_build_reads_what_is_new_and_nothing_twice(lab: Lab) -> None:
     assert lab.build(is_full=True).published == [3] and lab.totals() == before
 
 
+def test_events_that_another_build_reads_after_the_plan_are_not_read_twice(lab: Lab) -> None:
+    def another_build(step: str) -> None:
+        if step == "planned" and lab.asked == 0:
+            lab.build()
+
+    assert lab.build(at=another_build).published == []
+    newest = lab.store.newest()
+    assert newest is not None
+    events = rows(lab.store, newest, EVENTS.name)
+    assert events is not None and events.num_rows == lab.recording.last_seq
+    assert lab.totals() == expected(lab.recording)
+
+
 def test_fork_shares_its_past_without_counting_it_twice(lab: Lab) -> None:
     forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=lab.root / "runs"))
     forked.flush()
