@@ -89,6 +89,7 @@ class ClassLabs:
         self._observer_id = -1 - class_id
         self._labs: dict[str, str] = {}
         self._lead = ""
+        self._term: tuple[str, int] | None = None
         self._pace = 0
         self._is_pace_new = False
         self._stopped: frozenset[str] = frozenset()
@@ -103,6 +104,9 @@ class ClassLabs:
     def apply(self, now: Now) -> None:
         """What the class wants of its labs has changed."""
         self._is_pace_new = self._is_pace_new or self._pace != now.pace
+        if now.lead != self._term:
+            # Each lead begins without a place of its lab, also where the lab stands where it stood in the one before.
+            self._term, self._lead_was = now.lead, None
         self._labs, self._lead, self._pace = now.labs, now.lead_lab, now.pace
         self._wanted = now.paused
         self._why = text("class_act.stop.held") if now.is_held else text("class_act.stop.paused")

@@ -151,6 +151,24 @@ def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(classroom: C
     assert Participant.objects.filter(number=2, run__slug=lab.split("/")[0]).exists()
 
 
+def test_lab_at_rest_that_leads_again_has_its_place_again(classroom: Classroom) -> None:
+    leading = classroom.visitors["p1"].new_run(name="The instructor's")
+    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
+    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
+    run.save()
+    teacher_row.save()
+    with classroom.visitors["p1"].socket(leading) as socket, classroom.page("p1") as teacher:
+        socket.ask({"k": "time", "op": "pause"})
+        teacher.until("snap")
+        assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
+        teacher.until_held("/lead_lab lab", f"{leading}/main")
+        assert teacher.act("end_lead")["k"] == "done"
+        while teacher.held.get("/lead_lab") is not None:
+            teacher.read()
+        assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
+        teacher.until_held("/lead_lab lab", f"{leading}/main")
+
+
 def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Classroom, lab: str) -> None:
     run = lab.split("/")[0]
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
