@@ -7,7 +7,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, find, history, lessons, texts
+from lab.api import analytics, clients, disk, find, history, lessons, recorded, texts
 from lab.web import (
     account_pages,
     board_pages,
@@ -23,10 +23,12 @@ from lab.web import (
 )
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
+from lab.web.recorded import replay_pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
 _BRANCH = "<slug:run>/<slug:branch>"
+_RECORDING = "api/classes/<slug:slug>/recording"
 
 urlpatterns = [
     path("", course_pages.front, name="front"),
@@ -57,6 +59,7 @@ urlpatterns = [
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
     path("classes/<slug:slug>/summary/", summary_pages.class_summary, name="class-summary"),
+    path("classes/<slug:slug>/replay/", replay_pages.replay, name="class-replay"),
     path("classes/<slug:slug>/watch/", board_pages.watch, name="class-watch"),
     path("classes/<slug:slug>/door", class_pages.change_door),
     path("classes/<slug:slug>/people/<int:number>", class_pages.change_person),
@@ -68,6 +71,13 @@ urlpatterns = [
     path("classes/<slug:slug>/end", class_pages.end),
     path("classes/<slug:slug>/delete", class_pages.delete),
     path("api/classes/<slug:slug>/presence", class_pages.presence),
+    path(f"{_RECORDING}/manifest.json", recorded.manifest),
+    path(f"{_RECORDING}/map.json", recorded.class_map),
+    path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
+    path(f"{_RECORDING}/labs/<int:lab>/index.json", recorded.lab_index),
+    path(f"{_RECORDING}/labs/<int:lab>/segments/<int:n>.json", recorded.lab_segment),
+    path(f"{_RECORDING}/labs/<int:lab>/seek", recorded.lab_seek),
+    path(f"{_RECORDING}/labs/<int:lab>/contents", recorded.lab_contents),
     path("join/", door_pages.join, name="join"),
     path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
     path("join/<str:key>/name", door_pages.offered_name),

@@ -25,7 +25,6 @@ from lab.recordings.decoding import decoded
 from lab.recordings.files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import RecordingSummary, read_summary
-from lab.recordings.timeline import SEGMENT_EVENTS
 from lab.rights import Right
 from lab.runtime.exchange import exchanged
 from lab.runtime.host import host
@@ -196,13 +195,8 @@ async def add_bookmark(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
 
 
 def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Bookmark]) -> dict[str, Any]:
-    recording = lab.recording
-    segments = recording.segments()
-    marks = [
-        {"seq": mark.seq, "at_us": mark.at_us, "kind": mark.kind, "values": mark.values}
-        for mark in history.marks(segments)
-    ]
-    marks += [
+    found = history.index_of(lab.recording)
+    named = [
         {"seq": one.seq, "at_us": one.at_us, "kind": "Bookmark", "values": {"name": one.name}} for one in bookmarks
     ]
     return {
@@ -211,14 +205,8 @@ def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Boo
         "name": branch.run.name,
         "boot": lab.boot,
         "schema": schema_hash(),
-        "first_seq": 1,
-        "last_seq": recording.last_seq,
-        "last_at_us": recording.last_at_us,
-        "start_wall_ms": recording.config["start_wall_ms"],
-        "segment_events": SEGMENT_EVENTS,
-        "segments": history.segments_of(segments),
-        "density": history.density(segments),
-        "marks": sorted(marks, key=lambda mark: mark["seq"]),
+        **found,
+        "marks": sorted([*found["marks"], *named], key=lambda mark: mark["seq"]),
         "branches": [_branch(one, lab) for one in branches],
     }
 

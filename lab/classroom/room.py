@@ -28,7 +28,7 @@ from lab.texts.refusal import Refusal
 PUBLIC_PACE_S = 0.05
 """Everybody but staff is told of events so often at most: one frame for what came together."""
 TICK_S = 1.0
-VIEW_KEPT_S = 0.5
+VIEW_KEPT_S = 0.2
 """The view of who leads is written so often at most."""
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ class Room:
         lead = self.board.now.lead
         if lead is None or lead[0] != p or not self._views["point"].take(self.now_us()):
             return
-        self.tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v)))
+        self.tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v, frame.down)))
         shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
         self._send("point", encode(shown | {"down": frame.down}), but=p)
 

@@ -204,8 +204,9 @@ class ActDone(msgspec.Struct, array_like=True):
 
 
 class State(msgspec.Struct):
-    """`poll`: the number of the poll that is not ended, 0 for none. `term`: of the last lead. `acts`: those of the last
-    ten minutes, by `who/id`, the oldest first.
+    """`poll`: the number of the poll that is not ended, 0 for none. `term`: of the last lead. `is_recording`: on the
+    record, as a class is until staff say otherwise. `acts`: those of the last ten minutes, by `who/id`, the oldest
+    first.
     """
 
     last_seq: int = 0
@@ -232,7 +233,7 @@ class State(msgspec.Struct):
     handouts: dict[int, Handout] = {}
     polls: dict[int, Poll] = {}
     poll: int = 0
-    is_recording: bool = False
+    is_recording: bool = True
     chapters: dict[int, Chapter] = {}
     marks: list[Mark] = []
     view: str = ""

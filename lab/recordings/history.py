@@ -60,13 +60,42 @@ def marks(segments: list[SegmentFacts]) -> list[Mark]:
     return found
 
 
-def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
-    """Segment `n` as JSON: the view before it, and its events with their patches; and whether it is full, so final.
+def index_of(recording: Recording, last_seq: int | None = None) -> dict[str, Any]:
+    """What the time line shows of a recording, up to event `last_seq`: segments, density, marks."""
+    last = recording.last_seq if last_seq is None else min(last_seq, recording.last_seq)
+    segments = [_until(facts, last) for facts in recording.segments() if facts.first_seq <= last]
+    is_whole = last == recording.last_seq
+    return {
+        "first_seq": 1,
+        "last_seq": last,
+        "last_at_us": recording.last_at_us if is_whole else seek(recording, seq=last)["at_us"],
+        "start_wall_ms": recording.config["start_wall_ms"],
+        "segment_events": SEGMENT_EVENTS,
+        "segments": segments_of(segments),
+        "density": density(segments),
+        "marks": [
+            {"seq": mark.seq, "at_us": mark.at_us, "kind": mark.kind, "values": mark.values} for mark in marks(segments)
+        ],
+    }
+
+
+def _until(facts: SegmentFacts, last_seq: int) -> SegmentFacts:
+    """A segment without what comes after an event; its counts remain those of the whole of it."""
+    if facts.last_seq <= last_seq:
+        return facts
+    kept = [mark for mark in facts.marks if mark.seq <= last_seq]
+    return msgspec.structs.replace(facts, last_seq=last_seq, marks=kept)
+
+
+def segment_json(recording: Recording, n: int, last_seq: int | None = None) -> tuple[bytes, bool]:
+    """Segment `n` as JSON, up to event `last_seq`: the view before it, and its events with their patches; and whether
+    it is full, so final.
 
     Raises Refusal (404) when the recording has no such segment.
     """
     first_seq = n * SEGMENT_EVENTS + 1
-    if not recording.first_seq <= first_seq <= max(recording.last_seq, 1):
+    end = recording.last_seq if last_seq is None else min(last_seq, recording.last_seq)
+    if not recording.first_seq <= first_seq <= max(end, 1):
         raise _absent("refusal.no_segment", recording, segment=n)
     view = recording.view_at(first_seq - 1)
     state = msgspec.json.encode(view)
@@ -74,7 +103,7 @@ def segment_json(recording: Recording, n: int) -> tuple[bytes, bool]:
     fold = Fold(view)
     events = [
         codec.encode_with_patch(seq, record, fold.fold(codec.decode(seq, record)))
-        for seq, record in recording.stored(first_seq, first_seq + SEGMENT_EVENTS - 1)
+        for seq, record in recording.stored(first_seq, min(end, first_seq + SEGMENT_EVENTS - 1))
     ]
     data = b'{"n":%d,"first_seq":%d,"at_us":%d,"state":%b,"ev":[%b]}' % (
         n,

@@ -156,6 +156,7 @@ class Point(Fact):
     anchor: str
     u: int
     v: int
+    down: bool = True
 
 
 class GiveState(Fact):

@@ -23,9 +23,10 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
 @states(facts.Point)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.Point = given.do  # type: ignore[assignment]
-    if state.lead is None or state.lead.term != act.term:
+    # Off the record nobody's pointer is written; pages were shown it already.
+    if state.lead is None or state.lead.term != act.term or not state.is_recording:
         return []
-    return [seen.Pointed(anchor=act.anchor, u=act.u, v=act.v)]
+    return [seen.Pointed(anchor=act.anchor, u=act.u, v=act.v, down=act.down)]
 
 
 @decides(ops.Draw, STAFF)

@@ -13,11 +13,12 @@ class ViewChanged(Event):
 
 @kind("seen", "tape")
 class Pointed(Event):
-    """At a thing of the picture; `u` and `v` are thousandths of its own box."""
+    """At a thing of the picture; `u` and `v` are thousandths of its own box. `down`: false as the pointer goes."""
 
     anchor: str
     u: int
     v: int
+    down: bool = True
 
 
 @kind("seen", "all")

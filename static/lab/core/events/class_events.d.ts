@@ -57,7 +57,7 @@ export interface DoorClosed {  }
 export interface ClassResumed { gap_ms: number; wall_ms: number; }
 export interface ClassEnded { why: string; }
 export interface ViewChanged { view: string; }
-export interface Pointed { anchor: string; u: number; v: number; }
+export interface Pointed { anchor: string; u: number; v: number; down: boolean; }
 export interface InkDrawn { ink: number; anchor: string; points: [number, number][]; }
 export interface InkCleared { inks: number[]; }
 export interface RecordingSet { on: boolean; }

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from lab/classroom. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const CLASS_SCHEMA = "d018cbfef5e6";
+export const CLASS_SCHEMA = "b516433c3ed2";
 
 /** @import { ClassEventKind } from "./class_events.d.ts" */
 
@@ -66,7 +66,7 @@ export const CLASS_KINDS = {
   ClassResumed: ["gap_ms", "wall_ms"],
   ClassEnded: ["why"],
   ViewChanged: ["view"],
-  Pointed: ["anchor", "u", "v"],
+  Pointed: ["anchor", "u", "v", "down"],
   InkDrawn: ["ink", "anchor", "points"],
   InkCleared: ["inks"],
   RecordingSet: ["on"],

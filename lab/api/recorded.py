@@ -1,0 +1,183 @@
+"""What the page of a recorded class asks over HTTP. Everybody who may see the class gets what they may see of it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from lab.actions.classes.live_class import lesson_of
+from lab.actions.classes.recordings import look_into, shown_lab
+from lab.api.history import json_answer, number_of
+from lab.classroom.audience import Viewer
+from lab.classroom.recorded.description import describe, runs_of
+from lab.classroom.recorded.playback import Playback
+from lab.models import Class, Participant, Run
+from lab.protocol.event_schema import schema_hash
+from lab.recordings import history
+from lab.recordings.contents import contents
+from lab.recordings.recording import Recording
+from lab.rights import Right, membership_of, require, rights_of
+from lab.texts.refusal import Refusal
+
+View = Callable[..., Coroutine[Any, Any, HttpResponse]]
+
+
+class Asker:
+    """Who asks for a recording, and of which class it is."""
+
+    def __init__(self, user: User, classroom: Class, me: Participant) -> None:
+        self.user = user
+        self.classroom = classroom
+        self.me = me
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.me.source, self.me.role)
+
+
+def for_class(right: Right) -> Callable[[View], View]:
+    """Finds the class of the address, if the asker has this right to it: `view(request, asker, ...)`. Raises Refusal:
+    401 without a sign-in, 404 for who is not in the class, 403 without the right.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        async def found(request: HttpRequest, slug: str, **more: Any) -> HttpResponse:
+            user = await request.auser()
+            if not isinstance(user, User):
+                raise Refusal("refusal.not_signed_in", 401)
+            return await view(request, await sync_to_async(_asker)(user, slug, right), **more)
+
+        return found
+
+    return decorate
+
+
+def _asker(user: User, slug: str, right: Right) -> Asker:
+    missing = Refusal("refusal.no_class", 404, slug=slug)
+    classroom = Class.objects.filter(slug=slug).first()
+    if classroom is None:
+        raise missing
+    require(user, classroom, right, missing)
+    me = membership_of(user, classroom)
+    assert me is not None, "the right was asked for"
+    return Asker(user, classroom, me)
+
+
+@require_GET
+@for_class("see")
+async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """What there is: length, segments, labs, chapters, people, questions, and what the asker may do."""
+    classroom = asker.classroom
+    names = await sync_to_async(_names)(await look_into(classroom, runs_of))
+    described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, names))
+    pace = await look_into(classroom, lambda playback: playback.state.pace)
+    rights = await sync_to_async(rights_of)(asker.user, classroom)
+    is_live = classroom.state != Class.State.ENDED
+    return json_answer(
+        {
+            "title": classroom.title,
+            "slug": classroom.slug,
+            "live": is_live,
+            "you": {"p": asker.me.source, "role": asker.me.role},
+            **described,
+            "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
+            "audio": {"pieces": [], "lost": [], "voice": [], "shift_us": 0},
+            "captions": [],
+            "can": {"correct": "staff" in rights},
+        }
+    )
+
+
+@require_GET
+@for_class("see")
+async def class_map(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """Which lab was shown when, and where it stood: rows of `lab.classroom.recorded.class_map.Row`."""
+    rows = await look_into(asker.classroom, lambda playback: msgspec.json.encode(playback.map.rows))
+    return _json(rows)
+
+
+@require_GET
+@for_class("see")
+async def segment(request: HttpRequest, asker: Asker, n: int) -> HttpResponse:
+    """1,000 events with the sections that they changed, and the sections before them."""
+
+    def look(playback: Playback) -> bytes:
+        found = playback.segment(n, asker.viewer)
+        if found is None:
+            raise Refusal("refusal.no_class_segment", 404, segment=n, segments=len(playback.begins_us))
+        return msgspec.json.encode(found)
+
+    return _json(await look_into(asker.classroom, look))
+
+
+@require_GET
+@for_class("see")
+async def lab_index(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
+    """A lab that was shown: what its time line shows, as that of a run."""
+    recording, last_seq = await shown_lab(asker.classroom, lab)
+    run, branch = recording.folder.run, recording.folder.branch
+    index = await asyncio.to_thread(history.index_of, recording, last_seq)
+    return json_answer(
+        {"run": run, "branch": branch, "name": "", "boot": "", "schema": schema_hash(), **index, "branches": []}
+    )
+
+
+@require_GET
+@for_class("see")
+async def lab_segment(request: HttpRequest, asker: Asker, lab: int, n: int) -> HttpResponse:
+    """1,000 events of a lab with their patches, and the view before them."""
+    recording, last_seq = await shown_lab(asker.classroom, lab)
+    data, _ = await asyncio.to_thread(history.segment_json, recording, n, last_seq)
+    return _json(data)
+
+
+@require_GET
+@for_class("see")
+async def lab_seek(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
+    """The event of a lab to show for an instant of its time, `t_us`, or for `seq`."""
+    t_us, seq = number_of(request, "t_us"), number_of(request, "seq")
+    if t_us is None and seq is None:
+        raise Refusal("refusal.instant_missing")
+    return json_answer(await asyncio.to_thread(_place, *await shown_lab(asker.classroom, lab), t_us, seq))
+
+
+@require_GET
+@for_class("see")
+async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
+    """What the newest records of each log were after event `seq` of a lab, by replica and offset."""
+    recording, last_seq = await shown_lab(asker.classroom, lab)
+    seq = number_of(request, "seq")
+    place = await asyncio.to_thread(_place, recording, last_seq, None, last_seq if seq is None else seq)
+    return json_answer(await asyncio.to_thread(contents, recording, place["seq"]))
+
+
+def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | None) -> dict[str, int]:
+    """As `history.seek`, no further than what was shown."""
+    if seq is not None and seq > last_seq:
+        raise Refusal("refusal.not_shown", 404, seq=seq, last=last_seq)
+    place = history.seek(recording, t_us=t_us, seq=seq, now_us=t_us or 0)
+    return place if place["seq"] <= last_seq else history.seek(recording, seq=last_seq)
+
+
+def _names(slugs: set[str]) -> dict[str, str]:
+    return dict(Run.objects.filter(slug__in=slugs).values_list("slug", "name"))
+
+
+def _steps(classroom: Class, pace: int) -> list[dict[str, str]]:
+    """The steps of the lesson by language, up to the pace; 0: all."""
+    lesson = lesson_of(classroom.chapter)
+    steps = lesson.steps if lesson is not None else []
+    return [{"en": step.text.en, "zh-CN": step.text.zh} for step in (steps[:pace] if pace else steps)]
+
+
+def _json(data: bytes) -> HttpResponse:
+    response = HttpResponse(data, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response

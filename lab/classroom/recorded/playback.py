@@ -1,0 +1,205 @@
+"""The recording of a class for who looks: 1,000 events at a time, with what a page showed before them.
+
+A segment is folded for one viewer, with the code that the live class uses: the sections as a `snap` has them, then
+each event with the sections that it changed.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from lab.classroom.audience import Viewer, is_about, sees_event, sees_section
+from lab.classroom.events import CLASS, ROOM, ClassEnvelope
+from lab.classroom.events.lead import LabsSeen
+from lab.classroom.events.room import CameBack, Joined, Left, WentAway
+from lab.classroom.events.seen import Pointed
+from lab.classroom.folds import fold
+from lab.classroom.frames import patch_bytes
+from lab.classroom.recorded.class_map import ClassMap
+from lab.classroom.recorded.filtering import RecordFilter
+from lab.classroom.state import State
+from lab.classroom.views import Words, paths, section
+
+SEGMENT_EVENTS = 1_000
+BUCKET_US = 1_000_000
+QUIET_US = 2_000_000
+"""So long nothing must happen for a passage to be quiet."""
+_PRESENCE = Joined | CameBack | WentAway | Left | LabsSeen
+
+
+class RecordedWords:
+    """Names and texts as the recording may tell them: of who did not choose otherwise, the number alone."""
+
+    def __init__(self, words: Words, named: set[str]) -> None:
+        self._words = words
+        self._named = named
+
+    def name(self, p: str) -> str:
+        return self._words.name(p) if p in self._named else ""
+
+    def text(self, number: int) -> tuple[str, str]:
+        return self._words.text(number)
+
+
+class Segment(msgspec.Struct):
+    """What a page asks for: `patch` makes what was shown before `first_seq`, as a `snap` frame does."""
+
+    first_seq: int
+    last_seq: int
+    patch: list[msgspec.Raw]
+    events: list[msgspec.Raw]
+
+
+class Playback:
+    """A recording in memory, made from a class's log. It grows while the class goes on. One thread at a time."""
+
+    def __init__(self, words: Words) -> None:
+        self._filter = RecordFilter()
+        self.words = RecordedWords(words, self._filter.named)
+        self.map = ClassMap()
+        self.state = State()
+        """After the last event."""
+        self.log_seq = 0
+        """The last event of the log that was taken."""
+        self.begins_us: list[int] = []
+        """Of each segment, the class time of its first event."""
+        self.density: list[int] = []
+        """Events in each second."""
+        self.quiet: list[tuple[int, int]] = []
+        """Passages in which nothing happened and the lab that was shown stood, but for presence."""
+        self._full: list[bytes] = []
+        self._tail: list[bytes] = []
+        self._states: list[bytes] = [msgspec.json.encode(State())]
+        self._busy_us = 0
+
+    @property
+    def last_seq(self) -> int:
+        """The last event; 0 when there is none."""
+        return self._filter.last_seq
+
+    @property
+    def length_us(self) -> int:
+        """The class time of the last event."""
+        return self.state.last_us
+
+    @property
+    def off_record(self) -> list[tuple[int, int]]:
+        """Passages off the record, from one instant of class time to another."""
+        since = self._filter.off_since_us
+        return [*self._filter.off_record, *([(since, self.length_us)] if since is not None else [])]
+
+    def take(self, envelopes: Iterable[ClassEnvelope]) -> None:
+        """The next events of the log, all of them in order."""
+        for envelope in envelopes:
+            self.log_seq = envelope[0]
+            for kept in self._filter.take(envelope):
+                self._take(kept)
+
+    def events(self) -> Iterable[ClassEnvelope]:
+        """All events of the recording."""
+        for number in range(len(self.begins_us)):
+            yield from self._events(number)
+
+    def segment(self, number: int, viewer: Viewer) -> Segment | None:
+        """A segment for somebody; None where there is none."""
+        if not 0 <= number < max(1, len(self.begins_us)):
+            return None
+        state = msgspec.json.decode(self._states[number], type=State)
+        there = (self._patch(state, viewer, path) for path in paths(state) if sees_section(viewer, path))
+        # A section without a value is not there: `["/stage"]` alone.
+        patch = [msgspec.Raw(one) for one in there if b"," in one]
+        first_seq = number * SEGMENT_EVENTS + 1
+        shown = [self._shown(state, viewer, envelope) for envelope in self._events(number)]
+        return Segment(first_seq, state.last_seq, patch, [one for one in shown if one is not None])
+
+    def chapters(self) -> list[tuple[int, int, str]]:
+        """(number, class time, title) of the chapters that staff added, by time."""
+        found = [(n, one.begins_us, self.words.text(one.text)[0]) for n, one in self.state.chapters.items()]
+        return sorted(found, key=lambda one: (one[1], one[0]))
+
+    def questions(self, viewer: Viewer) -> list[dict[str, Any]]:
+        """Questions for somebody, by time. Hidden ones are for staff."""
+        found = []
+        for number, asked in self.state.questions.items():
+            if not asked.is_hidden or viewer.audience == "staff":
+                is_shown = asked.is_named or viewer.audience == "staff" or asked.p == viewer.p
+                text = self.words.text(asked.text)[0]
+                found.append(
+                    {"question": number, "at_us": asked.asked_us, "text": text, "p": asked.p if is_shown else ""}
+                )
+        return found
+
+    def people(self, viewer: Viewer) -> list[dict[str, str]]:
+        """Who was in the class: all of them for staff, else staff and oneself."""
+        return [
+            {"p": person.p, "name": self.words.name(person.p), "role": person.role}
+            for person in self.state.people.values()
+            if viewer.audience == "staff" or person.is_staff or person.p == viewer.p
+        ]
+
+    def _take(self, envelope: ClassEnvelope) -> None:
+        at_us, event = envelope[1], envelope[4]
+        if not self._tail:
+            self.begins_us.append(at_us)
+        self._tail.append(CLASS.encode(envelope))
+        self._note_time(at_us, is_presence=isinstance(event, _PRESENCE))
+        self.map.take(envelope)
+        fold(self.state, envelope)
+        if len(self._tail) == SEGMENT_EVENTS:
+            self._full.append(zlib.compress(b"\n".join(self._tail), 1))
+            self._tail = []
+            self._states.append(msgspec.json.encode(self.state))
+
+    def _note_time(self, at_us: int, *, is_presence: bool) -> None:
+        second = max(0, at_us) // BUCKET_US
+        self.density += [0] * (second + 1 - len(self.density))
+        self.density[second] += not is_presence
+        if is_presence:
+            return
+        rows = self.map.rows
+        is_moving = bool(rows) and rows[-1].mode != "pause" and rows[-1].rate_us > 0
+        if at_us - self._busy_us > QUIET_US and not is_moving:
+            self.quiet.append((self._busy_us, at_us))
+        self._busy_us = at_us
+
+    def _events(self, number: int) -> Sequence[ClassEnvelope]:
+        is_full = number < len(self._full)
+        records = zlib.decompress(self._full[number]).split(b"\n") if is_full else list(self._tail)
+        first_seq = number * SEGMENT_EVENTS + 1
+        return [CLASS.decode(seq, record) for seq, record in enumerate(records, first_seq)]
+
+    def _patch(self, state: State, viewer: Viewer, path: str) -> bytes:
+        value = section(state, self.words, viewer.audience, path)
+        return patch_bytes("mine" if path.startswith("mine/") else path, value)
+
+    def _shown(self, state: State, viewer: Viewer, envelope: ClassEnvelope) -> msgspec.Raw | None:
+        seq, at_us, who, act, event = envelope
+        changed = [path for path in dict.fromkeys(fold(state, envelope)) if sees_section(viewer, path)]
+        patches = [msgspec.Raw(self._patch(state, viewer, path)) for path in changed]
+        is_seen = sees_recorded(viewer, envelope)
+        if not is_seen and not patches:
+            return None
+        person = state.people.get(who)
+        is_named = who == ROOM or (person is not None and person.is_staff)
+        if not (is_named or viewer.audience == "staff" or is_about(viewer, who, getattr(event, "p", ""))):
+            who = ""
+        # A page may see what came of an event without being told of the event.
+        shown = (seq, at_us, who, act, event, patches) if is_seen else (seq, at_us, "", "", [], patches)
+        return msgspec.Raw(_encoder.encode(shown))
+
+
+def sees_recorded(viewer: Viewer, envelope: ClassEnvelope) -> bool:
+    """Whether somebody may see an event in a recording: as in the class, and where who led pointed, which all saw.
+    Where the labs of learners stood is for staff, as the wall was.
+    """
+    event = envelope[4]
+    if isinstance(event, Pointed):
+        return True
+    if isinstance(event, LabsSeen):
+        return viewer.audience == "staff"
+    return sees_event(viewer, envelope)
+
+
+_encoder = msgspec.json.Encoder()

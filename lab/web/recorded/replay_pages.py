@@ -1,0 +1,60 @@
+"""The replay of a class: of one that was recorded, and of one that goes on, for who came late."""
+
+import re
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET
+
+from lab.actions.classes.recordings import look_into
+from lab.api.recorded import Asker, for_class
+from lab.models import Class
+from lab.rights import may
+from lab.texts.refusal import Refusal
+from lab.web.pages import page
+
+_INSTANT = re.compile(
+    r"(?:(?P<hours>\d{1,2}):(?=\d\d:))?(?P<minutes>\d{1,4}):(?P<seconds>[0-5]\d)(?:\.(?P<fraction>\d{1,6}))?"
+)
+_US = 1_000_000
+
+
+@never_cache
+@ensure_csrf_cookie
+@require_GET
+@for_class("see")
+async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """The page; `?at=31:42.500` is the instant of class time to begin with. Raises Refusal (404) for who is not in the
+    class, and for an address without an instant of that form.
+    """
+    classroom = asker.classroom
+    at_us = parse_class_instant(request.GET.get("at", "0:00"))
+    length_us, chapters = await look_into(classroom, lambda found: (found.length_us, found.chapters()))
+    context = {
+        "classroom": classroom,
+        "me": asker.me,
+        "is_live": classroom.state != Class.State.ENDED,
+        "is_staff": await sync_to_async(may)(asker.user, classroom, "staff"),
+        "at_us": min(at_us, length_us),
+        "length": shown_class_instant(length_us),
+        "chapters": [{"at": shown_class_instant(begins_us), "title": title} for _, begins_us, title in chapters],
+    }
+    return await page(request, "class/replay.html", context)
+
+
+def parse_class_instant(text: str) -> int:
+    """`31:42.500` or `1:05:00` as microseconds of class time. Raises Refusal (404) for anything else."""
+    found = _INSTANT.fullmatch(text)
+    if found is None:
+        raise Refusal("refusal.invalid_class_instant", 404, instant=text[:40])
+    minutes = int(found["hours"] or 0) * 60 + int(found["minutes"])
+    fraction = int((found["fraction"] or "").ljust(6, "0"))
+    return (minutes * 60 + int(found["seconds"])) * _US + fraction
+
+
+def shown_class_instant(at_us: int) -> str:
+    """Class time as `31:42`."""
+    minutes, seconds = divmod(max(0, at_us) // _US, 60)
+    return f"{minutes}:{seconds:02d}"

@@ -1,0 +1,146 @@
+"""The recording of a class over HTTP: who gets it, what is in it, and the labs that were shown."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.models import Branch, Participant, Run
+from lab.urls import urlpatterns
+from tests.support.classroom.class_pages import Classroom, Page
+from tests.support.lab_server import LabServer
+
+BASE = "api/classes/<slug>/recording"
+RIGHT_OF = {
+    f"{BASE}/manifest.json": ("GET", "see"),
+    f"{BASE}/map.json": ("GET", "see"),
+    f"{BASE}/segments/<n>.json": ("GET", "see"),
+    f"{BASE}/labs/<lab>/index.json": ("GET", "see"),
+    f"{BASE}/labs/<lab>/segments/<n>.json": ("GET", "see"),
+    f"{BASE}/labs/<lab>/seek": ("GET", "see"),
+    f"{BASE}/labs/<lab>/contents": ("GET", "see"),
+    "classes/<slug>/replay/": ("GET", "see"),
+}
+"""By address: the method, and the right to the class that it takes."""
+
+
+@pytest.fixture(scope="module")
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    """A class whose instructor led with a lab, showed something, and told a chapter."""
+    made = Classroom(lab_server)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def lab(classroom: Classroom, lab_server: LabServer) -> str:
+    """The address of the lab that led, after the lead has ended."""
+    slug = classroom.visitors["p1"].new_run(brokers="1")
+    with classroom.page("p1") as teacher, classroom.visitors["p1"].socket(slug) as own:
+        teacher.until("snap")
+        assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
+        own.run("kafka-topics.sh --create --topic shown --partitions 1 --replication-factor 1")
+        own.ask({"k": "time", "op": "pause"})
+        stood(teacher)
+        assert teacher.act("add_chapter", text="Leaders", lang="en")["k"] == "done"
+        assert teacher.act("end_lead")["k"] == "done"
+    return f"{slug}/main"
+
+
+def stood(page: Page) -> None:
+    """Reads until the class knows that the lab that leads stands."""
+    while (page.held.get("/lead_lab") or {}).get("mode") != "pause":
+        page.read()
+
+
+def path_of(classroom: Classroom, address: str) -> str:
+    return "/" + address.replace("<slug>", classroom.slug).replace("<n>", "0").replace("<lab>", "0")
+
+
+def get(classroom: Classroom, p: str, path: str) -> Any:
+    answer = classroom.visitors[p].get(f"/api/classes/{classroom.slug}/recording/{path}")
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_every_address_of_a_recording_is_in_the_table_of_rights() -> None:
+    found = {re.sub(r"<\w+:(\w+)>", r"<\1>", str(pattern.pattern)) for pattern in urlpatterns}
+    assert {name for name in found if name.startswith(BASE) or "/replay/" in name} == set(RIGHT_OF)
+
+
+@pytest.mark.parametrize("address", sorted(RIGHT_OF))
+def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroom, lab: str, address: str) -> None:
+    path = path_of(classroom, address) + ("?seq=1" if address.endswith("seek") else "")
+    for p in ("p1", "p2", "p4"):
+        assert classroom.visitors[p].get(path).status == 200, p
+    assert classroom.visitors["p5"].get(path).status == 404
+
+
+def test_the_manifest_names_the_lab_that_led_and_the_chapters(classroom: Classroom, lab: str) -> None:
+    found = get(classroom, "p2", "manifest.json")
+    assert (found["title"], found["live"], found["you"]) == ("Replication", True, {"p": "p2", "role": "learner"})
+    assert [(one["address"], one["title"], one["stage"]) for one in found["labs"]] == [(lab, "a run", False)]
+    assert [one["title"] for one in found["chapters"]] == ["Leaders"]
+    assert found["length_us"] > 0 and found["last_seq"] >= 5 and len(found["segments"]) == 1
+    assert not found["can"]["correct"] and get(classroom, "p1", "manifest.json")["can"]["correct"]
+
+
+def test_the_map_leads_to_the_instant_of_the_lab_that_was_shown(classroom: Classroom, lab: str) -> None:
+    manifest, rows = get(classroom, "p2", "manifest.json"), get(classroom, "p2", "map.json")
+    assert rows[0][1] == 0 and rows[-1][1] == -1
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    stood = rows[-2]
+    last_seq = manifest["labs"][0]["last_seq"]
+    assert (stood[2], stood[4]) == (last_seq, "pause")
+    index = get(classroom, "p2", "labs/0/index.json")
+    assert (index["last_seq"], f"{index['run']}/{index['branch']}") == (last_seq, lab)
+    segment = get(classroom, "p2", "labs/0/segments/0.json")
+    assert [event[0] for event in segment["ev"]] == list(range(1, last_seq + 1))
+    assert get(classroom, "p2", f"labs/0/seek?t_us={stood[3]}")["seq"] == last_seq
+    assert "shown-0@b1" in get(classroom, "p2", f"labs/0/contents?seq={last_seq}")
+
+
+def test_what_a_lab_did_after_it_was_shown_is_not_told(classroom: Classroom, lab: str) -> None:
+    last_seq = get(classroom, "p1", "manifest.json")["labs"][0]["last_seq"]
+    with classroom.visitors["p1"].socket(lab.split("/")[0]) as own:
+        own.ask({"k": "time", "op": "play"})
+        own.run("kafka-topics.sh --create --topic later --partitions 1 --replication-factor 1")
+        own.ask({"k": "time", "op": "pause"})
+    assert get(classroom, "p2", "labs/0/index.json")["last_seq"] == last_seq
+    segment = get(classroom, "p2", "labs/0/segments/0.json")
+    assert segment["ev"][-1][0] == last_seq and not any("later" in str(event) for event in segment["ev"])
+    ada = classroom.visitors["p2"]
+    for path in (f"seek?seq={last_seq + 1}", f"contents?seq={last_seq + 1}"):
+        assert ada.get(f"/api/classes/{classroom.slug}/recording/labs/0/{path}").status == 404
+    assert get(classroom, "p2", "labs/0/seek?t_us=999000000")["seq"] == last_seq
+
+
+def test_a_recording_grows_while_the_class_goes_on(classroom: Classroom, lab: str) -> None:
+    before = get(classroom, "p2", "manifest.json")["last_seq"]
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        for op in ("pause_all", "resume_all"):
+            assert teacher.act(op, id=op)["k"] == "done"
+    found = get(classroom, "p2", "segments/0.json")
+    assert found["last_seq"] > before
+    assert {"AllPaused", "AllResumed"} <= {event[4][0] for event in found["events"] if event[4]}
+
+
+@pytest.mark.parametrize("path", ["segments/7.json", "labs/7/index.json", "labs/0/segments/7.json"])
+def test_what_is_not_there_is_refused_with_a_sentence(classroom: Classroom, lab: str, path: str) -> None:
+    answer = classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/{path}")
+    assert answer.status == 404 and "no" in answer.json["what"]
+
+
+def test_the_page_begins_at_an_instant_of_the_class(classroom: Classroom, lab: str) -> None:
+    ada = classroom.visitors["p2"]
+    page = ada.get(f"/classes/{classroom.slug}/replay/?at=0:00.500")
+    assert page.status == 200 and "Leaders" in page.text
+    assert ada.get(f"/classes/{classroom.slug}/replay/?at=soon").status == 404
+
+
+def test_labs_of_others_are_not_reached_through_a_recording(classroom: Classroom, lab: str) -> None:
+    assert Run.objects.get(slug=lab.split("/")[0]).owner == Participant.objects.get(number=1).user
+    assert classroom.visitors["p2"].get(f"/api/runs/{lab}/index.json").status == 404
+    assert Branch.objects.filter(run__slug=lab.split("/")[0]).count() == 1
