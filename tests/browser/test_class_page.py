@@ -74,11 +74,38 @@ def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, n
     staff.get_by_role("button", name="Lead the class").click()
     expect(ada.get_by_role("button", name="Following Instructor")).to_be_visible()
     expect(staff.get_by_role("button", name="You lead · 2 follow")).to_be_visible()
+    ink_is_held_to_its_thing(staff, ada)
     ada.keyboard.press("f")
     expect(staff.get_by_role("button", name="You lead · 1 follow")).to_be_visible()
     staff.get_by_role("button", name="You lead").click()
     expect(noah.get_by_role("button", name="Following Instructor")).to_have_count(0)
     assert ada.url.split("?")[0] == own.split("?")[0]
+
+
+def ink_is_held_to_its_thing(staff: Page, ada: Page) -> None:
+    """What who leads draws around a broker is around that broker on a page of another width."""
+    leading = staff.context.new_page()
+    leading.goto(staff.url.split("/classes/")[0] + f"/r/{Run.objects.get(learners__number=1).slug}/main")
+    expect(leading.locator(".nodes .state.up")).to_have_count(3)
+    draw = leading.get_by_role("button", name="Draw")
+    expect(draw).to_be_visible()
+    leading.keyboard.press("i")
+    expect(draw).to_have_attribute("aria-pressed", "true")
+    around = leading.locator(".hw-node.broker").first.bounding_box()
+    assert around is not None
+    left, top = around["x"] - 8, around["y"] - 8
+    right, bottom = left + around["width"] + 16, top + around["height"] + 16
+    leading.mouse.move(left, top)
+    leading.mouse.down()
+    for x, y in ((right, top), (right, bottom), (left, bottom), (left, top + 6)):
+        leading.mouse.move(x, y, steps=5)
+    leading.mouse.up()
+    stroke = ada.locator(".hw-ink polyline")
+    expect(stroke).to_have_count(1)
+    assert len((stroke.get_attribute("points") or "").split()) >= 4
+    leading.get_by_role("button", name="Clear ink").click()
+    expect(stroke).to_have_count(0)
+    leading.close()
 
 
 def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Page) -> None:

@@ -8,11 +8,13 @@ from msgspec import Meta
 Person: TypeAlias = Annotated[str, Meta(pattern=r"^p[0-9]{1,7}\Z")]
 Number: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Lab: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}/[a-z0-9-]{1,32}\Z")]
-Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=120)]
+Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=320)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=4 * 3600)]
 Language: TypeAlias = Literal["en", "zh-CN"]
 Percent: TypeAlias = Annotated[int, Meta(ge=0, le=100)]
 Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
+StrokePart: TypeAlias = Annotated[int, Meta(ge=-200_000, le=200_000)]
+"""Thousandths of the box of a thing: a cell may be 10 px of a drawing that is 2,000 px wide."""
 Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 Short: TypeAlias = Annotated[str, Meta(max_length=120)]
 Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -124,8 +126,10 @@ class ClearStage(Op, tag="clear_stage"):
 
 
 class Draw(Op, tag="draw"):
+    """A stroke, held to a thing; it may reach far out of its box."""
+
     anchor: Anchor
-    points: Annotated[tuple[tuple[Thousandth, Thousandth], ...], Meta(min_length=1, max_length=MAX_STROKE_POINTS)]
+    points: Annotated[tuple[tuple[StrokePart, StrokePart], ...], Meta(min_length=1, max_length=MAX_STROKE_POINTS)]
 
 
 class ClearInk(Op, tag="clear_ink"):

@@ -23,7 +23,7 @@ class Pointed(Event):
 
 @kind("seen", "all")
 class InkDrawn(Event):
-    """A stroke on a thing; points in thousandths of its own box."""
+    """A stroke held to a thing; points in thousandths of its own box, also outside of it."""
 
     ink: int
     anchor: str

@@ -5,12 +5,11 @@ import { LABEL_W, laneNextTo, windowScale } from "../core/layout/spacetime.js";
 import { meaning, targets } from "./svg.js";
 
 /** @import { LanePlace, Window } from "../core/layout/spacetime.js" */
+/** @import { Anchor, Box } from "../core/layout/ink.js" */
 /** @import { Target } from "../core/view/selectors.js" */
 
 /**
- * @typedef {{ type: Target["type"] | "time", id: string, at_us?: number }} Anchor a Target; or `time`: a lane, by its node, at an instant
  * @typedef {{ anchor: Anchor, u: number, v: number }} Spot
- * @typedef {{ x: number, y: number, w: number, h: number }} Box client pixels
  * @typedef {{ canvas: HTMLElement, width: number, window: Window | null, lanes: LanePlace[] }} Plan of the space-time picture
  * @typedef {{ box: Box, frame: Box }} Framed where a thing is, and within what it can be seen
  * @typedef {{ x: number, y: number, out: "" | "left" | "right" | "up" | "down" }} Place client pixels; where the thing is out of

@@ -2,7 +2,8 @@
 
 import { placeIn } from "./anchors.js";
 
-/** @import { Framed, Anchor, Spot } from "./anchors.js" */
+/** @import { Anchor } from "../core/layout/ink.js" */
+/** @import { Framed, Spot } from "./anchors.js" */
 
 export class Pointers {
   dirty = false;

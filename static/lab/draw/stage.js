@@ -5,10 +5,12 @@
 //   hw-context  { type, id, x, y }          a menu is wanted; preventDefault() keeps the stage's own from opening
 //   hw-command  { line }                    a line of the shell was chosen in the stage's menu
 
+import { strokeOf } from "../core/layout/ink.js";
 import { History } from "../core/recording/history.js";
 import { logEnd, splitRecord, topicNames } from "../core/view/selectors.js";
 import { boxOf, common, elementOf, frameOfInstant, instantAt, partsOf, thingAt } from "./anchors.js";
 import { DENSITY_H, Density } from "./density.js";
+import { Ink } from "./ink.js";
 import { openMenu } from "./menu.js";
 import { onNewColours, readPalette } from "./palette.js";
 import { Pointers } from "./pointers.js";
@@ -21,7 +23,8 @@ import { Topology } from "./topology.js";
 /** @import { Texts } from "../core/texts.js" */
 /** @import { Player } from "../core/player/player.js" */
 /** @import { Target } from "../core/view/selectors.js" */
-/** @import { Anchor, Framed, Spot } from "./anchors.js" */
+/** @import { Anchor, Point, Stroke } from "../core/layout/ink.js" */
+/** @import { Framed, Spot } from "./anchors.js" */
 /** @import { Camera, Ranges } from "../core/layout/strips.js" */
 /** @import { Window } from "../core/layout/spacetime.js" */
 /** @import { TimeMover } from "./spacetime.js" */
@@ -56,6 +59,7 @@ export class Stage {
   #spacetime;
   #density;
   #pointers;
+  #ink;
   #frames;
   #resizes;
   #unsubscribe;
@@ -88,11 +92,13 @@ export class Stage {
     // The canvases first: to set a font on one works out all styles that are out of date, and those of the SVG will be.
     const drawings = [this.#density, this.#spacetime, this.#topology, this.#strips];
     this.#pointers = new Pointers(document.body, (anchor) => this.frameOf(anchor));
-    this.#frames = new Frames(player, [...drawings, this.#pointers]);
+    this.#ink = new Ink(document.body, (anchor) => this.frameOf(anchor),
+      ({ type }) => boxOf(type === "time" ? this.#parts.spacetime : hosts.stage));
+    this.#frames = new Frames(player, [...drawings, this.#pointers, this.#ink]);
     this.#unsubscribe = player.subscribe((change) => {
       if (change.reset || change.touched.size) this.#follow();
       for (const drawing of drawings) drawing.note(change);
-      this.#pointers.note();
+      this.#noteOverlays();
       this.#frames.wake();
     });
     this.#resizes = new ResizeObserver(() => this.#resize());
@@ -185,6 +191,7 @@ export class Stage {
     this.#resizes.disconnect();
     this.#away.abort();
     this.#pointers.destroy();
+    this.#ink.destroy();
     for (const element of Object.values(this.#parts)) element.remove();
   }
 
@@ -203,7 +210,7 @@ export class Stage {
     this.#strips.all();
     this.#topology.redraw();
     this.#spacetime.dirty = true;
-    this.#pointers.note();
+    this.#noteOverlays();
     this.#frames.wake();
   }
 
@@ -214,7 +221,7 @@ export class Stage {
     if (density.clientWidth) this.#density.resize(density.clientWidth);
     if (spacetime.clientWidth) this.#spacetime.resize(spacetime.clientWidth, Math.max(SPACETIME_H, spacetime.clientHeight));
     density.style.height = `${DENSITY_H}px`;
-    this.#pointers.note();
+    this.#noteOverlays();
     this.#frames.wake();
   }
 
@@ -269,6 +276,27 @@ export class Stage {
     this.#frames.wake();
   }
 
+  /** Shows these strokes, by number, and no others. @param {Record<string, Stroke>} strokes */
+  setInk(strokes) {
+    this.#ink.set(strokes);
+    this.#frames.wake();
+  }
+
+  /** Shows a stroke while it is drawn, in client pixels; without points it is over. @param {Point[]} points */
+  sketch(points) {
+    this.#ink.sketch(points);
+  }
+
+  /** What was drawn, held to a thing; null where there is none. @param {Point[]} points client pixels @returns {Stroke | null} */
+  strokeOf(points) {
+    return strokeOf(points, (x, y) => this.spotAt(x, y), (anchor) => this.frameOf(anchor));
+  }
+
+  #noteOverlays() {
+    this.#pointers.note();
+    this.#ink.note();
+  }
+
   #listen() {
     const { signal } = this.#away;
     const { stage, timeline } = this.#hosts;
@@ -291,7 +319,7 @@ export class Stage {
       emit(stage, "hw-hover", id ? target : null);
     }, { signal });
     stage.addEventListener("keydown", (event) => this.#key(event), { signal });
-    stage.addEventListener("scroll", () => (this.#pointers.note(), this.#frames.wake()), { signal, capture: true, passive: true });
+    stage.addEventListener("scroll", () => (this.#noteOverlays(), this.#frames.wake()), { signal, capture: true, passive: true });
     onNewColours(() => this.#readColours(), { signal });
     matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", () => this.#redraw(), { signal });
     this.#followResolution(signal);

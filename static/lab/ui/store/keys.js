@@ -49,7 +49,7 @@ export const KEYS = [
   { key: "X", name: "cut" },
   { key: "W", name: "why" },
   { key: "H", name: "hint" },
-  ...(classroom ? [{ key: "J", name: "hand" }, { key: "Y", name: "point" }] : []),
+  ...(classroom ? [{ key: "J", name: "hand" }, { key: "Y", name: "point" }, { key: "I", name: "ink" }] : []),
   { key: "?", name: "help" },
   { key: "Esc", name: "escape" },
 ];

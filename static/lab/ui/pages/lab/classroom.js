@@ -8,6 +8,7 @@ import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js
 import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
 import { onView } from "../../store/view.js";
+import { draw } from "./drawing.js";
 import { addKey } from "./keys.js";
 import { point, showPointer } from "./pointing.js";
 
@@ -26,6 +27,7 @@ export function enterClass(slug) {
   followLead(room);
   tellView(room);
   point(room, () => tree.peek().lead?.p === room.you?.p);
+  draw(() => tree.value.lead?.p === room.you?.p);
   openPanelForPolls();
   addKey("j", () => void raiseHand());
 }

@@ -1,24 +1,13 @@
 // The pointer of who leads: held by the key Y, it is shown on the pages that follow, at the same thing.
+import { anchorOf, anchorText } from "../../../core/layout/ink.js";
 import { closest } from "../../kit/events.js";
 import { stage } from "./stage.js";
 
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
-/** @import { Spot } from "../../../draw/anchors.js" */
 
 /** The server passes on ten a second; more of them would wait for each other. */
 const SENT_MS = 60;
 const PARTS = 1000;
-
-/** @param {Spot["anchor"]} anchor */
-const anchorText = ({ type, id, at_us }) => (at_us === undefined ? `${type}:${id}` : `${type}@${Math.round(at_us)}:${id}`);
-
-/** @param {string} text @returns {Spot["anchor"] | null} */
-function anchorOf(text) {
-  const found = /^([a-z]+)(?:@(\d+))?:(.*)$/s.exec(text);
-  if (!found) return null;
-  const [, type, at_us, id] = found;
-  return { type: /** @type {Spot["anchor"]["type"]} */ (type), id, ...(at_us ? { at_us: Number(at_us) } : {}) };
-}
 
 /** Sends where the pointer is while Y is held. @param {ClassRoom} room @param {() => boolean} mayPoint */
 export function point(room, mayPoint) {

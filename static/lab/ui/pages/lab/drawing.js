@@ -1,0 +1,104 @@
+// Ink of who leads: strokes on the things of the picture, shown on the pages that follow until they are cleared.
+import { act, tree } from "../../classroom/store.js";
+import { HwElement, byId, html } from "../../kit/element.js";
+import { closest } from "../../kit/events.js";
+import { t } from "../../kit/i18n.js";
+import { notify } from "../../store/api.js";
+import { isFollowing } from "../../store/follow.js";
+import { speech } from "../../store/speech.js";
+import { effect, signal } from "../../store/state.js";
+import { addKey } from "./keys.js";
+import { stage } from "./stage.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Point } from "../../../core/layout/ink.js" */
+
+/** Whether the pointer draws. @type {Signal<boolean>} */
+const isDrawing = signal(false);
+/** Whether this page's person leads. @type {Signal<boolean>} */
+const leads = signal(false);
+/** What is drawn now, in client pixels. @type {Point[]} */
+let points = [];
+
+const clear = () => act({ op: "clear_ink" });
+
+/** @param {() => boolean} mayDraw */
+export function draw(mayDraw) {
+  effect(() => {
+    leads.value = Boolean(tree.value.lead) && mayDraw();
+    if (!leads.value) isDrawing.value = false;
+  });
+  effect(() => void byId("lab").classList.toggle("drawing", isDrawing.value));
+  effect(() => stage.value?.setInk(leads.value || isFollowing.value ? (tree.value.ink ?? {}) : {}));
+  addKey("i", () => leads.peek() && (isDrawing.value = !isDrawing.peek()));
+  sayStrokes();
+  for (const host of [byId("stage"), byId("timeline")]) listen(host);
+}
+
+/** A stroke is told once to who cannot see it. */
+function sayStrokes() {
+  let last = 0;
+  effect(() => {
+    const newest = Math.max(0, ...Object.keys(tree.value.ink ?? {}).map(Number));
+    const stroke = tree.value.ink?.[newest];
+    if (newest > last && stroke && isFollowing.peek() && !leads.peek()) {
+      const thing = stroke.anchor.replace(/^([a-z]+)(@\d+)?:/, "$1 ");
+      speech.say("ink", t("ink.drew", { name: tree.peek().lead?.name, thing }));
+    }
+    last = newest;
+  });
+}
+
+/** @param {HTMLElement} host */
+function listen(host) {
+  /** @param {PointerEvent} event */
+  const begins = (event) => isDrawing.peek() && event.isPrimary && event.button === 0 && !closest(event, "button, a, input, select");
+  host.addEventListener("pointerdown", (event) => {
+    if (!begins(event)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    host.setPointerCapture(event.pointerId);
+    points = [[event.clientX, event.clientY]];
+  }, { capture: true });
+  host.addEventListener("pointermove", (event) => {
+    if (!points.length) return;
+    event.stopImmediatePropagation();
+    points.push([event.clientX, event.clientY]);
+    stage.peek()?.sketch(points);
+  }, { capture: true });
+  host.addEventListener("pointerup", (event) => {
+    if (!points.length) return;
+    event.stopImmediatePropagation();
+    void end();
+  }, { capture: true });
+  host.addEventListener("pointercancel", () => {
+    points = [];
+    stage.peek()?.sketch([]);
+  }, { capture: true });
+  // While one draws nothing is chosen, and no menu opens.
+  for (const name of ["click", "contextmenu", "dblclick"]) {
+    host.addEventListener(name, (event) => {
+      if (isDrawing.peek() && !closest(event, "button, a, input, select")) event.stopImmediatePropagation();
+    }, { capture: true });
+  }
+}
+
+/** The line is drawn: it becomes ink if there is a thing that holds it. */
+async function end() {
+  const drawn = points;
+  points = [];
+  const stroke = stage.peek()?.strokeOf(drawn);
+  if (!stroke) notify("warn", t("ink.nothing"), { todo: t("ink.nothing_todo") });
+  else await act({ op: "draw", ...stroke });
+  if (!points.length) stage.peek()?.sketch([]);
+}
+
+class HwInk extends HwElement {
+  render() {
+    if (!leads.value) return "";
+    return html`<button class="chip ink" aria-pressed=${isDrawing.value} title="${t("ink.title")} ( I )"
+      @click=${() => (isDrawing.value = !isDrawing.peek())}>${t("ink.draw")} <kbd>I</kbd></button>
+      ${Object.keys(tree.value.ink ?? {}).length ? html`<button class="chip" @click=${clear}>${t("ink.clear")}</button>` : ""}`;
+  }
+}
+customElements.define("hw-ink", HwInk);
