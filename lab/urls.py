@@ -74,6 +74,7 @@ urlpatterns = [
     path(f"{_RECORDING}/manifest.json", recorded.manifest),
     path(f"{_RECORDING}/map.json", recorded.class_map),
     path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
+    path(f"{_RECORDING}/take-over", recorded.take_over),
     path(f"{_RECORDING}/labs/<int:lab>/index.json", recorded.lab_index),
     path(f"{_RECORDING}/labs/<int:lab>/segments/<int:n>.json", recorded.lab_segment),
     path(f"{_RECORDING}/labs/<int:lab>/seek", recorded.lab_seek),

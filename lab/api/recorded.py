@@ -9,21 +9,30 @@ import msgspec
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
 
 from lab.actions.classes.live_class import lesson_of
-from lab.actions.classes.recordings import look_into, shown_lab
-from lab.api.history import json_answer, number_of
+from lab.actions.classes.recordings import look_into
+from lab.actions.classes.shown_labs import shown_lab
+from lab.actions.classes.take_over import Instant, take_over_class
+from lab.api.history import body_of, json_answer, number_of
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.description import describe, runs_of
 from lab.classroom.recorded.playback import Playback
 from lab.models import Class, Participant, Run
+from lab.preferences import preferences_of
 from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.recording import Recording
 from lab.rights import Right, membership_of, require, rights_of
+from lab.runtime.host import host
+from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
+
+_NAMED = 50
+"""So many characters of a class's title are in the name of a run."""
 
 View = Callable[..., Coroutine[Any, Any, HttpResponse]]
 
@@ -67,6 +76,7 @@ def _asker(user: User, slug: str, right: Right) -> Asker:
     require(user, classroom, right, missing)
     me = membership_of(user, classroom)
     assert me is not None, "the right was asked for"
+    me.classroom = classroom
     return Asker(user, classroom, me)
 
 
@@ -90,7 +100,7 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
             "audio": {"pieces": [], "lost": [], "voice": [], "shift_us": 0},
             "captions": [],
-            "can": {"correct": "staff" in rights},
+            "can": {"correct": "staff" in rights, "take_over": "fork" in rights},
         }
     )
 
@@ -156,6 +166,17 @@ async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResp
     seq = number_of(request, "seq")
     place = await asyncio.to_thread(_place, recording, last_seq, None, last_seq if seq is None else seq)
     return json_answer(await asyncio.to_thread(contents, recording, place["seq"]))
+
+
+@require_POST
+@for_class("fork")
+async def take_over(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """A new run of the asker's own from an instant of the recording; answers with its address."""
+    instant = body_of(request, Instant)
+    title, language = asker.classroom.title, preferences_of(request).language
+    name = translate(language, "recorded.taken_over", title=title[:_NAMED])
+    branch = await take_over_class(host(), asker.me, instant, name)
+    return json_answer({"href": reverse("lab", args=(branch.run.slug, branch.name))})
 
 
 def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | None) -> dict[str, int]:

@@ -63,7 +63,7 @@ def marks(segments: list[SegmentFacts]) -> list[Mark]:
 def index_of(recording: Recording, last_seq: int | None = None) -> dict[str, Any]:
     """What the time line shows of a recording, up to event `last_seq`: segments, density, marks."""
     last = recording.last_seq if last_seq is None else min(last_seq, recording.last_seq)
-    segments = [_until(facts, last) for facts in recording.segments() if facts.first_seq <= last]
+    segments = [_until(recording, facts, last) for facts in recording.segments() if facts.first_seq <= last]
     is_whole = last == recording.last_seq
     return {
         "first_seq": 1,
@@ -79,12 +79,18 @@ def index_of(recording: Recording, last_seq: int | None = None) -> dict[str, Any
     }
 
 
-def _until(facts: SegmentFacts, last_seq: int) -> SegmentFacts:
-    """A segment without what comes after an event; its counts remain those of the whole of it."""
+def _until(recording: Recording, facts: SegmentFacts, last_seq: int) -> SegmentFacts:
+    """A segment without what comes after an event."""
     if facts.last_seq <= last_seq:
         return facts
-    kept = [mark for mark in facts.marks if mark.seq <= last_seq]
-    return msgspec.structs.replace(facts, last_seq=last_seq, marks=kept)
+    times = [event.at_us for event in recording.stored(facts.first_seq, last_seq)]
+    return msgspec.structs.replace(
+        facts,
+        last_seq=last_seq,
+        last_at_us=times[-1],
+        counts=sorted(Counter(at_us // BUCKET_US for at_us in times).items()),
+        marks=[mark for mark in facts.marks if mark.seq <= last_seq],
+    )
 
 
 def segment_json(recording: Recording, n: int, last_seq: int | None = None) -> tuple[bytes, bool]:

@@ -21,6 +21,7 @@ from lab.actions.classes.give_class import delete_class, end_class, give_class, 
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
 from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
 from lab.classroom.codes import shown_code, shown_digits, shown_key
@@ -225,6 +226,7 @@ async def delete(request: HttpRequest, slug: str) -> HttpResponse:
     if is_confirmed:
         await live_classes().close_class(slug)
     await sync_to_async(delete_class)(classroom, confirmed=is_confirmed)
+    await close_labs(slug)
     await asyncio.to_thread(shutil.rmtree, class_folder(slug), ignore_errors=True)
     return redirect("classes")
 

@@ -38,6 +38,7 @@ from lab.models import Class, Participant, Presence, source_name
 from lab.protocol.frames import encode
 from lab.rights import Audience, Grant, grants
 from lab.runtime.host import host
+from lab.runtime.shown_labs import note_shown
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
@@ -72,6 +73,9 @@ class LiveClass:
     def apply(self, now: Now) -> None:
         """Gives and ends rights to labs, and pauses them, as the class's state has it."""
         self.labs.apply(now)
+        for lab in (now.lead_lab, now.labs.get(now.stage[0], "") if now.stage else ""):
+            if lab:
+                note_shown(class_folder(self.slug), lab.partition("/")[0])
         self.wall.apply(now)
         for given in now.grants - self._granted:
             grants.give(self._grant(given))

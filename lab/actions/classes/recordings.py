@@ -8,9 +8,6 @@ from typing import TypeVar
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.classroom.recorded.playback import Playback
 from lab.models import Class
-from lab.recordings.recording import Recording
-from lab.runtime.host import host
-from lab.texts.refusal import Refusal
 
 MAX_KEPT = 8
 """So many recordings are kept in memory."""
@@ -54,18 +51,3 @@ async def _grow(kept: _Kept) -> None:
         first_seq = playback.log_seq + 1
         found = await room.events(first_seq, min(last_seq, first_seq + _READ_EVENTS - 1))
         await asyncio.to_thread(playback.take, found)
-
-
-async def shown_lab(classroom: Class, number: int) -> tuple[Recording, int]:
-    """The recording of a lab that was shown in a class, and the last event that was. Raises Refusal (404) for another
-    number, and when its run is gone.
-    """
-
-    def find(playback: Playback) -> tuple[str, int]:
-        if number >= len(playback.map.labs):
-            raise Refusal("refusal.no_shown_lab", 404, number=number, labs=len(playback.map.labs))
-        return playback.map.labs[number].address, playback.map.last_seqs[number]
-
-    address, last_seq = await look_into(classroom, find)
-    run, _, branch = address.partition("/")
-    return (await host().lab(run, branch)).recording, last_seq

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lab.models import Branch, Participant, Run
+from lab.runtime.host import Host
 from lab.urls import urlpatterns
 from tests.support.classroom.class_pages import Classroom, Page
 from tests.support.lab_server import LabServer
@@ -20,6 +21,7 @@ RIGHT_OF = {
     f"{BASE}/labs/<lab>/segments/<n>.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/seek": ("GET", "see"),
     f"{BASE}/labs/<lab>/contents": ("GET", "see"),
+    f"{BASE}/take-over": ("POST", "fork"),
     "classes/<slug>/replay/": ("GET", "see"),
 }
 """By address: the method, and the right to the class that it takes."""
@@ -72,9 +74,15 @@ def test_every_address_of_a_recording_is_in_the_table_of_rights() -> None:
 @pytest.mark.parametrize("address", sorted(RIGHT_OF))
 def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroom, lab: str, address: str) -> None:
     path = path_of(classroom, address) + ("?seq=1" if address.endswith("seek") else "")
-    for p in ("p1", "p2", "p4"):
-        assert classroom.visitors[p].get(path).status == 200, p
-    assert classroom.visitors["p5"].get(path).status == 404
+    method, right = RIGHT_OF[address]
+
+    def status(p: str) -> int:
+        visitor = classroom.visitors[p]
+        return (visitor.get(path) if method == "GET" else visitor.post_json(path, {"lab": 0, "seq": 1})).status
+
+    assert status("p1") == status("p2") == 200
+    assert status("p4") == (200 if right == "see" else 403)
+    assert status("p5") == 404
 
 
 def test_the_manifest_names_the_lab_that_led_and_the_chapters(classroom: Classroom, lab: str) -> None:
@@ -144,3 +152,55 @@ def test_labs_of_others_are_not_reached_through_a_recording(classroom: Classroom
     assert Run.objects.get(slug=lab.split("/")[0]).owner == Participant.objects.get(number=1).user
     assert classroom.visitors["p2"].get(f"/api/runs/{lab}/index.json").status == 404
     assert Branch.objects.filter(run__slug=lab.split("/")[0]).count() == 1
+
+
+# Taking over, and deleting what was shown
+
+
+def take_over(classroom: Classroom, p: str, **instant: int) -> str:
+    answer = classroom.visitors[p].post_json(f"/api/classes/{classroom.slug}/recording/take-over", instant)
+    assert answer.status == 200, answer.text
+    return str(answer.json["href"]).removeprefix("/r/")
+
+
+def view_at(classroom: Classroom, address: str, seq: int) -> Any:
+    async def view(host: Host) -> Any:
+        return (await host.lab(*address.split("/"))).recording.view_at(seq)
+
+    return classroom.server.call(view)
+
+
+def test_taking_over_gives_a_run_of_ones_own_with_the_view_as_recorded(classroom: Classroom, lab: str) -> None:
+    last_seq = get(classroom, "p1", "manifest.json")["labs"][0]["last_seq"]
+    for seq in (1, last_seq // 3, last_seq // 2, last_seq):
+        taken = take_over(classroom, "p2", lab=0, seq=seq)
+        run = Run.objects.get(slug=taken.split("/")[0])
+        assert (run.owner, run.origin) == (Participant.objects.get(number=2).user, f"{lab}/{seq}")
+        assert view_at(classroom, taken, seq) == view_at(classroom, lab, seq)
+    with classroom.visitors["p2"].socket(taken.split("/")[0]) as own:
+        own.ask({"k": "time", "op": "play"})
+        assert any("shown" in line for line in own.run("kafka-topics.sh --list"))
+        own.ask({"k": "time", "op": "pause"})
+    assert get(classroom, "p1", "manifest.json")["labs"][0]["last_seq"] == last_seq
+
+
+def test_taking_over_at_an_instant_of_the_class_goes_on_where_the_lab_stood(classroom: Classroom, lab: str) -> None:
+    rows = get(classroom, "p2", "map.json")
+    taken = take_over(classroom, "p2", at_us=rows[-2][0])
+    assert Run.objects.get(slug=taken.split("/")[0]).origin == f"{lab}/{rows[-2][2]}"
+    path = f"/api/classes/{classroom.slug}/recording/take-over"
+    ada = classroom.visitors["p2"]
+    assert ada.post_json(path, {"at_us": rows[-1][0]}).status == 404
+    assert ada.post_json(path, {"lab": 0, "seq": rows[-2][2] + 1}).status == 404
+    assert ada.post_json(path, {}).status == 400
+    assert classroom.visitors["p4"].post_json(path, {"lab": 0, "seq": 1}).status == 403
+
+
+def test_deleting_the_run_that_was_shown_does_not_break_the_recording(classroom: Classroom, lab: str) -> None:
+    paths = ["labs/0/index.json", "labs/0/segments/0.json", "labs/0/contents"]
+    before = [get(classroom, "p2", path) for path in paths]
+    assert classroom.visitors["p1"].post(f"/runs/{lab.split('/')[0]}/delete", confirm="yes").status == 200
+    assert not Run.objects.filter(slug=lab.split("/")[0]).exists()
+    assert [get(classroom, "p2", path) for path in paths] == before
+    taken = take_over(classroom, "p3", lab=0, seq=before[0]["last_seq"])
+    assert view_at(classroom, taken, before[0]["last_seq"])["topics"]
