@@ -10,15 +10,23 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.actions.classes.live_class import lesson_of
-from lab.actions.classes.recordings import look_into
+from lab.actions.classes.live_class import lesson_of, live_classes
+from lab.actions.classes.recorded_chapters import (
+    ChapterChange,
+    add_chapter,
+    change_chapter,
+    remove_chapter,
+    shown_chapters,
+)
+from lab.actions.classes.recordings import look_into, sealed_of
+from lab.actions.classes.seal_class import ensure_sealed, seal_class
 from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
 from lab.api.history import body_of, json_answer, number_of
 from lab.classroom.audience import Viewer
-from lab.classroom.recorded.description import describe, runs_of
+from lab.classroom.recorded.description import describe, runs_of, titles_of
 from lab.classroom.recorded.playback import Playback
 from lab.models import Class, Participant, Run
 from lab.preferences import preferences_of
@@ -61,7 +69,9 @@ def for_class(right: Right) -> Callable[[View], View]:
             user = await request.auser()
             if not isinstance(user, User):
                 raise Refusal("refusal.not_signed_in", 401)
-            return await view(request, await sync_to_async(_asker)(user, slug, right), **more)
+            asker = await sync_to_async(_asker)(user, slug, right)
+            await ensure_sealed(asker.classroom)
+            return await view(request, asker, **more)
 
         return found
 
@@ -85,22 +95,31 @@ def _asker(user: User, slug: str, right: Right) -> Asker:
 async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
     """What there is: length, segments, labs, chapters, people, questions, and what the asker may do."""
     classroom = asker.classroom
-    names = await sync_to_async(_names)(await look_into(classroom, runs_of))
-    described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, names))
+    sealed = await sealed_of(classroom)
+    titles = [lab.title for lab in sealed.labs] if sealed else await _titles(classroom)
+    described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles))
     pace = await look_into(classroom, lambda playback: playback.state.pace)
     rights = await sync_to_async(rights_of)(asker.user, classroom)
-    is_live = classroom.state != Class.State.ENDED
+    is_live, language = classroom.state != Class.State.ENDED, preferences_of(request).language
+    wall_ms = sealed.wall_ms if sealed else (await live_classes().of(classroom)).room.header.wall_ms
     return json_answer(
         {
             "title": classroom.title,
             "slug": classroom.slug,
             "live": is_live,
+            "wall_ms": wall_ms,
+            "sealed_ms": sealed.sealed_ms if sealed else 0,
             "you": {"p": asker.me.source, "role": asker.me.role},
             **described,
+            "chapters": await shown_chapters(classroom, language),
             "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
             "audio": {"pieces": [], "lost": [], "voice": [], "shift_us": 0},
             "captions": [],
-            "can": {"correct": "staff" in rights, "take_over": "fork" in rights},
+            "can": {
+                "correct": "staff" in rights,
+                "seal": "staff" in rights and not is_live,
+                "take_over": "fork" in rights,
+            },
         }
     )
 
@@ -169,6 +188,37 @@ async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResp
 
 
 @require_POST
+@for_class("staff")
+async def seal(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """Seals a class that has ended again."""
+    if asker.classroom.state != Class.State.ENDED:
+        raise Refusal("refusal.class_not_ended", 409, title=asker.classroom.title)
+    sealed = await seal_class(asker.classroom)
+    return json_answer({"sealed_ms": sealed.sealed_ms})
+
+
+@require_POST
+@for_class("staff")
+async def chapters(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """Adds a chapter: `at_us`, `title`. Answers with all of them."""
+    language = preferences_of(request).language
+    await add_chapter(asker.classroom, asker.me, body_of(request, ChapterChange), language)
+    return json_answer(await shown_chapters(asker.classroom, language))
+
+
+@require_http_methods(["PUT", "DELETE"])
+@for_class("staff")
+async def chapter(request: HttpRequest, asker: Asker, number: int) -> HttpResponse:
+    """Moves a chapter or gives it another title, or takes it away. Answers with all of them."""
+    language = preferences_of(request).language
+    if request.method == "PUT":
+        await change_chapter(asker.classroom, number, body_of(request, ChapterChange), asker.me)
+    else:
+        await remove_chapter(asker.classroom, number)
+    return json_answer(await shown_chapters(asker.classroom, language))
+
+
+@require_POST
 @for_class("fork")
 async def take_over(request: HttpRequest, asker: Asker) -> HttpResponse:
     """A new run of the asker's own from an instant of the recording; answers with its address."""
@@ -187,8 +237,10 @@ def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | Non
     return place if place["seq"] <= last_seq else history.seek(recording, seq=last_seq)
 
 
-def _names(slugs: set[str]) -> dict[str, str]:
-    return dict(Run.objects.filter(slug__in=slugs).values_list("slug", "name"))
+async def _titles(classroom: Class) -> list[str]:
+    slugs = await look_into(classroom, runs_of)
+    names = await sync_to_async(lambda: dict(Run.objects.filter(slug__in=slugs).values_list("slug", "name")))()
+    return await look_into(classroom, lambda playback: titles_of(playback, names))
 
 
 def _steps(classroom: Class, pace: int) -> list[dict[str, str]]:

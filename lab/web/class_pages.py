@@ -21,6 +21,7 @@ from lab.actions.classes.give_class import delete_class, end_class, give_class, 
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
 from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises
 from lab.actions.delete_run import delete_run
@@ -328,6 +329,7 @@ async def _erase(chosen: Participant, by: Participant) -> None:
         async for run in user.runs.all():
             await delete_run(host(), run, confirmed=True)
     await sync_to_async(people.erase)(chosen, by)
+    await seal_again(chosen.classroom)
 
 
 # Pages

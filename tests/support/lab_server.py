@@ -151,8 +151,12 @@ class Visitor:
         return self._send(urllib.request.Request(self.server.address + path, body, headers))
 
     def post_json(self, path: str, content: Any) -> Answer:
+        return self.send_json("POST", path, content)
+
+    def send_json(self, method: str, path: str, content: Any) -> Answer:
         headers = {"Content-Type": "application/json", "X-CSRFToken": self.csrf_token()}
-        return self._send(urllib.request.Request(self.server.address + path, json.dumps(content).encode(), headers))
+        body = json.dumps(content).encode()
+        return self._send(urllib.request.Request(self.server.address + path, body, headers, method=method))
 
     def csrf_token(self) -> str:
         found = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', self.get("/runs/").text)

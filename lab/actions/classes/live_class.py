@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import Context
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
+from lab.actions.classes.give_class import end_class
 from lab.actions.classes.live_labs import ClassLabs
 from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
@@ -55,6 +56,14 @@ _STANDING = {
 }
 
 
+_enders: list["Callable[[LiveClass], Awaitable[None]]"] = []
+
+
+def on_ended(finish: "Callable[[LiveClass], Awaitable[None]]") -> None:
+    """Has it called after a class has ended."""
+    _enders.append(finish)
+
+
 class LiveClass:
     """An open class: its room and its words."""
 
@@ -69,6 +78,9 @@ class LiveClass:
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
+        self._has_ended = bool(room.board.now.ended)
+        self.finishing: asyncio.Task[None] | None = None
+        """What is done once, after the class has ended."""
 
     def apply(self, now: Now) -> None:
         """Gives and ends rights to labs, and pauses them, as the class's state has it."""
@@ -83,6 +95,18 @@ class LiveClass:
         self._granted = now.grants
         for one in ended:
             grants.end(self._grant(one))
+        if now.ended and not self._has_ended:
+            self._has_ended = True
+            # Not in the context of the caller: within a call of sync_to_async it could not make another one.
+            self.finishing = asyncio.get_running_loop().create_task(self._finish(), context=Context())
+
+    async def _finish(self) -> None:
+        try:
+            await sync_to_async(_note_end)(self.class_id)
+            for finish in _enders:
+                await finish(self)
+        except Exception:
+            logger.exception("what follows the end of class %s failed", self.slug)
 
     def _grant(self, given: LabGrant) -> Grant:
         to: Audience | int = "all" if given.to == "all" else int(given.to.removeprefix("p"))
@@ -150,6 +174,13 @@ def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> It
     yield SetDoor(is_open, now_us + left_us if until is not None else 0, classroom.admits)
     if classroom.state == Class.State.ENDED:
         yield EndClass()
+
+
+def _note_end(class_id: int) -> None:
+    """A class that ended because no staff were left has ended for the door, too."""
+    classroom = Class.objects.filter(pk=class_id).exclude(state=Class.State.ENDED).first()
+    if classroom is not None:
+        end_class(classroom, timezone.now())
 
 
 def person_of(person: Participant) -> SetPerson:
@@ -252,6 +283,7 @@ class LiveClasses:
 
     async def close_class(self, slug: str) -> None:
         """Ends the sockets of a class and closes its log; it may be opened again."""
+        await self._finished([slug])
         async with self._lock:
             live = self._open.pop(slug, None)
             if live is not None:
@@ -262,6 +294,7 @@ class LiveClasses:
         if self._listens:
             notices.forget_listener(self._noticed)
             self._listens = False
+        await self._finished(list(self._open))
         async with self._lock:
             for live in list(self._open.values()):
                 try:
@@ -269,6 +302,13 @@ class LiveClasses:
                 except Exception:
                     logger.exception("class %s was not closed in order; it is recovered when it is opened", live.slug)
             self._open.clear()
+
+    async def _finished(self, slugs: Sequence[str]) -> None:
+        """Waits for what follows the end of classes, which uses them."""
+        for slug in slugs:
+            live = self._open.get(slug)
+            if live is not None and live.finishing is not None:
+                await live.finishing
 
     async def _close(self, live: LiveClass) -> None:
         live.wall.close()

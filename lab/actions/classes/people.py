@@ -5,8 +5,10 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
+from lab.actions.classes.live_class import class_folder
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.classroom.recorded.sealed import forget_words
 from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
 from lab.recordings.folder import remove_run_folder
@@ -101,7 +103,8 @@ def let_back(participant: Participant, by: Participant) -> None:
 
 
 def erase(participant: Participant, by: Participant) -> None:
-    """Takes the name, the keys, the cookies and the texts of a person away, at once, and what a guest has learned. A
+    """Takes the name, the keys, the cookies and the texts of a person away, at once, also from the recording of the
+    class, which is to be sealed again where it shows their lab, and what a guest has learned. A
     guest's user is anonymous anyway and keeps its runs until they are deleted; without runs it goes, too. Raises
     Refusal for the instructor.
     """
@@ -112,6 +115,7 @@ def erase(participant: Participant, by: Participant) -> None:
         # A lab that was deleted meanwhile must not be written back.
         participant.refresh_from_db(fields=["run"])
         participant.passes.all().delete()
+        texts = set(participant.texts.values_list("number", flat=True))
         participant.texts.all().delete()
         participant.nickname = participant.skeleton = participant.key_hash = ""
         participant.epoch += 1
@@ -124,6 +128,7 @@ def erase(participant: Participant, by: Participant) -> None:
         delete_history(user_id)
     if user_id is not None:
         rights_changed([user_id])
+    forget_words(class_folder(participant.classroom.slug), participant.source, texts)
     tell(Notice("erased", participant.classroom_id, participant.number, by.number))
 
 

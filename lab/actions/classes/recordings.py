@@ -1,13 +1,20 @@
-"""The recordings of classes, for who replays them: kept in memory, and grown while a class goes on."""
+"""The recordings of classes, for who replays them: kept in memory, and grown while a class goes on.
+
+That of a class that was sealed is made from the sealed files, any other from the class's log.
+"""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
-from lab.actions.classes.live_class import LiveClass, live_classes
+from asgiref.sync import sync_to_async
+
+from lab.actions.classes.live_class import LiveClass, LiveClasses, class_folder, live_classes
 from lab.classroom.recorded.playback import Playback
-from lab.models import Class
+from lab.classroom.recorded.sealed import SealedManifest, read_events, read_manifest, read_words
+from lab.models import Class, Presence
 
 MAX_KEPT = 8
 """So many recordings are kept in memory."""
@@ -18,36 +25,65 @@ T = TypeVar("T")
 
 
 class _Kept:
-    """A recording in memory, with the class that it was made from."""
+    """A recording in memory, with what it was made from."""
 
-    def __init__(self, live: LiveClass) -> None:
-        self.live = live
-        self.playback = Playback(live.words)
+    def __init__(self, made_from: object, playback: Playback) -> None:
+        self.made_from = made_from
+        self.playback = playback
         self.lock = asyncio.Lock()
 
 
-_kept: OrderedDict[str, _Kept] = OrderedDict()
+_of_process: WeakKeyDictionary[LiveClasses, OrderedDict[str, _Kept]] = WeakKeyDictionary()
 
 
 async def look_into(classroom: Class, look: Callable[[Playback], T]) -> T:
     """What `look`, called in a thread, makes of the recording of a class as it is now."""
-    live = await live_classes().of(classroom)
-    kept = _kept.get(classroom.slug)
-    if kept is None or kept.live is not live or kept.playback.log_seq > live.room.board.last_seq:
-        # A power loss may have taken events that were replayed already.
-        kept = _kept[classroom.slug] = _Kept(live)
-    _kept.move_to_end(classroom.slug)
-    while len(_kept) > MAX_KEPT:
-        _kept.popitem(last=False)
+    kept_ones = _of_process.setdefault(live_classes(), OrderedDict())
+    manifest = await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
+    if manifest is not None:
+        kept = kept_ones.get(classroom.slug)
+        if kept is None or kept.made_from != manifest:
+            playback = await asyncio.to_thread(_sealed, classroom.slug)
+            kept = kept_ones[classroom.slug] = _Kept(manifest, playback)
+        live = None
+    else:
+        live = await live_classes().of(classroom)
+        kept = kept_ones.get(classroom.slug)
+        erased = await sync_to_async(erased_of)(classroom)
+        if kept is None or kept.made_from != (live, erased) or kept.playback.log_seq > live.room.board.last_seq:
+            # A power loss may have taken events that were replayed already.
+            kept = kept_ones[classroom.slug] = _Kept((live, erased), Playback(live.words, erased))
+    kept_ones.move_to_end(classroom.slug)
+    while len(kept_ones) > MAX_KEPT:
+        kept_ones.popitem(last=False)
     async with kept.lock:
-        await _grow(kept)
+        if live is not None:
+            await grow(kept.playback, live)
         return await asyncio.to_thread(look, kept.playback)
 
 
-async def _grow(kept: _Kept) -> None:
-    room, playback = kept.live.room, kept.playback
+async def sealed_of(classroom: Class) -> SealedManifest | None:
+    """What is sealed of a class; None before it is."""
+    return await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
+
+
+async def grow(playback: Playback, live: LiveClass) -> None:
+    """Takes what a class has written since into a recording."""
+    room = live.room
     last_seq = room.board.last_seq
     while playback.log_seq < last_seq:
         first_seq = playback.log_seq + 1
         found = await room.events(first_seq, min(last_seq, first_seq + _READ_EVENTS - 1))
         await asyncio.to_thread(playback.take, found)
+
+
+def erased_of(classroom: Class) -> frozenset[str]:
+    """The participants of a class who were erased."""
+    return frozenset(one.source for one in classroom.participants.filter(presence=Presence.ERASED))
+
+
+def _sealed(slug: str) -> Playback:
+    folder = class_folder(slug)
+    playback = Playback(read_words(folder))
+    playback.take(read_events(folder))
+    return playback

@@ -1,6 +1,8 @@
 """The labs that were shown in a class: read from their runs, or from the copies that its recording keeps."""
 
 import asyncio
+import logging
+from collections.abc import Mapping
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -14,6 +16,8 @@ from lab.recordings.recording import Recording
 from lab.runtime.host import Host, host
 from lab.runtime.shown_labs import LABS, is_kept, keep_shown, kept_folder
 from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
 
 
 class _Copies:
@@ -42,33 +46,43 @@ async def shown_lab(classroom: Class, number: int) -> tuple[Recording, int]:
         return playback.map.labs[number].address, playback.map.last_seqs[number]
 
     address, last_seq = await look_into(classroom, find)
+    return await recording_of(classroom.slug, address, last_seq), last_seq
+
+
+async def recording_of(classroom: str, address: str, last_seq: int) -> Recording:
+    """The recording of a lab, `run/branch`, that a class has shown up to an event. Raises Refusal (404) where neither
+    its run nor a copy is there.
+    """
     run, _, branch = address.partition("/")
-    folder = kept_folder(class_folder(classroom.slug), run, branch)
-    if is_kept(folder):
-        kept = await _opened(classroom.slug, run, branch)
-        if kept.last_seq >= last_seq:
-            return kept, last_seq
+    kept = await _copy(classroom, run, branch)
+    if kept is not None and kept.last_seq >= last_seq:
+        return kept
     if not await Branch.objects.filter(run__slug=run, name=branch).aexists():
         raise Refusal("refusal.shown_lab_gone", 404, lab=address)
-    return (await host().lab(run, branch)).recording, last_seq
+    return (await host().lab(run, branch)).recording
 
 
-async def keep_labs(host: Host, classroom: Class, run: str = "") -> None:
-    """Keeps the labs that were shown in a class, or those of one run, as far as they were shown."""
-    wanted = await look_into(classroom, _ends)
+async def keep_labs(host: Host, classroom: str, wanted: Mapping[str, int], run: str = "") -> None:
+    """Keeps labs that were shown in a class, or those of one run: by address, up to an event."""
     for address, last_seq in wanted.items():
         slug, _, branch = address.partition("/")
         if run not in ("", slug) or not await Branch.objects.filter(run__slug=slug, name=branch).aexists():
             continue
-        folder = kept_folder(class_folder(classroom.slug), slug, branch)
-        if is_kept(folder) and (await _opened(classroom.slug, slug, branch)).last_seq >= last_seq:
+        kept = await _copy(classroom, slug, branch)
+        if kept is not None and kept.last_seq >= last_seq:
             continue
         recording = (await host.lab(slug, branch)).recording
+        folder = kept_folder(class_folder(classroom), slug, branch)
         await _close(folder.path)
-        await asyncio.to_thread(keep_shown, recording, last_seq, folder)
+        try:
+            await asyncio.to_thread(keep_shown, recording, last_seq, folder)
+        except Refusal as refusal:
+            # Of a cluster that forgets its history there is nothing to keep.
+            logger.warning("class %s cannot keep %s: %s", classroom, address, refusal)
 
 
-def _ends(playback: Playback) -> dict[str, int]:
+def shown_ends(playback: Playback) -> dict[str, int]:
+    """By address, the last event of each lab that was shown."""
     return {lab.address: seq for lab, seq in zip(playback.map.labs, playback.map.last_seqs, strict=True) if seq}
 
 
@@ -77,7 +91,7 @@ async def keep_labs_of_run(host: Host, run: Run) -> None:
     for folder in sorted((Path(settings.DATA) / "classes").glob(f"*/{LABS}/{run.slug}")):
         classroom = await Class.objects.filter(slug=folder.parent.parent.name).afirst()
         if classroom is not None:
-            await keep_labs(host, classroom, run.slug)
+            await keep_labs(host, classroom.slug, await look_into(classroom, shown_ends), run.slug)
 
 
 async def close_labs(classroom: str) -> None:
@@ -86,10 +100,12 @@ async def close_labs(classroom: str) -> None:
         await _close(path)
 
 
-async def _opened(classroom: str, run: str, branch: str) -> Recording:
+async def _copy(classroom: str, run: str, branch: str) -> Recording | None:
     folder = kept_folder(class_folder(classroom), run, branch)
     copies = _copies()
     async with copies.lock:
+        if not is_kept(folder):
+            return None
         if folder.path not in copies.recordings:
             copies.recordings[folder.path] = await asyncio.to_thread(Recording, folder)
         return copies.recordings[folder.path]

@@ -1,14 +1,14 @@
 """What a page is told of a recorded class before it asks for any part of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.playback import BUCKET_US, SEGMENT_EVENTS, Playback
 
 
-def describe(playback: Playback, viewer: Viewer, run_names: Mapping[str, str]) -> dict[str, Any]:
-    """The recording as this viewer may see it. `run_names`: by slug, those of the runs that led."""
+def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[str, Any]:
+    """The recording as this viewer may see it. `titles`: of its labs, by number."""
     return {
         "chapter": playback.state.chapter,
         "length_us": playback.length_us,
@@ -16,25 +16,30 @@ def describe(playback: Playback, viewer: Viewer, run_names: Mapping[str, str]) -
         "last_seq": playback.last_seq,
         "segment_events": SEGMENT_EVENTS,
         "segments": playback.begins_us,
-        "labs": _labs(playback, run_names),
+        "labs": _labs(playback, titles),
         "off_record": playback.off_record,
         "quiet": playback.quiet,
         "density": {"bucket_us": BUCKET_US, "counts": playback.density},
-        "chapters": [
-            {"chapter": number, "at_us": at_us, "title": title, "by": "staff"}
-            for number, at_us, title in playback.chapters()
-        ],
         "people": playback.people(viewer),
         "questions": playback.questions(viewer),
     }
 
 
-def _labs(playback: Playback, run_names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """By number. That of a learner on stage has their name, if they allowed it, and is nameless otherwise."""
+def titles_of(playback: Playback, run_names: Mapping[str, str]) -> list[str]:
+    """The titles of its labs, by number: the name of a run that led, by slug in `run_names`; of a learner on stage the
+    name or number, if they allowed it.
+    """
+    return [
+        (playback.words.name(lab.p) or lab.p) if lab.is_stage else run_names.get(_run(lab.address), "")
+        for lab in playback.map.labs
+    ]
+
+
+def _labs(playback: Playback, titles: Sequence[str]) -> list[dict[str, Any]]:
     return [
         {
             "n": number,
-            "title": (playback.words.name(lab.p) or lab.p) if lab.is_stage else run_names.get(_run(lab.address), ""),
+            "title": titles[number],
             "address": lab.address,
             "stage": lab.is_stage,
             "first_seq": 1,

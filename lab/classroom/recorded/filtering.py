@@ -45,8 +45,10 @@ _OFF_RECORD = Asked | Marked | ChapterAdded | InkDrawn | Pointed
 class RecordFilter:
     """Takes the events of a class in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, erased: frozenset[str] = frozenset()) -> None:
+        """`erased`: people who have been erased, whose lab is not shown any more."""
         self.last_seq = 0
+        self._erased = erased
         self.named: set[str] = set()
         """Participants whom the recording names: staff, and those who chose their nickname."""
         self.off_record: list[tuple[int, int]] = []
@@ -155,7 +157,8 @@ class RecordFilter:
     def _stage(self, event: StageAnswered | StageShown | StageCleared) -> Iterator[Event]:
         if isinstance(event, StageAnswered):
             asked, self._asked = self._asked, None
-            self._is_stage_kept = event.accepted and event.recorded and event.p in self._people and asked is not None
+            may_be_shown = event.accepted and event.recorded and event.p in self._people - self._erased
+            self._is_stage_kept = may_be_shown and asked is not None
             if self._is_stage_kept and asked is not None:
                 yield asked
                 yield event

@@ -17,6 +17,7 @@ from lab.classroom.events.room import CameBack, Joined, Left, WentAway
 from lab.classroom.events.seen import Pointed
 from lab.classroom.folds import fold
 from lab.classroom.frames import patch_bytes
+from lab.classroom.recorded.chapters import Landmarks, StoredChapter
 from lab.classroom.recorded.class_map import ClassMap
 from lab.classroom.recorded.filtering import RecordFilter
 from lab.classroom.state import State
@@ -55,10 +56,12 @@ class Segment(msgspec.Struct):
 class Playback:
     """A recording in memory, made from a class's log. It grows while the class goes on. One thread at a time."""
 
-    def __init__(self, words: Words) -> None:
-        self._filter = RecordFilter()
+    def __init__(self, words: Words, erased: frozenset[str] = frozenset()) -> None:
+        """`erased`: people who have been erased."""
+        self._filter = RecordFilter(erased)
         self.words = RecordedWords(words, self._filter.named)
         self.map = ClassMap()
+        self.landmarks = Landmarks()
         self.state = State()
         """After the last event."""
         self.log_seq = 0
@@ -114,10 +117,15 @@ class Playback:
         shown = [self._shown(state, viewer, envelope) for envelope in self._events(number)]
         return Segment(first_seq, state.last_seq, patch, [one for one in shown if one is not None])
 
-    def chapters(self) -> list[tuple[int, int, str]]:
-        """(number, class time, title) of the chapters that staff added, by time."""
-        found = [(n, one.begins_us, self.words.text(one.text)[0]) for n, one in self.state.chapters.items()]
-        return sorted(found, key=lambda one: (one[1], one[0]))
+    @property
+    def named(self) -> frozenset[str]:
+        """Participants whom the recording names."""
+        return frozenset(self._filter.named)
+
+    def chapters(self) -> list[StoredChapter]:
+        """The chapters that staff added in class, by time."""
+        found = [StoredChapter(number, one.begins_us, one.text) for number, one in self.state.chapters.items()]
+        return sorted(found, key=lambda one: (one.at_us, one.chapter))
 
     def questions(self, viewer: Viewer) -> list[dict[str, Any]]:
         """Questions for somebody, by time. Hidden ones are for staff."""
@@ -146,6 +154,7 @@ class Playback:
         self._tail.append(CLASS.encode(envelope))
         self._note_time(at_us, is_presence=isinstance(event, _PRESENCE))
         self.map.take(envelope)
+        self.landmarks.take(envelope)
         fold(self.state, envelope)
         if len(self._tail) == SEGMENT_EVENTS:
             self._full.append(zlib.compress(b"\n".join(self._tail), 1))

@@ -8,9 +8,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
+from lab.actions.classes.recorded_chapters import shown_chapters
 from lab.actions.classes.recordings import look_into
 from lab.api.recorded import Asker, for_class
 from lab.models import Class
+from lab.preferences import preferences_of
 from lab.rights import may
 from lab.texts.refusal import Refusal
 from lab.web.pages import page
@@ -31,7 +33,8 @@ async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
     """
     classroom = asker.classroom
     at_us = parse_class_instant(request.GET.get("at", "0:00"))
-    length_us, chapters = await look_into(classroom, lambda found: (found.length_us, found.chapters()))
+    length_us = await look_into(classroom, lambda found: found.length_us)
+    chapters = await shown_chapters(classroom, preferences_of(request).language)
     context = {
         "classroom": classroom,
         "me": asker.me,
@@ -39,7 +42,7 @@ async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
         "is_staff": await sync_to_async(may)(asker.user, classroom, "staff"),
         "at_us": min(at_us, length_us),
         "length": shown_class_instant(length_us),
-        "chapters": [{"at": shown_class_instant(begins_us), "title": title} for _, begins_us, title in chapters],
+        "chapters": [{"at": shown_class_instant(one["at_us"]), "title": one["title"]} for one in chapters],
     }
     return await page(request, "class/replay.html", context)
 

@@ -1,0 +1,129 @@
+"""Chapters of a recording: those that staff set, and proposals from what happened in class and in its labs."""
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from lab.classroom.events import ClassEnvelope
+from lab.classroom.events.lead import LeadTaken, StageShown
+from lab.classroom.events.pace import PaceSet
+from lab.classroom.events.poll import PollMade, PollOpened
+from lab.classroom.recorded.class_map import ClassMap
+from lab.protocol.marks import Mark
+
+CHAPTERS = "chapters.json"
+MAX_CHAPTERS = 500
+MAX_TITLE = 80
+APART_US = 90_000_000
+"""Between a proposal and the chapters beside it."""
+MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
+"""Marks of labs that are proposed."""
+
+
+class StoredChapter(msgspec.Struct, omit_defaults=True):
+    """A chapter that begins at `at_us` of class time.
+
+    One that staff set has the number of its `text`, or, if it was set after class, `title` and `author`. A proposal has
+    a `kind`, and what it is about: a participant, the number of a text or of a step, or `values` of a mark.
+    """
+
+    chapter: int
+    at_us: int
+    text: int = 0
+    title: str = ""
+    author: str = ""
+    kind: str = ""
+    about: str = ""
+    values: dict[str, str] = {}
+
+    def is_of(self, p: str, texts: Collection[int]) -> bool:
+        """Whether a participant has written it."""
+        return bool(self.text in texts or (self.author and self.author == p))
+
+
+class Landmark(msgspec.Struct):
+    """What a chapter may begin with. `rank` 0 is the most telling."""
+
+    rank: int
+    at_us: int
+    kind: str
+    about: str = ""
+    values: dict[str, str] = {}
+
+
+class Landmarks:
+    """Takes the events of a recording in order."""
+
+    def __init__(self) -> None:
+        self.found: list[Landmark] = []
+        self._texts: dict[int, int] = {}
+
+    def take(self, envelope: ClassEnvelope) -> None:
+        """The next event."""
+        _, at_us, _, _, event = envelope
+        match event:
+            case LeadTaken():
+                self.found.append(Landmark(0, at_us, "lead", event.p))
+            case StageShown() if event.lab:
+                self.found.append(Landmark(1, at_us, "stage", event.p))
+            case PollMade():
+                self._texts[event.poll] = event.text
+            case PollOpened() if event.round == 1:
+                self.found.append(Landmark(2, at_us, "poll", str(self._texts[event.poll])))
+            case PaceSet() if event.step:
+                self.found.append(Landmark(3, at_us, "step", str(event.step)))
+
+
+def landmarks_of(class_map: ClassMap, lab: int, marks: Iterable[Mark]) -> list[Landmark]:
+    """Marks of a lab, each where the class first saw it."""
+    rows = [row for row in class_map.rows if row.lab == lab]
+    found = []
+    for mark in marks:
+        if mark.kind in MARKED:
+            shown = next((row for row in rows if row.seq >= mark.seq), None)
+            if shown is not None and shown is not rows[0]:
+                values = {name: str(value) for name, value in mark.values.items()}
+                found.append(Landmark(4 + MARKED.index(mark.kind), shown.class_us, mark.kind, "", values))
+    return found
+
+
+def proposed(landmarks: Iterable[Landmark], fixed: Sequence[StoredChapter]) -> list[StoredChapter]:
+    """Chapters that begin with landmarks, the most telling first, at least 90 s apart from each other and from those
+    that are `fixed`. Numbered after these.
+    """
+    taken = [one.at_us for one in fixed]
+    chosen: list[Landmark] = []
+    for one in sorted(landmarks, key=lambda one: (one.rank, one.at_us)):
+        if len(taken) < MAX_CHAPTERS and all(abs(one.at_us - at_us) >= APART_US for at_us in taken):
+            taken.append(one.at_us)
+            chosen.append(one)
+    first = max((one.chapter for one in fixed), default=0) + 1
+    in_order = sorted(chosen, key=lambda one: one.at_us)
+    return [
+        StoredChapter(number, one.at_us, kind=one.kind, about=one.about, values=one.values)
+        for number, one in enumerate(in_order, first)
+    ]
+
+
+def read_chapters(folder: Path) -> list[StoredChapter] | None:
+    """Those that are stored in a class's folder, by time; None where none are."""
+    try:
+        data = (folder / CHAPTERS).read_bytes()
+    except FileNotFoundError:
+        return None
+    return msgspec.json.decode(data, type=list[StoredChapter])
+
+
+def write_chapters(folder: Path, chapters: Iterable[StoredChapter]) -> None:
+    """Stores chapters in place of those before."""
+    partial = folder / f"{CHAPTERS}.partial"
+    partial.write_bytes(msgspec.json.encode(sorted(chapters, key=lambda one: (one.at_us, one.chapter))))
+    partial.replace(folder / CHAPTERS)
+
+
+def forget_chapters(folder: Path, p: str, texts: Collection[int]) -> None:
+    """Takes the chapters away that a participant has written."""
+    stored = read_chapters(folder)
+    if stored is not None:
+        write_chapters(folder, [one for one in stored if not one.is_of(p, texts)])

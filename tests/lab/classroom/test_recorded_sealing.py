@@ -1,0 +1,165 @@
+"""Sealing: what is left of a class when it has ended, who sees it, chapters, and what erasing a person takes away."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from lab.classroom.recorded.chapters import APART_US, Landmark, StoredChapter, proposed
+from lab.classroom.recorded.sealed import SEALED, path_of, read_events, read_manifest
+from lab.models import Participant, Run
+from tests.support.classroom.class_pages import Classroom
+from tests.support.lab_server import LabServer
+
+SECRET, NAME = "why-is-epoch-nine-stale", "Zuleika Dobson"
+
+
+@pytest.fixture(scope="module")
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    """A class that has ended: p2 was on stage and asked, p3 is left out of the recording."""
+    made = Classroom(lab_server)
+    Participant.objects.filter(classroom=made.model, number=2).update(nickname=NAME, consent="nickname")
+    Participant.objects.filter(classroom=made.model, number=3).update(consent="not_recorded")
+    for number in (1, 2, 3):
+        slug = made.visitors[f"p{number}"].new_run(brokers="1")
+        run, person = Run.objects.get(slug=slug), Participant.objects.get(classroom=made.model, number=number)
+        run.classroom, run.participant, person.run = made.model, person, run
+        run.save()
+        person.save()
+    lead = Participant.objects.get(classroom=made.model, number=1).run
+    assert lead is not None
+    with made.page("p1") as teacher, made.page("p2") as ada, made.page("p3") as bob:
+        for page in (teacher, ada, bob):
+            page.until("snap")
+        assert teacher.act("take_lead", lab=f"{lead.slug}/main")["k"] == "done"
+        while not teacher.held.get("/lead_lab"):
+            teacher.read()
+        assert ada.act("ask", text=SECRET, lang="en", at={"lab": own_lab(made, 2)})["k"] == "done"
+        assert bob.act("ask", text="left-out-question", lang="en", at={"lab": own_lab(made, 3)})["k"] == "done"
+        assert teacher.act("ask_stage", p="p2")["k"] == "done"
+        assert ada.act("answer_stage", accepted=True, named=True, recorded=True)["k"] == "done"
+        assert teacher.act("clear_stage")["k"] == "done"
+        assert teacher.act("set_recording", on=False)["k"] == "done"
+        assert teacher.act("add_chapter", text="off-the-record-chapter", lang="en")["k"] == "done"
+        assert teacher.act("set_recording", on=True)["k"] == "done"
+        assert teacher.act("add_chapter", text="Wrap-up", lang="en")["k"] == "done"
+        assert teacher.act("end_class")["k"] == "done"
+    yield made
+    made.close()
+
+
+def own_lab(classroom: Classroom, number: int) -> str:
+    run = Participant.objects.get(classroom=classroom.model, number=number).run
+    return f"{run.slug}/main" if run else ""
+
+
+def folder_of(classroom: Classroom) -> Path:
+    return Path(settings.DATA) / "classes" / classroom.slug
+
+
+def ask(classroom: Classroom, p: str, path: str, method: str = "GET", content: Any = None) -> Any:
+    address, visitor = f"/api/classes/{classroom.slug}/recording/{path}", classroom.visitors[p]
+    answer = visitor.get(address) if method == "GET" else visitor.send_json(method, address, content)
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_a_class_is_sealed_by_its_end_and_its_files_are_those_of_the_manifest(classroom: Classroom) -> None:
+    shown = ask(classroom, "p2", "manifest.json")
+    assert (shown["live"], shown["sealed_ms"] > 0) == (False, True)
+    manifest = read_manifest(folder_of(classroom))
+    assert manifest is not None
+    assert (manifest.last_seq, manifest.length_us) == (shown["last_seq"], shown["length_us"])
+    assert {name.split("/")[0] for name in manifest.files} == {"class-0", "labs", "words.json", "chapters.json"}
+    for name, described in manifest.files.items():
+        data = path_of(folder_of(classroom), name).read_bytes()
+        assert (len(data), hashlib.sha256(data).hexdigest()) == (described.bytes, described.sha256), name
+    assert not any("checkpoints" in name or "cluster" in name for name in manifest.files)
+
+
+def test_members_replay_what_was_sealed_without_what_was_left_out(classroom: Classroom) -> None:
+    events = ask(classroom, "p2", "segments/0.json")["events"]
+    told = json.dumps(events)
+    assert "p3" not in told and "left-out-question" not in told and "off-the-record-chapter" not in told
+    assert SECRET in told and {event[4][0] for event in events if event[4]} >= {"LeadTaken", "StageShown", "ClassEnded"}
+    assert [seq for seq, *_ in read_events(folder_of(classroom))] == list(range(1, events[-1][0] + 1))
+    found = ask(classroom, "p4", "manifest.json")
+    assert len(found["off_record"]) == 1 and [one["stage"] for one in found["labs"]] == [False, True]
+    assert found["labs"][1]["title"] == NAME
+    assert all(b"left-out-question" not in path.read_bytes() for path in sealed_files(classroom))
+
+
+def sealed_files(classroom: Classroom) -> list[Path]:
+    folder = folder_of(classroom)
+    return [path for path in (folder / SEALED).rglob("*") if path.is_file()] + [folder / "chapters.json"]
+
+
+def test_staff_correct_chapters_after_class_and_sealing_again_keeps_them(classroom: Classroom) -> None:
+    before = ask(classroom, "p1", "manifest.json")["chapters"]
+    assert [one["title"] for one in before if one["by"] == "staff"] == ["Wrap-up"]
+    added = ask(classroom, "p1", "chapters", "POST", {"at_us": 5, "title": "  First\nwords "})
+    number = next(one["chapter"] for one in added if one["title"] == "First words")
+    moved = ask(classroom, "p1", f"chapters/{number}", "PUT", {"at_us": 7})
+    assert next(one["at_us"] for one in moved if one["chapter"] == number) == 7
+    sealed = ask(classroom, "p1", "seal", "POST", {})["sealed_ms"]
+    after = ask(classroom, "p2", "manifest.json")
+    assert after["sealed_ms"] == sealed and after["chapters"] == moved
+    left = ask(classroom, "p1", f"chapters/{number}", "DELETE", {})
+    assert left == before
+    visitor, address = classroom.visitors["p1"], f"/api/classes/{classroom.slug}/recording/chapters"
+    assert visitor.post_json(address, {"at_us": 1, "title": "x" * 81}).status == 400
+    assert visitor.send_json("PUT", f"{address}/99", {"at_us": 1}).status == 404
+
+
+def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> None:
+    before = ask(classroom, "p2", "segments/0.json")
+    classroom.restart()
+    assert ask(classroom, "p2", "segments/0.json") == before
+
+
+def test_erasing_a_person_takes_name_texts_and_stage_out_of_the_recording(classroom: Classroom) -> None:
+    last_seq, lab = ask(classroom, "p1", "manifest.json")["last_seq"], own_lab(classroom, 2)
+    assert any(NAME.encode() in path.read_bytes() for path in sealed_files(classroom))
+    answer = classroom.visitors["p1"].post(f"/classes/{classroom.slug}/people/2", op="erase", confirm="yes")
+    assert answer.status == 200
+    for path in folder_of(classroom).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert NAME.encode() not in data and SECRET.encode() not in data, path
+    found = ask(classroom, "p1", "manifest.json")
+    assert len(found["labs"]) == 1 and found["questions"][0]["text"] == ""
+    assert not (folder_of(classroom) / "labs" / lab).exists()
+    assert last_seq - found["last_seq"] == 2, "the stage was asked for and allowed"
+
+
+def test_a_class_whose_sealing_was_interrupted_is_sealed_when_somebody_asks(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(classroom)
+    (folder / SEALED).rename(folder / "elsewhere")
+    assert ask(classroom, "p1", "manifest.json")["sealed_ms"] > 0
+    (folder / SEALED).rename(folder / f"{SEALED}.before")
+    assert read_manifest(folder) is not None, "a crash between the two renames"
+
+
+def test_proposals_are_90_s_apart_and_the_most_telling_first() -> None:
+    minute = 60_000_000
+    found = proposed(
+        [
+            Landmark(3, 0, "step", "1"),
+            Landmark(0, 1 * minute, "lead", "p1"),
+            Landmark(2, 1 * minute + APART_US, "poll", "4"),
+            Landmark(4, 9 * minute, "BrokerStopped", "", {"broker": "b1"}),
+            Landmark(4, 10 * minute, "BrokerStopped", "", {"broker": "b2"}),
+        ],
+        [StoredChapter(3, 11 * minute, text=1)],
+    )
+    assert [(one.chapter, one.at_us, one.kind) for one in found] == [
+        (4, 1 * minute, "lead"),
+        (5, 1 * minute + APART_US, "poll"),
+        (6, 9 * minute, "BrokerStopped"),
+    ]
