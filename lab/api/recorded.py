@@ -20,15 +20,17 @@ from lab.actions.classes.recorded_chapters import (
     remove_chapter,
     shown_chapters,
 )
+from lab.actions.classes.recorded_notes import NewNote, delete_note, notes_of, write_note
 from lab.actions.classes.recordings import look_into, sealed_of
 from lab.actions.classes.seal_class import ensure_sealed, seal_class
+from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
 from lab.api.history import body_of, json_answer, number_of
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.description import describe, runs_of, titles_of
 from lab.classroom.recorded.playback import Playback
-from lab.models import Class, Participant, Run
+from lab.models import Class, Participant, Role, Run
 from lab.preferences import preferences_of
 from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
@@ -119,6 +121,8 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
                 "correct": "staff" in rights,
                 "seal": "staff" in rights and not is_live,
                 "take_over": "fork" in rights,
+                "note": asker.me.role != Role.PROJECTOR,
+                "share_note": "staff" in rights,
             },
         }
     )
@@ -216,6 +220,33 @@ async def chapter(request: HttpRequest, asker: Asker, number: int) -> HttpRespon
     else:
         await remove_chapter(asker.classroom, number)
     return json_answer(await shown_chapters(asker.classroom, language))
+
+
+@require_GET
+@for_class("see")
+async def found(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """The instants at which all words of `q` occur."""
+    language = preferences_of(request).language
+    return json_answer(await search(asker.me, request.GET.get("q", ""), language))
+
+
+@require_http_methods(["GET", "POST"])
+@for_class("see")
+async def notes(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """The notes that the asker may read; or writes one: `at_us`, `text`, `shared`."""
+    if request.method == "GET":
+        return json_answer(await notes_of(asker.me))
+    if asker.me.role == Role.PROJECTOR:
+        raise Refusal("refusal.not_allowed", 403)
+    return json_answer(await write_note(asker.me, body_of(request, NewNote)))
+
+
+@require_http_methods(["DELETE"])
+@for_class("see")
+async def note(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
+    """Deletes a note of one's own, or, as staff, one that is shared. Answers with those that are left."""
+    await delete_note(asker.me, id)
+    return json_answer(await notes_of(asker.me))
 
 
 @require_POST

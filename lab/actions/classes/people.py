@@ -8,6 +8,7 @@ from django.db import transaction
 from lab.actions.classes.live_class import class_folder
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
 from lab.classroom.notices import Notice, tell
+from lab.classroom.recorded.notes import forget_notes
 from lab.classroom.recorded.sealed import forget_words
 from lab.learning.log import delete_history
 from lab.models import Class, Participant, Presence, Role
@@ -128,7 +129,9 @@ def erase(participant: Participant, by: Participant) -> None:
         delete_history(user_id)
     if user_id is not None:
         rights_changed([user_id])
-    forget_words(class_folder(participant.classroom.slug), participant.source, texts)
+    folder = class_folder(participant.classroom.slug)
+    forget_words(folder, participant.source, texts)
+    forget_notes(folder, participant.source)
     tell(Notice("erased", participant.classroom_id, participant.number, by.number))
 
 

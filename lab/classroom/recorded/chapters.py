@@ -57,6 +57,8 @@ class Landmarks:
 
     def __init__(self) -> None:
         self.found: list[Landmark] = []
+        self.polls: dict[int, tuple[int, int]] = {}
+        """By number, the class time at which a poll was first opened, and the number of its text."""
         self._texts: dict[int, int] = {}
 
     def take(self, envelope: ClassEnvelope) -> None:
@@ -70,6 +72,7 @@ class Landmarks:
             case PollMade():
                 self._texts[event.poll] = event.text
             case PollOpened() if event.round == 1:
+                self.polls[event.poll] = (at_us, self._texts[event.poll])
                 self.found.append(Landmark(2, at_us, "poll", str(self._texts[event.poll])))
             case PaceSet() if event.step:
                 self.found.append(Landmark(3, at_us, "step", str(event.step)))
@@ -77,14 +80,12 @@ class Landmarks:
 
 def landmarks_of(class_map: ClassMap, lab: int, marks: Iterable[Mark]) -> list[Landmark]:
     """Marks of a lab, each where the class first saw it."""
-    rows = [row for row in class_map.rows if row.lab == lab]
     found = []
     for mark in marks:
-        if mark.kind in MARKED:
-            shown = next((row for row in rows if row.seq >= mark.seq), None)
-            if shown is not None and shown is not rows[0]:
-                values = {name: str(value) for name, value in mark.values.items()}
-                found.append(Landmark(4 + MARKED.index(mark.kind), shown.class_us, mark.kind, "", values))
+        shown_us = class_map.first_shown(lab, mark.seq) if mark.kind in MARKED else None
+        if shown_us is not None:
+            values = {name: str(value) for name, value in mark.values.items()}
+            found.append(Landmark(4 + MARKED.index(mark.kind), shown_us, mark.kind, "", values))
     return found
 
 

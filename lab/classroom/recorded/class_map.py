@@ -84,6 +84,12 @@ class ClassMap:
         """The number of a lab; -1 for one that is not shown."""
         return next((number for number, lab in enumerate(self.labs) if lab.address == address), NO_LAB)
 
+    def first_shown(self, lab: int, seq: int) -> int | None:
+        """The class time at which a lab was first shown with an event; None for one from before it was shown."""
+        rows = [row for row in self.rows if row.lab == lab]
+        shown = next((row for row in rows if row.seq >= seq), None)
+        return None if shown is None or shown is rows[0] else shown.class_us
+
     def _number(self, address: str, *, is_stage: bool = False, p: str = "") -> int:
         number = self.number_of(address)
         if number == NO_LAB:

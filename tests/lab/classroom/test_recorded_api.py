@@ -23,6 +23,9 @@ RIGHT_OF = {
     f"{BASE}/labs/<lab>/contents": ("GET", "see"),
     f"{BASE}/take-over": ("POST", "fork"),
     f"{BASE}/seal": ("POST", "staff"),
+    f"{BASE}/search": ("GET", "see"),
+    f"{BASE}/notes": ("GET", "see"),
+    f"{BASE}/notes/<id>": ("DELETE", "see"),
     f"{BASE}/chapters": ("POST", "staff"),
     f"{BASE}/chapters/<number>": ("DELETE", "staff"),
     "classes/<slug>/replay/": ("GET", "see"),
@@ -85,9 +88,10 @@ def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroo
         visitor = classroom.visitors[p]
         return (visitor.get(path) if method == "GET" else visitor.send_json(method, path, {"lab": 0, "seq": 1})).status
 
-    assert status("p1") == (409 if address.endswith(("seal", "<number>")) else 400 if "chapters" in address else 200)
-    assert status("p2") == (403 if right == "staff" else 200)
-    assert status("p4") == (200 if right == "see" else 403)
+    allowed = {"seal": 409, "<number>": 409, "chapters": 400, "<id>": 404}.get(address.split("/")[-1], 200)
+    assert status("p1") == allowed
+    assert status("p2") == (403 if right == "staff" else allowed)
+    assert status("p4") == (allowed if right == "see" else 403)
     assert status("p5") == 404
 
 
@@ -158,6 +162,35 @@ def test_labs_of_others_are_not_reached_through_a_recording(classroom: Classroom
     assert Run.objects.get(slug=lab.split("/")[0]).owner == Participant.objects.get(number=1).user
     assert classroom.visitors["p2"].get(f"/api/runs/{lab}/index.json").status == 404
     assert Branch.objects.filter(run__slug=lab.split("/")[0]).count() == 1
+
+
+def test_search_finds_commands_events_chapters_and_notes_where_the_class_saw_them(
+    classroom: Classroom, lab: str
+) -> None:
+    rows = get(classroom, "p2", "map.json")
+    (command,) = [one for one in get(classroom, "p2", "search?q=Create%20SHOWN") if one["kind"] == "command"]
+    assert rows[0][0] < command["at_us"] <= rows[-1][0] and command["text"].startswith("kafka-topics.sh --create")
+    assert [one["kind"] for one in get(classroom, "p2", "search?q=leaders")] == ["chapter"]
+    assert get(classroom, "p2", "search?q=%20") == get(classroom, "p2", "search?q=nothing-of-the-kind") == []
+    ada = classroom.visitors["p2"]
+    assert ada.get(f"/api/classes/{classroom.slug}/recording/search?q={'x' * 101}").status == 400
+
+
+def test_notes_are_ones_own_and_those_that_staff_share(classroom: Classroom, lab: str) -> None:
+    address = f"/api/classes/{classroom.slug}/recording/notes"
+    teacher, ada, bob = (classroom.visitors[p] for p in ("p1", "p2", "p3"))
+    own = ada.post_json(address, {"at_us": 9, "text": " Look <b>again</b> "}).json
+    assert own == {"id": "own-1", "at_us": 9, "text": "Look <b>again</b>", "shared": False}
+    shared = teacher.post_json(address, {"at_us": 5, "text": "The leader moves here", "shared": True}).json
+    assert get(classroom, "p2", "notes") == [shared, own] and get(classroom, "p3", "notes") == [shared]
+    assert [one["kind"] for one in get(classroom, "p2", "search?q=again")] == ["note"]
+    assert get(classroom, "p3", "search?q=again") == []
+    assert bob.post_json(address, {"at_us": 1, "text": "x", "shared": True}).status == 403
+    assert bob.send_json("DELETE", f"{address}/{shared['id']}", None).status == 403
+    assert bob.send_json("DELETE", f"{address}/{own['id']}", None).status == 404
+    for text in ("", "x" * 2_001):
+        assert ada.post_json(address, {"at_us": 1, "text": text}).status == 400
+    assert ada.send_json("DELETE", f"{address}/{own['id']}", None).json == [shared]
 
 
 # Taking over, and deleting what was shown

@@ -124,6 +124,7 @@ def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> Non
 def test_erasing_a_person_takes_name_texts_and_stage_out_of_the_recording(classroom: Classroom) -> None:
     last_seq, lab = ask(classroom, "p1", "manifest.json")["last_seq"], own_lab(classroom, 2)
     assert any(NAME.encode() in path.read_bytes() for path in sealed_files(classroom))
+    ask(classroom, "p2", "notes", "POST", {"at_us": 1, "text": f"{SECRET}, says {NAME}"})
     answer = classroom.visitors["p1"].post(f"/classes/{classroom.slug}/people/2", op="erase", confirm="yes")
     assert answer.status == 200
     for path in folder_of(classroom).rglob("*"):

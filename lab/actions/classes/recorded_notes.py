@@ -1,0 +1,68 @@
+"""Notes on a recorded class, for who wrote them or for all."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+
+from lab.actions.classes.live_class import class_folder
+from lab.classroom.recorded.notes import MAX_NOTES, MAX_TEXT, OWN, SHARED, StoredNote, add_note, read_notes, remove_note
+from lab.models import Participant
+from lab.texts.refusal import Refusal
+
+_ID = re.compile(rf"({OWN}|{SHARED})-(\d{{1,9}})")
+
+
+class NewNote(msgspec.Struct):
+    """A note at an instant of class time; `shared`: for the whole class."""
+
+    at_us: int
+    text: str
+    shared: bool = False
+
+
+async def notes_of(me: Participant) -> list[dict[str, Any]]:
+    """Everything that a participant may read, by time."""
+    folder = class_folder(me.classroom.slug)
+    own = await asyncio.to_thread(read_notes, folder, me.source)
+    shared = await asyncio.to_thread(read_notes, folder, SHARED)
+    told = [*(_told(OWN, one) for one in own), *(_told(SHARED, one) for one in shared)]
+    return sorted(told, key=lambda one: one["at_us"])
+
+
+async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
+    """Raises Refusal for a note without text or with too much, for one too many, and for a shared one of who is not
+    staff.
+    """
+    text = note.text.strip()
+    if not 1 <= len(text) <= MAX_TEXT:
+        raise Refusal("refusal.note_text", field="text", length=len(text), max=MAX_TEXT)
+    _ensure_may_share(me, note.shared)
+    folder = class_folder(me.classroom.slug)
+    whose = SHARED if note.shared else me.source
+    added = await asyncio.to_thread(add_note, folder, whose, max(0, note.at_us), text, me.source)
+    if added is None:
+        raise Refusal("refusal.many_notes", 409, max=MAX_NOTES)
+    return _told(SHARED if note.shared else OWN, added)
+
+
+async def delete_note(me: Participant, id: str) -> None:
+    """Raises Refusal for one that is not there, and for a shared one of who is not staff."""
+    found = _ID.fullmatch(id)
+    if found is not None:
+        is_shared = found[1] == SHARED
+        _ensure_may_share(me, is_shared)
+        folder = class_folder(me.classroom.slug)
+        if await asyncio.to_thread(remove_note, folder, SHARED if is_shared else me.source, int(found[2])):
+            return
+    raise Refusal("refusal.no_note", 404, id=id[:40])
+
+
+def _ensure_may_share(me: Participant, is_shared: bool) -> None:
+    if is_shared and not me.is_staff:
+        raise Refusal("refusal.not_allowed", 403)
+
+
+def _told(whose: str, note: StoredNote) -> dict[str, Any]:
+    return {"id": f"{whose}-{note.note}", "at_us": note.at_us, "text": note.text, "shared": whose == SHARED}

@@ -1,0 +1,80 @@
+"""Search in a recorded class: chapters, questions, notes, and commands and telling events of its labs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+
+from broker_core.events.envelope import sentence
+from lab.actions.classes.recorded_chapters import shown_chapters
+from lab.actions.classes.recorded_notes import notes_of
+from lab.actions.classes.recordings import look_into
+from lab.actions.classes.shown_labs import recording_of, shown_ends
+from lab.actions.rerun import commands_of
+from lab.classroom.audience import Viewer
+from lab.classroom.recorded.class_map import ClassMap
+from lab.models import Participant
+from lab.recordings import history
+from lab.recordings.recording import Recording
+from lab.texts.refusal import Refusal
+
+MAX_QUERY = 100
+MAX_FOUND = 200
+
+
+class Found(msgspec.Struct):
+    """An instant of class time whose text has all words of a query. `kind`: chapter, question, note, command, event."""
+
+    at_us: int
+    kind: str
+    text: str
+    language: str = ""
+
+
+async def search(me: Participant, query: str, language: str) -> list[Found]:
+    """By time, no more than 200 of them. Raises Refusal for a query that is too long."""
+    if len(query) > MAX_QUERY:
+        raise Refusal("refusal.query_too_long", field="q", length=len(query), max=MAX_QUERY)
+    words = query.casefold().split()
+    if not words:
+        return []
+    found = [one async for one in _all(me, language) if _matches(one.text, words)]
+    return sorted(found, key=lambda one: one.at_us)[:MAX_FOUND]
+
+
+def _matches(text: str, words: Sequence[str]) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words)
+
+
+async def _all(me: Participant, language: str) -> AsyncIterator[Found]:
+    classroom, viewer = me.classroom, Viewer(me.source, me.role)
+    for chapter in await shown_chapters(classroom, language):
+        yield Found(chapter["at_us"], "chapter", chapter["title"])
+    for asked in await look_into(classroom, lambda playback: playback.questions(viewer)):
+        yield Found(asked["at_us"], "question", asked["text"])
+    for note in await notes_of(me):
+        yield Found(note["at_us"], "note", note["text"])
+    class_map = await look_into(classroom, lambda playback: playback.map)
+    for address, last_seq in (await look_into(classroom, shown_ends)).items():
+        with suppress(Refusal):  # nothing was kept of its run
+            recording = await recording_of(classroom.slug, address, last_seq)
+            number = class_map.number_of(address)
+            look = partial(_of_lab, recording, class_map, number, last_seq, language)
+            for one in await asyncio.to_thread(lambda look: list(look()), look):
+                yield one
+
+
+def _of_lab(recording: Recording, class_map: ClassMap, number: int, last_seq: int, language: str) -> Iterator[Found]:
+    """Commands and marks, each at the instant at which the class first saw it."""
+    for seq, _, line in commands_of(recording.inputs()):
+        # What follows a command is in the event after it.
+        shown = class_map.first_shown(number, seq + 1) if seq < last_seq else None
+        if shown is not None:
+            yield Found(shown, "command", line)
+    for mark in history.marks(recording.segments()):
+        shown = class_map.first_shown(number, mark.seq) if mark.seq <= last_seq else None
+        if shown is not None:
+            yield Found(shown, "event", sentence(recording.events(mark.seq, mark.seq)[0][4], language), language)
