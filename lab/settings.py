@@ -2,6 +2,7 @@
 
 `HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
 `HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder).
+`HIGHWATER_RECORDING_DAYS` says how long recordings of classes are kept (default 365 days; 0: no limit).
 """
 
 import hashlib
@@ -22,6 +23,8 @@ DEV = bool(os.environ.get("HIGHWATER_DEV"))
 SECRET_KEY = SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.is_file() else secrets.token_urlsafe(48)
 #: How long guests of a class that has ended keep their names, cookies and labs.
 GUEST_DAYS = 30
+#: How long the recording of a class that has ended is kept; 0: until the class is deleted.
+RECORDING_DAYS = int(os.environ.get("HIGHWATER_RECORDING_DAYS") or 365)
 #: Opening the printed address proves access to the terminal. Each start has a new token.
 SIGN_IN_TOKEN = os.environ.get("HIGHWATER_TOKEN") or secrets.token_urlsafe(24)
 #: "host:port" of the ZooKeeper that clusters register in; empty: in memory, for tests of the pages alone.

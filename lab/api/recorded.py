@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from lab.actions.classes.keep_recordings import ensure_recorded
 from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
@@ -72,6 +73,7 @@ def for_class(right: Right) -> Callable[[View], View]:
             if not isinstance(user, User):
                 raise Refusal("refusal.not_signed_in", 401)
             asker = await sync_to_async(_asker)(user, slug, right)
+            ensure_recorded(asker.classroom)
             await ensure_sealed(asker.classroom)
             return await view(request, asker, **more)
 

@@ -20,6 +20,7 @@ from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
+from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
@@ -387,6 +388,8 @@ async def _door_page(
         "people": [one for one in found if one.presence != Presence.WAITING],
         "roles": GIVEN_ROLES,
         "owns": me.role == Role.INSTRUCTOR,
+        "recording_days": settings.RECORDING_DAYS,
+        "recording_deleted": is_recording_deleted(classroom),
         "error": refusal.as_json(language) if refusal else None,
     }
     response = await page(request, "class/door.html", context, status=refusal.status if refusal else 200)

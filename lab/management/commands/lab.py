@@ -24,6 +24,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from lab.actions.classes.keep_recordings import keep_time_limits
 from lab.actions.classes.live_class import close_classes
 from lab.actions.classes.people import erase_expired_guests
 from lab.analytics.background import class_archive_in_background
@@ -216,9 +217,11 @@ async def serve(listener: socket.socket, ready: Callable[[], None], room: Room) 
         await asyncio.sleep(0.01)
     if server.started:
         ready()
+    keeping = asyncio.create_task(keep_time_limits())
     try:
         await serving
     finally:
+        keeping.cancel()
         await close_classes()
         await close_host()
 

@@ -1,29 +1,90 @@
-"""The end of a class that nobody ended: it is sealed, and has ended for the door and the list of classes, too."""
+"""After the end of a class: it is sealed also when nobody ended it, its own log goes, and later its recording."""
 
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from django.conf import settings
+from django.utils import timezone
 
+from lab.actions.classes.keep_recordings import apply_time_limits
 from lab.actions.classes.live_class import live_classes
-from lab.classroom.recorded.sealed import read_manifest
-from lab.models import Class
+from lab.classroom.journal import ClassJournal
+from lab.classroom.recorded.retention import finish_keeping
+from lab.classroom.recorded.sealed import read_events, read_manifest
+from lab.models import Class, Participant
 from lab.runtime.host import Host
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
 
 
-def test_a_class_that_ends_for_want_of_staff_has_ended_for_its_door(lab_server: LabServer) -> None:
-    classroom = Classroom(lab_server)
+@pytest.fixture
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    made = Classroom(lab_server)
+    yield made
+    made.close()
 
+
+def folder_of(classroom: Classroom) -> Path:
+    return Path(settings.DATA) / "classes" / classroom.slug
+
+
+def test_a_class_that_ends_for_want_of_staff_has_ended_for_its_door(classroom: Classroom) -> None:
     async def end(_: Host) -> None:
         live = await live_classes().of(classroom.model)
         live.apply(live.room.board.now._replace(ended="no_staff"))
         assert live.finishing is not None
         await live.finishing
 
-    try:
-        lab_server.call(end)
-        assert Class.objects.get(pk=classroom.model.pk).state == Class.State.ENDED
-        assert read_manifest(Path(settings.DATA) / "classes" / classroom.slug) is not None
-    finally:
-        classroom.close()
+    classroom.server.call(end)
+    assert Class.objects.get(pk=classroom.model.pk).state == Class.State.ENDED
+    assert read_manifest(folder_of(classroom)) is not None
+
+
+def test_the_log_goes_after_a_day_and_the_recording_after_its_time(classroom: Classroom) -> None:
+    folder = folder_of(classroom)
+    Participant.objects.filter(classroom=classroom.model, number=3).update(consent="not_recorded")
+    with classroom.page("p1") as board:
+        board.until("snap")
+        assert board.act("end_class")["k"] == "done"
+    teacher, manifest = classroom.visitors["p1"], f"/api/classes/{classroom.slug}/recording/manifest.json"
+    before = teacher.get(manifest).json
+    assert any(b'"p3"' in path.read_bytes() for path in (folder / "class-0").glob("*.log"))
+
+    def after(**time: int) -> None:
+        classroom.server.call(lambda _: apply_time_limits(timezone.now() + timedelta(**time)))
+
+    after(hours=23)
+    assert any(b'"p3"' in path.read_bytes() for path in (folder / "class-0").glob("*.log"))
+    after(hours=25)
+    assert not any(b"p3" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert teacher.get(manifest).json == before
+    summary = teacher.get(f"/classes/{classroom.slug}/summary/").text
+    assert "Name 2" in summary and "Name 3" not in summary
+    assert teacher.send_json("POST", manifest.replace("manifest.json", "seal"), {}).status == 200
+    after(days=settings.RECORDING_DAYS - 1)
+    assert teacher.get(manifest).status == 200
+    after(days=settings.RECORDING_DAYS + 1)
+    gone = teacher.get(manifest)
+    assert gone.status == 404 and "has been deleted" in gone.json["what"]
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"class-0"}
+    assert "was deleted" in teacher.get(f"/classes/{classroom.slug}/").text
+
+
+def test_a_crash_between_two_logs_leaves_one_of_them(classroom: Classroom) -> None:
+    with classroom.page("p1") as teacher:
+        teacher.until("snap")
+        assert teacher.act("end_class")["k"] == "done"
+    folder = folder_of(classroom)
+    assert classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/manifest.json").status == 200
+    classroom.restart()
+    expected = read_events(folder)
+    (folder / "class-0").rename(folder / "class-0.old")
+    (folder / "sealed" / "class-0").rename(folder / "class-0.new")
+    (folder / ".kafka_cleanshutdown").unlink()
+    (folder / "recovery-point-offset-checkpoint").unlink()
+    finish_keeping(folder)
+    journal = ClassJournal(folder)
+    assert list(journal.after(0)) == expected
+    journal.close()

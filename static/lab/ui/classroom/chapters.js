@@ -1,4 +1,4 @@
-// The class so far as a line: its chapters, now, and where to add one.
+// The class so far as a line: its chapters, now, where to add one, and whether it is on the record.
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { act, clockText, now_us, tree } from "./store.js";
@@ -16,7 +16,7 @@ class HwChapters extends HwElement {
   }
 
   render() {
-    const { chapters = {}, class: info, staff } = tree.value;
+    const { chapters = {}, class: info, recording, staff } = tree.value;
     if (!staff) return "";
     const length_us = Math.max(MIN_LENGTH_US, (info?.minutes ?? 0) * 60e6, now_us.value * 1.05);
     /** @param {number} us */
@@ -35,7 +35,10 @@ class HwChapters extends HwElement {
         <li class="now mono">${clockText(now_us.value)}</li></ol>
       <form class="add-chapter" @submit=${this.#add}><label class="field inline">${t("board.chapter")}<input name="chapter" type="text"
         maxlength="80" required /></label>
-        <button class="btn small">${t("board.add_chapter")}</button></form>`;
+        <button class="btn small">${t("board.add_chapter")}</button>
+        <button class="btn small" type="button" title=${t("board.record_title")}
+          @click=${() => act({ op: "set_recording", on: !recording })}>${recording ? t("board.off_record") : t("board.on_record")}</button>
+        ${recording ? "" : html`<span class="tag warn" role="status">${t("board.is_off_record")}</span>`}</form>`;
   }
 }
 customElements.define("hw-chapters", HwChapters);

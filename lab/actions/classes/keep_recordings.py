@@ -1,0 +1,68 @@
+"""What becomes of recordings with time: the class's own log goes a day after the end, the recording later."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils import timezone
+
+from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.recordings import sealed_of
+from lab.actions.classes.shown_labs import close_labs
+from lab.classroom.recorded.retention import finish_keeping, keep_sealed_log, remove_recording
+from lab.models import Class
+from lab.texts.refusal import Refusal
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 3_600
+LOG_KEPT = timedelta(hours=24)
+_STAGE = "recording"
+"""In a class's settings: `kept`, when the log is that of the recording; `deleted`, when there is no recording."""
+
+
+async def keep_time_limits() -> None:
+    """Applies them now and once an hour, until it is cancelled."""
+    while True:
+        try:
+            await apply_time_limits(timezone.now())
+        except Exception:
+            logger.exception("the time limits of recordings could not be applied")
+        await asyncio.sleep(EVERY_S)
+
+
+async def apply_time_limits(now: datetime) -> None:
+    """To all classes that have ended."""
+    ended = Class.objects.filter(state=Class.State.ENDED, ended_at__lte=now - LOG_KEPT)
+    for classroom in [one async for one in ended]:
+        assert classroom.ended_at is not None
+        folder, stage = class_folder(classroom.slug), classroom.settings.get(_STAGE, "")
+        await asyncio.to_thread(finish_keeping, folder)
+        days = settings.RECORDING_DAYS
+        is_over = bool(days) and classroom.ended_at + timedelta(days=days) <= now
+        if stage not in ("kept", "deleted") and await sealed_of(classroom) is not None:
+            await live_classes().close_class(classroom.slug)
+            await asyncio.to_thread(keep_sealed_log, folder)
+            await _note(classroom, "kept")
+        if is_over and stage != "deleted":
+            await close_labs(classroom.slug)
+            await asyncio.to_thread(remove_recording, folder)
+            await _note(classroom, "deleted")
+
+
+def is_recording_deleted(classroom: Class) -> bool:
+    """Whether the recording of a class has gone with its time."""
+    return bool(classroom.settings.get(_STAGE) == "deleted")
+
+
+def ensure_recorded(classroom: Class) -> None:
+    """Raises Refusal (404) for a class whose recording was deleted after its time."""
+    if is_recording_deleted(classroom):
+        raise Refusal("refusal.recording_deleted", 404, title=classroom.title, days=settings.RECORDING_DAYS)
+
+
+async def _note(classroom: Class, stage: str) -> None:
+    classroom.settings = {**classroom.settings, _STAGE: stage}
+    await sync_to_async(classroom.save)(update_fields=["settings"])
