@@ -23,6 +23,7 @@ from lab.web import (
 )
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
+from lab.web.recorded import carry_pages as recording_files
 from lab.web.recorded import replay_pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
@@ -55,6 +56,7 @@ urlpatterns = [
     path("account/", account_pages.account, name="account"),
     path("classes/", class_pages.classes, name="classes"),
     path("classes/new", class_pages.new_class, name="new-class"),
+    path("classes/import", recording_files.import_file, name="import-class"),
     path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
@@ -74,6 +76,7 @@ urlpatterns = [
     path(f"{_RECORDING}/manifest.json", recorded.manifest),
     path(f"{_RECORDING}/map.json", recorded.class_map),
     path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
+    path(f"{_RECORDING}/export", recording_files.export, name="export-class"),
     path(f"{_RECORDING}/take-over", recorded.take_over),
     path(f"{_RECORDING}/seal", recorded.seal),
     path(f"{_RECORDING}/search", recorded.found),

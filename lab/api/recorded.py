@@ -9,10 +9,11 @@ import msgspec
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.actions.classes.keep_recordings import ensure_recorded
+from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
 from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
@@ -45,7 +46,7 @@ from lab.texts.refusal import Refusal
 _NAMED = 50
 """So many characters of a class's title are in the name of a run."""
 
-View = Callable[..., Coroutine[Any, Any, HttpResponse]]
+View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 class Asker:
@@ -68,7 +69,7 @@ def for_class(right: Right) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        async def found(request: HttpRequest, slug: str, **more: Any) -> HttpResponse:
+        async def found(request: HttpRequest, slug: str, **more: Any) -> HttpResponseBase:
             user = await request.auser()
             if not isinstance(user, User):
                 raise Refusal("refusal.not_signed_in", 401)
@@ -121,7 +122,8 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "captions": [],
             "can": {
                 "correct": "staff" in rights,
-                "seal": "staff" in rights and not is_live,
+                "seal": "staff" in rights and not is_live and not is_imported(classroom),
+                "export": "export" in rights and not is_live,
                 "take_over": "fork" in rights,
                 "note": asker.me.role != Role.PROJECTOR,
                 "share_note": "staff" in rights,
@@ -199,6 +201,8 @@ async def seal(request: HttpRequest, asker: Asker) -> HttpResponse:
     """Seals a class that has ended again."""
     if asker.classroom.state != Class.State.ENDED:
         raise Refusal("refusal.class_not_ended", 409, title=asker.classroom.title)
+    if is_imported(asker.classroom):
+        raise Refusal("refusal.class_imported", 409, title=asker.classroom.title)
     sealed = await seal_class(asker.classroom)
     return json_answer({"sealed_ms": sealed.sealed_ms})
 

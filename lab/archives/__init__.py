@@ -6,5 +6,6 @@
     branches/<branch>/identity.json, vocabulary.jsonl, .../leader-epoch-checkpoint
 
 Nothing that can be derived is in it: views, time lines and disks are made anew from the logs, and no pickle is carried.
-`pack.py` writes a file, `unpack.py` reads one that nobody trusts. See docs/RECORDINGS.md.
+`pack.py` writes a file, `unpack.py` reads one that nobody trusts; what every carried zip has in common is in `zips.py`.
+See docs/RECORDINGS.md.
 """

@@ -28,15 +28,7 @@ _CHUNK = 256 * 1024
 async def export(request: HttpRequest, run: str) -> HttpResponse | StreamingHttpResponse:
     """The run as a file. Raises Refusal (404, 403) without the right to take it away."""
     found = await sync_to_async(selectors.run_of)(await user_of(request), run, "export")
-    file = await export_run(host(), found)
-    size = await asyncio.to_thread(file.seek, 0, 2)
-    file.seek(0)
-    response = StreamingHttpResponse(_chunks(file), content_type="application/zip")
-    response["Content-Length"] = str(size)
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", found.name).strip("-.") or found.slug
-    full = quote(f"{found.name}{SUFFIX}", safe="")
-    response["Content-Disposition"] = f"attachment; filename=\"{plain}{SUFFIX}\"; filename*=UTF-8''{full}"
-    return response
+    return await file_answer(await export_run(host(), found), found.name or found.slug, SUFFIX)
 
 
 @login_required
@@ -51,6 +43,18 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     except Refusal as refusal:
         return await runs_page(request, refusal)
     return redirect("lab", branch.run.slug, branch.name)
+
+
+async def file_answer(file: IO[bytes], name: str, suffix: str) -> StreamingHttpResponse:
+    """A zip to be saved under a name, sent in parts."""
+    size = await asyncio.to_thread(file.seek, 0, 2)
+    file.seek(0)
+    response = StreamingHttpResponse(_chunks(file), content_type="application/zip")
+    response["Content-Length"] = str(size)
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "highwater"
+    full = quote(f"{name}{suffix}", safe="")
+    response["Content-Disposition"] = f"attachment; filename=\"{plain}{suffix}\"; filename*=UTF-8''{full}"
+    return response
 
 
 async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:

@@ -46,7 +46,7 @@ GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 @require_GET
 async def classes(request: HttpRequest) -> HttpResponse:
     """The classes that the user gives and takes part in."""
-    return await _list_page(request)
+    return await classes_page(request)
 
 
 @login_required
@@ -64,7 +64,7 @@ async def new_class(request: HttpRequest) -> HttpResponse:
         made = await sync_to_async(give_class)(user, form, chapters, timezone.now())
         await open_labs(host(), user, made, preferences_of(request).language)
     except Refusal as refusal:
-        return await _list_page(request, refusal, form)
+        return await classes_page(request, refusal, form)
     return redirect("class", made.slug)
 
 
@@ -336,9 +336,10 @@ async def _erase(chosen: Participant, by: Participant) -> None:
 # Pages
 
 
-async def _list_page(
+async def classes_page(
     request: HttpRequest, refusal: Refusal | None = None, form: dict[str, str] | None = None
 ) -> HttpResponse:
+    """The list of classes. With a refusal: what it says, and the form that was refused."""
     user, language = await user_of(request), preferences_of(request).language
     context = {
         "classes": await sync_to_async(selectors.class_cards)(user),

@@ -43,19 +43,24 @@ def give_class(user: User, form: Mapping[str, str], chapters: tuple[str, ...], n
             link_key=draw_link_key(),
             state=Class.State.OPEN,
         )
-        name = _name_of_instructor(user)
-        Participant.objects.create(
-            classroom=made,
-            number=1,
-            user=user,
-            is_guest=False,
-            role=Role.INSTRUCTOR,
-            nickname=name,
-            skeleton=skeleton_of(name),
-        )
+        enter_instructor(made, user)
     tell(Notice("class_opened", made.pk, 1))
     open_door(made, now)
     return made
+
+
+def enter_instructor(classroom: Class, user: User) -> None:
+    """The user is p1 of a new class."""
+    name = _name_of_instructor(user)
+    Participant.objects.create(
+        classroom=classroom,
+        number=1,
+        user=user,
+        is_guest=False,
+        role=Role.INSTRUCTOR,
+        nickname=name,
+        skeleton=skeleton_of(name),
+    )
 
 
 def end_class(classroom: Class, now: datetime) -> None:

@@ -20,7 +20,11 @@ logger = logging.getLogger(__name__)
 EVERY_S = 3_600
 LOG_KEPT = timedelta(hours=24)
 _STAGE = "recording"
-"""In a class's settings: `kept`, when the log is that of the recording; `deleted`, when there is no recording."""
+"""In a class's settings: `kept`, when the log is that of the recording; `imported`, when it never was another one;
+`deleted`, when there is no recording.
+"""
+IMPORTED = {_STAGE: "imported"}
+"""The settings of a class that was imported."""
 
 
 async def keep_time_limits() -> None:
@@ -42,7 +46,7 @@ async def apply_time_limits(now: datetime) -> None:
         await asyncio.to_thread(finish_keeping, folder)
         days = settings.RECORDING_DAYS
         is_over = bool(days) and classroom.ended_at + timedelta(days=days) <= now
-        if stage not in ("kept", "deleted") and await sealed_of(classroom) is not None:
+        if not stage and await sealed_of(classroom) is not None:
             await live_classes().close_class(classroom.slug)
             await asyncio.to_thread(keep_sealed_log, folder)
             await _note(classroom, "kept")
@@ -55,6 +59,11 @@ async def apply_time_limits(now: datetime) -> None:
 def is_recording_deleted(classroom: Class) -> bool:
     """Whether the recording of a class has gone with its time."""
     return bool(classroom.settings.get(_STAGE) == "deleted")
+
+
+def is_imported(classroom: Class) -> bool:
+    """Whether the class took place in another lab, which knows its names and texts."""
+    return bool(classroom.settings.get(_STAGE) == "imported")
 
 
 def ensure_recorded(classroom: Class) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.classroom.audience import Viewer
-from lab.classroom.recorded.playback import BUCKET_US, SEGMENT_EVENTS, Playback
+from lab.classroom.recorded.playback import SEGMENT_EVENTS, Playback
 
 
 def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[
         "labs": _labs(playback, titles),
         "off_record": playback.off_record,
         "quiet": playback.quiet,
-        "density": {"bucket_us": BUCKET_US, "counts": playback.density},
+        "density": {"bucket_us": playback.bucket_us, "counts": playback.density},
         "people": playback.people(viewer),
         "questions": playback.questions(viewer),
         "polls": [

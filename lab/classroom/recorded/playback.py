@@ -25,6 +25,8 @@ from lab.classroom.views import Words, paths, section
 
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 1_000_000
+MAX_BUCKETS = 20_000
+"""Of a longer class they are doubled."""
 QUIET_US = 2_000_000
 """So long nothing must happen for a passage to be quiet."""
 _PRESENCE = Joined | CameBack | WentAway | Left | LabsSeen
@@ -69,7 +71,8 @@ class Playback:
         self.begins_us: list[int] = []
         """Of each segment, the class time of its first event."""
         self.density: list[int] = []
-        """Events in each second."""
+        """Events in each `bucket_us` of class time."""
+        self.bucket_us = BUCKET_US
         self.quiet: list[tuple[int, int]] = []
         """Passages in which nothing happened and the lab that was shown stood, but for presence."""
         self._full: list[bytes] = []
@@ -162,9 +165,12 @@ class Playback:
             self._states.append(msgspec.json.encode(self.state))
 
     def _note_time(self, at_us: int, *, is_presence: bool) -> None:
-        second = max(0, at_us) // BUCKET_US
-        self.density += [0] * (second + 1 - len(self.density))
-        self.density[second] += not is_presence
+        while at_us // self.bucket_us >= MAX_BUCKETS:
+            self.density = [sum(self.density[n : n + 2]) for n in range(0, len(self.density), 2)]
+            self.bucket_us *= 2
+        bucket = max(0, at_us) // self.bucket_us
+        self.density += [0] * (bucket + 1 - len(self.density))
+        self.density[bucket] += not is_presence
         if is_presence:
             return
         rows = self.map.rows

@@ -21,7 +21,8 @@ def keep_sealed_log(folder: Path) -> None:
     shutil.copytree(folder / SEALED / _LOG, folder / _NEW)
     for name in _DERIVED:
         _remove(folder / name)
-    (folder / _LOG).rename(folder / _OLD)
+    if (folder / _LOG).exists():
+        (folder / _LOG).rename(folder / _OLD)
     finish_keeping(folder)
 
 

@@ -23,6 +23,7 @@ RIGHT_OF = {
     f"{BASE}/labs/<lab>/contents": ("GET", "see"),
     f"{BASE}/take-over": ("POST", "fork"),
     f"{BASE}/seal": ("POST", "staff"),
+    f"{BASE}/export": ("GET", "export"),
     f"{BASE}/search": ("GET", "see"),
     f"{BASE}/notes": ("GET", "see"),
     f"{BASE}/notes/<id>": ("DELETE", "see"),
@@ -88,9 +89,11 @@ def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroo
         visitor = classroom.visitors[p]
         return (visitor.get(path) if method == "GET" else visitor.send_json(method, path, {"lab": 0, "seq": 1})).status
 
-    allowed = {"seal": 409, "<number>": 409, "chapters": 400, "<id>": 404}.get(address.split("/")[-1], 200)
+    allowed = {"seal": 409, "export": 409, "<number>": 409, "chapters": 400, "<id>": 404}.get(
+        address.split("/")[-1], 200
+    )
     assert status("p1") == allowed
-    assert status("p2") == (403 if right == "staff" else allowed)
+    assert status("p2") == (403 if right in ("staff", "export") else allowed)
     assert status("p4") == (allowed if right == "see" else 403)
     assert status("p5") == 404
 

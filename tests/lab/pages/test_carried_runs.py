@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from lab.archives import manifest as format
-from lab.archives import unpack
+from lab.archives import zips
 from lab.management.commands import dump_log
 from lab.web import body_limit
 from tests.support.lab_server import LabServer, Visitor
@@ -179,7 +179,7 @@ def test_archive_that_unpacks_to_more_than_it_says_is_stopped(
     name = "branches/main/vocabulary.jsonl"
     bomb = {**described(entries), name: b" " * 30_000_000}
     assert "differs" in visitor.post_file("/runs/import", packed(bomb)).text
-    monkeypatch.setattr(unpack, "MAX_BYTES", 1000)
+    monkeypatch.setattr(zips, "MAX_BYTES", 1000)
     assert "unpacks to" in visitor.post_file("/runs/import", exported[1]).text
 
 

@@ -1,0 +1,112 @@
+"""Recorded classes as files: exported, and imported as a class of one's own that has ended."""
+
+import asyncio
+import shutil
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from lab.actions.classes.give_class import MAX_CLASSES, enter_instructor
+from lab.actions.classes.keep_recordings import IMPORTED
+from lab.actions.classes.live_class import class_folder
+from lab.actions.classes.recordings import sealed_of
+from lab.actions.start_run import new_slug
+from lab.classroom.codes import draw_link_key
+from lab.classroom.recorded.carrying import pack_class, unpack_class
+from lab.classroom.recorded.retention import keep_sealed_log
+from lab.classroom.recorded.sealed import SealedManifest
+from lab.models import Class
+from lab.recordings.folder import branch_folder
+from lab.recordings.recording import Recording
+from lab.rights import require
+from lab.runtime import engine
+from lab.runtime.host import RunConfig
+from lab.runtime.pacer import Pacer
+from lab.runtime.shown_labs import LABS
+from lab.texts.i18n import LANGUAGES
+from lab.texts.refusal import Refusal
+
+
+async def export_class(classroom: Class) -> IO[bytes]:
+    """An unnamed file with what is sealed of a class, at its beginning. Raises Refusal."""
+    manifest = await sealed_of(classroom)
+    if manifest is None:
+        raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
+    return await asyncio.to_thread(_packed, class_folder(classroom.slug), manifest)
+
+
+def _packed(folder: Path, manifest: SealedManifest) -> IO[bytes]:
+    with ExitStack() as stack:
+        target = stack.enter_context(TemporaryFile())
+        pack_class(folder, manifest, target)
+        target.seek(0)
+        # Whoever sends it closes it.
+        stack.pop_all()
+        return target
+
+
+async def import_class(user: User, source: IO[bytes]) -> Class:
+    """The user is its instructor. The labs' inputs are executed, which makes the brokers' disks; nothing else of the
+    file is. Raises Refusal for a file that is not an export of a class, and for one class too many; nothing is left.
+    """
+    await sync_to_async(require)(user, None, "staff")
+    await sync_to_async(_ensure_few)(user)
+    slug = new_slug()
+    folder = class_folder(slug)
+    manifest = await asyncio.to_thread(unpack_class, source, folder)
+    try:
+        await asyncio.to_thread(_prepare, folder, manifest)
+        return await sync_to_async(_enter)(user, slug, manifest)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        raise
+
+
+def _prepare(folder: Path, manifest: SealedManifest) -> None:
+    keep_sealed_log(folder)
+    for lab in manifest.labs:
+        run, _, branch = lab.address.partition("/")
+        carried = branch_folder(run, branch, runs=folder / LABS)
+        if not carried.recording.is_dir():
+            continue
+        recording = Recording(carried)
+        try:
+            msgspec.convert(recording.config, RunConfig)
+            # A lab of another version of the core is shown as it was recorded.
+            with suppress(Refusal):
+                engine.wake(recording, Pacer(), "").close()
+        except msgspec.ValidationError as error:
+            raise Refusal("refusal.archive_log", field="file", branch=lab.address, problem=str(error)[:200]) from None
+        finally:
+            recording.close()
+        shutil.rmtree(carried.checkpoints, ignore_errors=True)
+
+
+def _ensure_few(user: User) -> None:
+    if user.classes.count() >= MAX_CLASSES:
+        raise Refusal("refusal.class_limit", 409, max=MAX_CLASSES)
+
+
+def _enter(user: User, slug: str, manifest: SealedManifest) -> Class:
+    with transaction.atomic():
+        _ensure_few(user)
+        made = Class.objects.create(
+            slug=slug,
+            owner=user,
+            title=manifest.title,
+            chapter=manifest.chapter,
+            languages=[one for one in LANGUAGES if one in manifest.languages],
+            link_key=draw_link_key(),
+            state=Class.State.ENDED,
+            ended_at=timezone.now(),
+            settings=IMPORTED,
+        )
+        enter_instructor(made, user)
+        return made

@@ -1,0 +1,174 @@
+"""A recorded class as one file, to be carried away: a stored zip of what was sealed, which another lab imports.
+
+    manifest.json                     what is in it: `sealed.SealedManifest`
+    class-0/<offset>.log              the events of the class, read by `kafka-dump-log.sh`
+    words.json, chapters.json         names and texts that the recording may tell; chapters
+    labs/<run>/<branch>/recording/    the labs that were shown, as runs are carried
+    audio/, captions/                 the voice, and what is said
+
+No engine is carried: taking over executes the recorded inputs anew.
+"""
+
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from broker_core.refusals import KafkaException
+from lab.archives.manifest import MANIFEST, MAX_FILES
+from lab.archives.unpack import checked_end
+from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack, write_zip
+from lab.classroom.audience import Viewer
+from lab.classroom.events.seen import ViewChanged
+from lab.classroom.frames import LookedAt
+from lab.classroom.recorded.chapters import MAX_CHAPTERS, MAX_TITLE, read_chapters
+from lab.classroom.recorded.playback import Playback
+from lab.classroom.recorded.sealed import (
+    KIND,
+    SEALED,
+    VERSION,
+    WORDS,
+    SealedManifest,
+    SealedWords,
+    path_of,
+    read_events,
+    read_words,
+    refresh_manifest,
+)
+from lab.recordings.description import IDENTITY, VOCABULARY
+from lab.recordings.folder import branch_folder
+from lab.recordings.logs import EVENTS, INPUTS
+from lab.texts.refusal import Refusal
+
+SUFFIX = ".hwclass"
+MAX_EXPORT_BYTES = 256 * 1024 * 1024
+MAX_EVENTS = 500_000
+MAX_LENGTH_US = 30 * 24 * 3_600 * 1_000_000
+MAX_TEXT = 2_000
+MAX_NAME = 24
+_NAME = r"[a-z0-9][a-z0-9-]{0,31}"
+_PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"
+FILE = re.compile(
+    rf"class-0/\d{{20}}\.log|{re.escape(WORDS)}|chapters\.json|(?:audio|captions)/(?:{_PLAIN}/)?{_PLAIN}"
+    rf"|{_LABS}(?:{EVENTS}|{INPUTS})-0/(?:\d{{20}}\.log|leader-epoch-checkpoint)"
+    rf"|{re.escape(IDENTITY)}|{re.escape(VOCABULARY)})"
+)
+"""The files of a recorded class, and no others."""
+_SEALED_FILE = re.compile(rf"class-0/|{re.escape(WORDS)}")
+_ADDRESS = re.compile(rf"{_NAME}/{_NAME}")
+_STAFF = Viewer("p1", "instructor")
+_CLASS = Contents(KIND, VERSION, FILE, "refusal.archive_no_class")
+
+
+def pack_class(folder: Path, manifest: SealedManifest, target: IO[bytes]) -> SealedManifest:
+    """Writes the sealed class in a folder as it is now. Raises Refusal where an import would not take it."""
+    refreshed = refresh_manifest(folder, manifest)
+    total = sum(one.bytes for one in refreshed.files.values())
+    if total > MAX_EXPORT_BYTES:
+        mib, limit = -(-total // 2**20), MAX_EXPORT_BYTES // 2**20
+        raise Refusal("refusal.class_too_large", 413, title=manifest.title, mib=mib, max=limit)
+    if len(refreshed.files) >= MAX_FILES:
+        raise Refusal("refusal.archive_many_files", 413, count=len(refreshed.files) + 1, max=MAX_FILES)
+    parts = [Part(name, path_of(folder, name), one.bytes) for name, one in refreshed.files.items()]
+    write_zip(target, refreshed, parts, zipfile.ZIP_STORED)
+    return refreshed
+
+
+def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
+    """Unpacks a class into a new folder, and reads all of it once. Raises Refusal; nothing is left of it then."""
+    try:
+        with opened_zip(source) as archive:
+            manifest, names = read_manifest(archive, _CLASS, SealedManifest)
+            check_files(manifest.files, names)
+            _check(manifest)
+            for name, declared in manifest.files.items():
+                below = folder / SEALED if _SEALED_FILE.match(name) else folder
+                unpack(archive, name, declared, below / name)
+            with archive.open(MANIFEST) as stream:
+                (folder / SEALED / MANIFEST).write_bytes(stream.read())
+        _check_events(manifest, folder)
+        _check_words(folder)
+        for lab in manifest.labs:
+            _check_lab(lab.address, lab.last_seq, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return manifest
+
+
+def _check(manifest: SealedManifest) -> None:
+    shown = {lab.address for lab in manifest.labs}
+    files = [found for name in manifest.files if (found := FILE.fullmatch(name)) is not None]
+    carried = {f"{found['run']}/{found['branch']}" for found in files if found["run"]}
+    is_sane = (
+        0 < len(manifest.title) <= MAX_TITLE
+        and len(manifest.slug) <= 16
+        and len(manifest.chapter) <= 80
+        and 0 <= manifest.length_us <= MAX_LENGTH_US
+        and 0 < manifest.last_seq <= MAX_EVENTS
+        and len(shown) == len(manifest.labs)
+        and all(_ADDRESS.fullmatch(address) and len(address) <= 64 for address in shown)
+        and all(len(lab.title) <= MAX_TITLE for lab in manifest.labs)
+        and carried <= shown
+        and WORDS in manifest.files
+    )
+    if not is_sane:
+        raise invalid("refusal.archive_no_class", file=MANIFEST)
+
+
+def _check_events(manifest: SealedManifest, folder: Path) -> None:
+    """Recovery may find nothing to repair, each event is one that this version knows, and they fit together."""
+    logs = {path: path.stat().st_size for path in (folder / SEALED / "class-0").glob("*.log")}
+    if not logs:
+        raise invalid("refusal.archive_no_class", file="class-0")
+    try:
+        events = read_events(folder)
+        for *_, event in events:
+            if isinstance(event, ViewChanged):
+                msgspec.json.decode(event.view, type=LookedAt)
+        times = [at_us for _, at_us, *_ in events]
+        if not times or times != sorted(times) or times[0] < 0 or times[-1] > MAX_LENGTH_US:
+            raise ValueError("class time")
+        playback = Playback(SealedWords())
+        playback.take(events)
+        for number in range(len(playback.begins_us)):
+            playback.segment(number, _STAFF)
+    except Refusal:
+        # It would name a folder of this machine.
+        raise invalid("refusal.archive_log", branch="class", problem="header") from None
+    except (msgspec.MsgspecError, KafkaException, ValueError, TypeError, LookupError, AttributeError, OSError) as error:
+        raise invalid("refusal.archive_log", branch="class", problem=str(error)[:200]) from None
+    is_whole = all(path.exists() and path.stat().st_size == size for path, size in logs.items())
+    if playback.last_seq != manifest.last_seq or not is_whole:
+        raise invalid("refusal.archive_torn", branch="class", seq=playback.last_seq, expected=manifest.last_seq)
+    if {lab.address for lab in playback.map.labs} != {lab.address for lab in manifest.labs}:
+        raise invalid("refusal.archive_no_class", file=MANIFEST)
+
+
+def _check_words(folder: Path) -> None:
+    try:
+        words, chapters = read_words(folder), read_chapters(folder) or []
+    except msgspec.MsgspecError as error:
+        raise invalid("refusal.archive_unreadable", problem=str(error)) from None
+    texts = [text for text, _ in words.texts.values()]
+    if (
+        any(len(text) > MAX_TEXT for text in texts)
+        or any(len(name) > MAX_NAME for name in words.names.values())
+        or any(len(one.title) > MAX_TITLE for one in chapters)
+        or len(chapters) > MAX_CHAPTERS
+    ):
+        raise invalid("refusal.archive_long_text", max=MAX_TEXT)
+
+
+def _check_lab(address: str, last_seq: int, folder: Path) -> None:
+    run, _, branch = address.partition("/")
+    carried = branch_folder(run, branch, runs=folder / "labs")
+    # The run may have been deleted before anything was kept of it.
+    if last_seq and carried.recording.is_dir():
+        end = checked_end(address, carried)
+        if end < last_seq:
+            raise invalid("refusal.archive_torn", branch=address, seq=end, expected=last_seq)

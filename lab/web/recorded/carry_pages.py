@@ -1,0 +1,35 @@
+"""Recorded classes as files: exported to be carried away, and imported."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from lab.actions.classes.carry_class import export_class, import_class
+from lab.api.recorded import Asker, for_class
+from lab.classroom.recorded.carrying import SUFFIX
+from lab.texts.refusal import Refusal
+from lab.web.carry_pages import file_answer
+from lab.web.class_pages import classes_page
+from lab.web.pages import user_of
+
+
+@require_GET
+@for_class("export")
+async def export(request: HttpRequest, asker: Asker) -> HttpResponse | StreamingHttpResponse:
+    """The recording as a file. Raises Refusal while the class goes on."""
+    return await file_answer(await export_class(asker.classroom), asker.classroom.title, SUFFIX)
+
+
+@login_required
+@require_POST
+async def import_file(request: HttpRequest) -> HttpResponse:
+    """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
+    given = request.FILES.get("file")
+    try:
+        if given is None or given.file is None:
+            raise Refusal("refusal.no_file_chosen", field="file")
+        made = await import_class(await user_of(request), given.file)
+    except Refusal as refusal:
+        return await classes_page(request, refusal)
+    return redirect("class-replay", made.slug)

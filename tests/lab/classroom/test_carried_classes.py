@@ -1,0 +1,169 @@
+"""Recorded classes as files: what is exported is imported as it was, and what is no export is refused whole."""
+
+import io
+import json
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from lab.models import Class, Participant, Run
+from tests.support.classroom.class_pages import Classroom
+from tests.support.lab_server import LabServer, Visitor
+
+Entries = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def classroom(lab_server: LabServer) -> Iterator[Classroom]:
+    """A class that has ended, in which p1 led."""
+    made = Classroom(lab_server)
+    User.objects.filter(username="user 1").update(is_staff=True)
+    slug = made.visitors["p1"].new_run(brokers="1")
+    with made.page("p1") as teacher:
+        teacher.until("snap")
+        assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
+        while not teacher.held.get("/lead_lab"):
+            teacher.read()
+        view = {"branch": f"{slug}/main", "seq": 5, "at_us": 7, "mode": "pause", "rate": 1, "screen": "log"}
+        teacher.send(k="view", term=1, view={**view, "partition": "", "selection": "", "ranges": {}})
+        teacher.until_held("/view screen", "log")
+        assert teacher.act("add_chapter", text="Leaders", lang="en")["k"] == "done"
+        assert teacher.act("end_class")["k"] == "done"
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def exported(classroom: Classroom) -> bytes:
+    answer = classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/export")
+    assert answer.status == 200 and "Replication.hwclass" in answer.headers["Content-Disposition"]
+    return answer.body
+
+
+@pytest.fixture
+def teacher(classroom: Classroom) -> Iterator[Visitor]:
+    yield classroom.visitors["p1"]
+    Class.objects.filter(owner__username="user 1").exclude(pk=classroom.model.pk).delete()
+
+
+def entries_of(file: bytes) -> Entries:
+    with zipfile.ZipFile(io.BytesIO(file)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(entries: Entries) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+def described(entries: Entries, **changes: Any) -> Entries:
+    """With the manifest that fits the entries."""
+    manifest = json.loads(entries["manifest.json"]) | changes
+    files = {name: data for name, data in entries.items() if name != "manifest.json"}
+    manifest["files"] = {n: {"bytes": len(data), "sha256": sha256(data).hexdigest()} for n, data in files.items()}
+    return {"manifest.json": json.dumps(manifest).encode(), **files}
+
+
+def imported(visitor: Visitor, file: bytes) -> str:
+    answer = visitor.post_file("/classes/import", file)
+    assert answer.status == 200 and "/replay/" in answer.url, answer.text
+    return answer.url.split("/")[-3]
+
+
+def ask(visitor: Visitor, slug: str, path: str) -> Any:
+    answer = visitor.get(f"/api/classes/{slug}/recording/{path}")
+    assert answer.status == 200, answer.text
+    return answer.json
+
+
+def test_export_import_export_gives_the_same_file(teacher: Visitor, exported: bytes) -> None:
+    slug = imported(teacher, exported)
+    assert teacher.get(f"/api/classes/{slug}/recording/export").body == exported
+    entries = entries_of(exported)
+    assert next(iter(entries)) == "manifest.json"
+    assert not any("checkpoint" in name and "leader-epoch" not in name for name in entries)
+
+
+def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_shows(
+    teacher: Visitor, classroom: Classroom, exported: bytes
+) -> None:
+    slug = imported(teacher, exported)
+    here, there = (ask(teacher, one, "manifest.json") for one in (classroom.slug, slug))
+    ours = ("slug", "can", "you", "people")
+    assert {k: v for k, v in there.items() if k not in ours} == {k: v for k, v in here.items() if k not in ours}
+    for path in ("map.json", "labs/0/index.json", "labs/0/segments/0.json", "labs/0/contents"):
+        assert ask(teacher, slug, path) == ask(teacher, classroom.slug, path), path
+    assert ask(teacher, slug, "segments/0.json")["last_seq"] == here["last_seq"]
+    taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": 5})
+    assert taken.status == 200
+    assert not there["can"]["seal"] and teacher.post_json(f"/api/classes/{slug}/recording/seal", {}).status == 409
+    assert teacher.get(f"/classes/{slug}/").status == teacher.get(f"/classes/{slug}/summary/").status == 200
+    assert Participant.objects.filter(classroom__slug=slug).count() == 1
+    Run.objects.filter(origin__endswith="/5").delete()
+
+
+def test_only_who_may_give_classes_imports_one(classroom: Classroom, exported: bytes) -> None:
+    assert classroom.visitors["p2"].post_file("/classes/import", exported).status == 403
+
+
+def lab_file(entries: Entries, ending: str) -> str:
+    return next(name for name in entries if name.startswith("labs/") and name.endswith(ending))
+
+
+def with_link(entries: Entries) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, data in entries.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (stat.S_IFLNK if name == "words.json" else stat.S_IFREG) << 16
+            archive.writestr(info, data)
+    return target.getvalue()
+
+
+def changed_log(entries: Entries, change: Callable[[bytes], bytes]) -> bytes:
+    name = next(name for name in entries if name.startswith("class-0/"))
+    return packed(described({**entries, name: change(entries[name])}))
+
+
+BAD: dict[str, Callable[[Entries], bytes]] = {
+    "no zip": lambda entries: b"PK but not really",
+    "a run": lambda entries: packed(described(entries, kind="highwater run")),
+    "newer": lambda entries: packed(described(entries, version=2)),
+    "climbs": lambda entries: packed(described({**entries, "labs/../../x/recording/identity.json": b"{}"})),
+    "a pickle": lambda entries: packed(described({**entries, "labs/a/main/recording/checkpoints/1.engine": b"x"})),
+    "unknown lab": lambda entries: packed(described({**entries, "labs/a/main/recording/identity.json": b"{}"})),
+    "link": with_link,
+    "changed": lambda entries: packed({**entries, "words.json": entries["words.json"] + b" "}),
+    "undeclared": lambda entries: packed({**entries, "captions/en.vtt": b"WEBVTT"}),
+    "torn log": lambda entries: changed_log(entries, lambda data: data[:-7]),
+    "flipped bit": lambda entries: changed_log(entries, lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]),
+    "torn lab": lambda entries: packed(described({**entries, (name := lab_file(entries, ".log")): entries[name][:-7]})),
+    "long text": lambda entries: packed(
+        described({**entries, "words.json": json.dumps({"names": {}, "texts": {"1": ["x" * 2_001, "en"]}}).encode()})
+    ),
+    "other end": lambda entries: packed(described(entries, last_seq=3)),
+    "endless": lambda entries: packed(described(entries, length_us=10**18)),
+    "many": lambda entries: packed(described({**entries, **{f"audio/{n}.webm": b"" for n in range(2_000)}})),
+}
+
+
+@pytest.mark.parametrize("why", sorted(BAD))
+def test_what_is_no_export_is_refused_with_a_sentence_and_leaves_nothing(
+    teacher: Visitor, exported: bytes, why: str
+) -> None:
+    folder = Path(settings.DATA) / "classes"
+    before = sorted(path.name for path in folder.iterdir()), Class.objects.count()
+    answer = teacher.post_file("/classes/import", BAD[why](entries_of(exported)))
+    assert answer.status == 400, answer.text
+    assert 'id="import-error"' in answer.text and str(settings.DATA) not in answer.text
+    assert (sorted(path.name for path in folder.iterdir()), Class.objects.count()) == before
