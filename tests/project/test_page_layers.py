@@ -25,6 +25,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "core/live": ("core", "core/events", "core/view", "core/recording"),
     "core/player": CORE,
     "core/classroom": ("core", "core/events", "core/live", "core/view"),
+    "core/replay": ("core", "core/classroom", "core/events", "core/view"),
     "core/layout": CORE,
     "core/actions": ("core", "core/view"),
     "draw": (*CORE, "core/layout", "core/actions"),
@@ -41,6 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/pages": PANELS,
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
     "ui/pages/classroom": ("core/classroom", "ui/classroom", "ui/kit"),
+    "ui/pages/replay": (*PANELS, "core/classroom", "core/replay", "ui/classroom"),
     "ui/pages/gallery": (*PANELS, "core/classroom", "ui/classroom", "ui/pages/classroom", "ui/pages/lab"),
     "ui/pages/lab": (*PANELS, "core/classroom", "ui/act", "ui/classroom", "ui/inspect", *SCREENS, "ui/shell"),
 }

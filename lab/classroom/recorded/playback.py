@@ -21,7 +21,7 @@ from lab.classroom.recorded.chapters import Landmarks, StoredChapter
 from lab.classroom.recorded.class_map import ClassMap
 from lab.classroom.recorded.filtering import RecordFilter
 from lab.classroom.state import State
-from lab.classroom.views import Words, paths, section
+from lab.classroom.views import PARTS, Words, paths, section
 
 SEGMENT_EVENTS = 1_000
 BUCKET_US = 1_000_000
@@ -114,8 +114,9 @@ class Playback:
             return None
         state = msgspec.json.decode(self._states[number], type=State)
         there = (self._patch(state, viewer, path) for path in paths(state) if sees_section(viewer, path))
+        tables = (patch_bytes(name, {}) for name in PARTS if sees_section(viewer, name))
         # A section without a value is not there: `["/stage"]` alone.
-        patch = [msgspec.Raw(one) for one in there if b"," in one]
+        patch = [msgspec.Raw(one) for one in (*tables, *there) if b"," in one]
         first_seq = number * SEGMENT_EVENTS + 1
         shown = [self._shown(state, viewer, envelope) for envelope in self._events(number)]
         return Segment(first_seq, state.last_seq, patch, [one for one in shown if one is not None])

@@ -32,11 +32,11 @@ export { Refusal };
 /** @import { Goal } from "./seek.js" */
 
 /**
- * @typedef {{ url: string, run: string, branch: string, schema?: string, boot?: string, at?: number | null,
+ * @typedef {{ url: string, run: string, branch: string, api?: string, schema?: string, boot?: string, at?: number | null,
  *             seq?: number | null, csrf?: string, isReadOnly?: boolean, WebSocket?: typeof WebSocket | null, fetch?: typeof fetch,
  *             now?: () => number, calm?: () => boolean }} Options
- * `isReadOnly`: nothing is asked of the lab; `calm`: is motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`:
- * open there, in the past; `WebSocket: null`: recording only
+ * `api`: address of the history, ending in "/", where that is not the run's own; `isReadOnly`: nothing is asked of the lab; `calm`: is
+ * motion unwanted? `url`: origin of the server; `at` (microseconds) or `seq`: open there, in the past; `WebSocket: null`: recording only
  */
 
 /** Where motion is unwanted, the picture changes at this interval while time runs. */
@@ -74,7 +74,7 @@ export class Player {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     const path = `${encodeURIComponent(run)}/${encodeURIComponent(branch)}/`;
-    this.#api = `${url}/api/runs/${path}`;
+    this.#api = options.api ?? `${url}/api/runs/${path}`;
     this.#recording = new Recording(this.#api, options.fetch ?? ((...args) => fetch(...args)));
     this.#picture = new Picture(this.#recording, this.#changes, this.#now);
     this.#seek = new Seek(this.#recording, {

@@ -1,23 +1,33 @@
 // Learners by steps: who has done what, with a sign and a name in each cell.
-import { HwElement, html } from "../kit/element.js";
+import { HwElement, html, nothing } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { board } from "./board_state.js";
 import { learners, minutes, now_us, opened, shownName, sorted, stuckText, tree } from "./store.js";
 import { stepSign } from "./tile.js";
 
 class HwHeat extends HwElement {
+  static properties = { plain: { type: Boolean } };
+
+  constructor() {
+    super();
+    /** Names open nothing. */
+    this.plain = false;
+  }
+
   render() {
     const steps = tree.value.class?.steps ?? 0;
     const people = sorted(learners(), board.value.sort);
     if (!people.length) return html`<p class="nobody">${t("board.nobody")}</p>`;
     const numbers = Array.from({ length: steps }, (_, index) => index + 1);
     const done = numbers.map((step) => people.filter(([, person]) => person.signs?.[step] && person.signs[step] !== "lost").length);
-    return html`<div class="heat-frame"><table class="heat"><caption class="sr">${t("board.heat_caption")}</caption>
+    return html`<div class="heat-frame" tabindex=${this.plain ? "0" : nothing}><table class="heat"><caption
+      class="sr">${t("board.heat_caption")}</caption>
       <thead><tr><th scope="col">${t("board.learner")}</th>${numbers.map((step) => html`<th scope="col">${step}</th>`)}
         <th scope="col">${t("board.on_step")}</th><th scope="col">${t("board.predictions")}</th><th
           scope="col">${t("board.state")}</th></tr></thead>
       <tbody>${people.map(([p, person]) => html`<tr>
-        <th scope="row"><button class="link-button" @click=${() => (opened.value = p)}><bdi>${shownName(p, person.name)}</bdi></button></th>
+        <th scope="row">${this.plain ? html`<bdi>${shownName(p, person.name)}</bdi>` : html`<button class="link-button"
+          @click=${() => (opened.value = p)}><bdi>${shownName(p, person.name)}</bdi></button>`}</th>
         ${numbers.map((step) => {
           const { look, sign } = stepSign(person, step);
           return html`<td class="cell ${look}"><span aria-hidden="true">${sign}</span><span

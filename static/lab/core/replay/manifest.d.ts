@@ -1,0 +1,22 @@
+// What a page is told of a recorded class before it asks for any part of it: lab/api/recorded.py.
+
+export type Span = [from_us: number, to_us: number];
+
+export interface ReplayLab { n: number; title: string; address: string; stage: boolean; first_seq: number; last_seq: number }
+export interface Piece { piece: number; at_us: number; length_us: number; type: string; bytes: number }
+export interface ReplayChapter { chapter: number; at_us: number; title: string; by: "staff" | "proposed" }
+
+/** Instants and spans in microseconds of class time. `segments`: when the first event of each was; `density`: events by bucket. */
+export interface Manifest {
+  title: string; slug: string; chapter: string; wall_ms?: number; length_us: number; live: boolean; sealed_ms?: number | null;
+  you: { p: string; role: string };
+  first_seq: number; last_seq: number; segment_events: number; segments: number[];
+  labs: ReplayLab[]; off_record: Span[]; quiet: Span[]; density: { bucket_us: number; counts: number[] };
+  chapters: ReplayChapter[];
+  audio: { pieces: Piece[]; lost: Span[]; voice: Span[]; shift_us: number };
+  captions: { language: "en" | "zh-CN"; cues: number }[];
+  people: { p: string; name: string; role: string }[];
+  questions: { question: number; at_us: number; text: string; p: string }[];
+  steps: { en: string; "zh-CN": string }[];
+  can: { take_over?: boolean; correct?: boolean; seal?: boolean; export?: boolean; note?: boolean };
+}

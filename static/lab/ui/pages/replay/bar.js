@@ -1,0 +1,110 @@
+// The time of the class: how much happened, chapters, what is idle or off the record, and the playhead.
+import { HwElement, html, svg } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { clockText } from "../../classroom/store.js";
+import * as replay from "./store.js";
+
+/** @import { Span } from "../../../core/replay/manifest.d.ts" */
+
+const HEIGHT = 44;
+const STEP_US = 5e6;
+/** Intervals of the labels, seconds. */
+const INTERVALS_S = [5, 10, 30, 60, 120, 300, 600, 1200, 3600];
+const LABELS = 11;
+
+/** @param {number} us */
+const part = (us) => (100 * us) / Math.max(1, replay.length_us.value);
+
+class HwReplayBar extends HwElement {
+  static properties = { width: { state: true } };
+  #resizes = new ResizeObserver(([{ contentRect }]) => (this.width = contentRect.width));
+
+  constructor() {
+    super();
+    this.width = 900;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#resizes.observe(this);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#resizes.disconnect();
+  }
+
+  /** @param {PointerEvent} event */
+  #scrub(event) {
+    if (event.button !== 0 || (event.type === "pointermove" && !event.buttons)) return;
+    const { left, width } = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
+    if (event.type === "pointerdown") /** @type {HTMLElement} */ (event.currentTarget).setPointerCapture(event.pointerId);
+    void replay.seek(((event.clientX - left) / width) * replay.length_us.peek());
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const way = { ArrowLeft: -STEP_US, ArrowRight: STEP_US, PageDown: -60e6, PageUp: 60e6 }[event.key];
+    if (way === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    void replay.seek(replay.atNow() + way);
+  }
+
+  #area() {
+    const { counts } = replay.manifest.value?.density ?? { counts: [] };
+    const most = Math.log1p(Math.max(1, ...counts));
+    const step = this.width / Math.max(1, counts.length);
+    const top = counts.map((count, i) => `${(i * step).toFixed(1)},${(HEIGHT - (Math.log1p(count) / most) * (HEIGHT - 6)).toFixed(1)}`);
+    return svg`<polygon points="0,${HEIGHT} ${top.join(" ")} ${this.width},${HEIGHT}"></polygon>`;
+  }
+
+  /** @param {Span[]} spans @param {string} look @param {string} title */
+  #spans(spans, look, title) {
+    return spans.map(([from_us, to_us]) => html`<i class="span ${look}" title=${title}
+      .style=${`left:${part(from_us)}%;width:${part(to_us - from_us)}%`}></i>`);
+  }
+
+  #chapters() {
+    const chapters = replay.manifest.value?.chapters ?? [];
+    const at_us = replay.at_us.value;
+    return chapters.map((chapter, i) => {
+      const end_us = chapters[i + 1]?.at_us ?? replay.length_us.value;
+      const isNow = at_us >= chapter.at_us && at_us < end_us;
+      return html`<button class="chapter ${isNow ? "now" : ""}"
+        .style=${`left:${part(chapter.at_us)}%;width:${part(end_us - chapter.at_us)}%`}
+        title="${clockText(chapter.at_us)} ${chapter.title}" aria-current=${isNow ? "true" : "false"}
+        @click=${() => void replay.seek(chapter.at_us)}><bdi>${chapter.title}</bdi></button>`;
+    });
+  }
+
+  #labels() {
+    const seconds = replay.length_us.value / 1e6;
+    const wanted = Math.max(2, Math.min(LABELS, Math.floor(this.width / 70)));
+    const every = INTERVALS_S.find((one) => seconds / one <= wanted) ?? 3600;
+    return Array.from({ length: Math.floor(seconds / every) + 1 }, (_, i) => html`<span class="mono"
+      .style=${`left:${part(i * every * 1e6)}%`}>${clockText(i * every * 1e6)}</span>`);
+  }
+
+  render() {
+    const found = replay.manifest.value;
+    if (!found) return "";
+    const { audio, off_record, questions } = found;
+    const at = clockText(replay.at_us.value);
+    const repeated = replay.loop.value;
+    return html`<div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")} aria-valuemin="0"
+        aria-valuemax=${Math.floor(replay.length_us.value / 1e6)} aria-valuenow=${Math.floor(replay.at_us.value / 1e6)} aria-valuetext=${at}
+        @pointerdown=${this.#scrub} @pointermove=${this.#scrub} @keydown=${this.#key}>
+        <svg width="100%" height=${HEIGHT} viewBox="0 0 ${this.width} ${HEIGHT}" preserveAspectRatio="none"
+          aria-hidden="true">${this.#area()}</svg>
+        ${this.#spans(replay.idle.value, "idle", t("replay.idle"))}${this.#spans(off_record, "off", t("replay.off_record"))}
+        ${this.#spans(audio.lost, "lost", t("replay.lost"))}${repeated ? this.#spans([repeated], "loop", t("replay.loop")) : ""}
+        ${questions.map((one) => html`<i class="dot question" title="${clockText(one.at_us)} ${one.text}"
+          .style=${`left:${part(one.at_us)}%`}></i>`)}
+        ${found.chapters.map((one, i) => html`<i class="flag" .style=${`left:${part(one.at_us)}%`} aria-hidden="true">${i + 1}</i>`)}
+        <i class="head" .style=${`left:${part(replay.at_us.value)}%`} aria-hidden="true"></i></div>
+      ${found.chapters.length ? html`<div class="chapter-row">${this.#chapters()}</div>` : ""}
+      <div class="labels" aria-hidden="true">${this.#labels()}</div>`;
+  }
+}
+customElements.define("hw-replay-bar", HwReplayBar);

@@ -1,0 +1,40 @@
+// The keys of the replay; single letters are off while a field has the focus.
+import { closest } from "../../kit/events.js";
+import { share, takeOver } from "./actions.js";
+import { toggleCaptions } from "./captions.js";
+import { step } from "./stage.js";
+import * as replay from "./store.js";
+import { toChapter } from "./transport.js";
+
+const BACK_US = 10e6;
+
+/** By `KeyboardEvent.key` in lower case. @type {Map<string, () => unknown>} */
+const handlers = new Map(Object.entries({
+  " ": () => replay.play(!replay.playing.peek()),
+  ".": () => step(1),
+  ",": () => step(-1),
+  enter: () => step("rpc"),
+  arrowleft: () => replay.seek(replay.atNow() - BACK_US),
+  arrowright: () => replay.seek(replay.atNow() + BACK_US),
+  "[": () => toChapter(-1),
+  "]": () => toChapter(1),
+  home: () => replay.seek(0),
+  end: () => replay.seek(replay.length_us.peek()),
+  b: takeOver,
+  c: toggleCaptions,
+  l: replay.toggleLoop,
+  s: share,
+}));
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (closest(event, "input, textarea, select, dialog")) return;
+  if (["Enter", " "].includes(event.key) && closest(event, "button, a, summary")) return;
+  const run = handlers.get(event.key.toLowerCase());
+  if (!run) return;
+  event.preventDefault();
+  void run();
+});
+
+// A button pressed with the pointer gives the focus back: Space and Enter are keys of the replay again.
+addEventListener("click", (event) => event.detail > 0 && closest(event, "button")?.blur());

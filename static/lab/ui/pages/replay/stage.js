@@ -1,0 +1,175 @@
+// The lab that was shown, drawn at the instant of the class: as who led looked at it, or as one likes.
+import { Player } from "../../../core/player/player.js";
+import { anchorOf, PARTS } from "../../../core/layout/ink.js";
+import { createStage } from "../../../draw/stage.js";
+import { HwElement, byId, html } from "../../kit/element.js";
+import { t, texts } from "../../kit/i18n.js";
+import { sentence } from "../../kit/words.js";
+import { effect, signal, split } from "../../store/state.js";
+import { clockText, tree } from "../../classroom/store.js";
+import { clockText as labClock } from "../../../core/player/timemap.js";
+import * as replay from "./store.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Stage } from "../../../draw/stage.js" */
+/** @import { LabPlace } from "../../../core/replay/class_map.js" */
+/** @import { PageView } from "../../../core/player/page_view.js" */
+/** @import { Target } from "../../../core/view/selectors.js" */
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** The lab whose picture is shown, by number; null where no lab was shown. @type {Signal<number | null>} */
+export const lab = signal(null);
+/** What the picture shows: its event and how many there are. @type {Signal<{ seq: number, at_us: number, last: number, said: string }>} */
+export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "" });
+
+/** @type {Map<number, Player>} */
+const players = new Map();
+/** @type {Stage | null} */
+let drawn = null;
+/** @type {Player | null} */
+let player = null;
+
+/** @param {number} n */
+function playerOf(n) {
+  const found = players.get(n);
+  if (found) return found;
+  const address = replay.manifest.peek()?.labs[n]?.address ?? "/";
+  const [run, branch] = address.split("/");
+  const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
+    isReadOnly: true, at: 0, calm: () => still.matches });
+  made.subscribe(() => player === made && tell());
+  players.set(n, made);
+  return made;
+}
+
+function tell() {
+  if (!player) return;
+  const last = player.event(player.seq);
+  shownEvent.value = { seq: player.seq, at_us: player.at_us, last: player.live_seq, said: last ? sentence(last) : "" };
+}
+
+/** Who moves the picture looks for themselves from then on. */
+function mayPan() {
+  replay.camera.value = "free";
+  return true;
+}
+
+/** Draws another lab, or none. @param {number | null} n */
+function change(n) {
+  drawn?.destroy();
+  drawn = null;
+  player = n === null ? null : playerOf(n);
+  lab.value = n;
+  if (!player) return;
+  drawn = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player, { t, texts, time: {
+    seek: (us) => seekLab(us),
+    seekSeq: (seq) => seekSeq(seq),
+    goLive: () => void replay.seek(replay.length_us.peek()),
+  }, mayPan });
+  look(/** @type {PageView | undefined} */ (/** @type {unknown} */ (tree.peek().view)));
+  drawn.setInk(tree.peek().ink ?? {});
+  tell();
+}
+
+/** Goes to the instant of the class at which an instant of the lab was shown. @param {number} lab_us */
+export function seekLab(lab_us) {
+  const n = lab.peek();
+  const at_us = n === null ? null : replay.classMap.classAt(n, lab_us, replay.atNow());
+  if (at_us !== null) void replay.seek(at_us);
+}
+
+/** The picture shows an event of the lab, while the class stands. @param {number} seq */
+function seekSeq(seq) {
+  replay.play(false);
+  replay.stepped.value = true;
+  player?.seekSeq(seq);
+}
+
+/** Steps through the lab by event, or to the next delivery of a message. @param {1 | -1 | "rpc"} by */
+export function step(by) {
+  if (!player) return;
+  replay.play(false);
+  replay.stepped.value = true;
+  if (by === "rpc") void player.stepRpc();
+  else void player.stepEvent(by);
+}
+
+/** The lab and the instant that are shown, to take over. */
+export const place = () => (lab.peek() === null || !player ? null : { lab: lab.peek(), seq: player.seq });
+
+replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
+  if ((found?.lab ?? null) !== lab.peek()) change(found?.lab ?? null);
+  if (player && found && !replay.stepped.peek()) move(player, found);
+  const pointer = replay.classPlayer.pointer(at_us);
+  const anchor = pointer && anchorOf(pointer.anchor);
+  const lead = tree.peek().lead;
+  drawn?.setPointer(lead?.name ?? "", pointer && anchor && { anchor, u: pointer.u / PARTS, v: pointer.v / PARTS });
+});
+
+/** Moves the lab's time to where it was, as who led looked at it. @param {Player} to @param {LabPlace} found */
+function move(to, found) {
+  const view = /** @type {PageView | undefined} */ (/** @type {unknown} */ (tree.peek().view));
+  const looksBack = replay.camera.peek() === "led" && view?.branch === `${to.run}/${to.branch}` && view.seq !== null && view.at_us !== null;
+  if (looksBack) {
+    if (to.seq !== view.seq || to.at_us !== view.at_us) to.seekSeq(/** @type {number} */ (view.seq), /** @type {number} */ (view.at_us));
+  } else if (found.runs) to.seekTime(Math.min(found.at_us, Math.max(0, to.live_at_us - 1)));
+  else if (found.seq && (to.seq !== found.seq || to.at_us !== found.at_us)) to.seekSeq(found.seq, found.at_us);
+}
+
+/** What was looked at is brought into sight. @param {PageView | undefined} view */
+function look(view) {
+  if (!drawn || !view || replay.camera.peek() !== "led") return;
+  if (view.partition) drawn.setTopic(view.partition.replace(/-\d+$/, ""));
+  const [type, id] = split(view.selection ?? "");
+  drawn.select(type ? { type: /** @type {Target["type"]} */ (type), id } : null);
+  drawn.showSight({ ranges: view.ranges, window: view.window }, view.partition);
+}
+
+const view = () => /** @type {PageView | undefined} */ (/** @type {unknown} */ (tree.value.view));
+let lookedAt = "";
+effect(() => {
+  const to = view();
+  const now = JSON.stringify([replay.camera.value, to?.ranges, to?.window, to?.partition, to?.selection]);
+  if (now !== lookedAt) look(to);
+  lookedAt = now;
+});
+effect(() => drawn?.setInk(tree.value.ink ?? {}));
+
+class HwReplayStageBar extends HwElement {
+  render() {
+    const { lead, stage } = tree.value;
+    const labs = replay.manifest.value?.labs ?? [];
+    const n = lab.value;
+    const screen = view()?.screen;
+    const { seq, at_us, last, said } = shownEvent.value;
+    const name = lead?.name || (stage?.shown ? stage.name : "") || "";
+    return html`<b>${t("replay.stage")}</b>
+      <div class="seg" role="group" aria-label=${t("replay.camera")}>${/** @type {const} */ (["led", "free"]).map((one) => html`<button
+        aria-pressed=${replay.camera.value === one} @click=${() => (replay.camera.value = one)}>${one === "led"
+          ? t(name ? "replay.camera_of" : "replay.camera_led", { name }) : t("replay.camera_free")}</button>`)}</div>
+      ${n !== null ? html`<span class="chip"><bdi>${labs[n]?.title}</bdi></span>` : ""}
+      ${screen && screen !== "picture" && lead ? html`<span class="tag">${t("replay.looks_at",
+        { name, screen: t(`stage.${screen}`) })}</span>` : ""}
+      <span class="spacer"></span>
+      ${n === null ? "" : html`<span class="said">${said}</span><span class="mono dim">${labClock(at_us).clock} · ${t("replay.event_of",
+        { n: seq, of: last })}</span>`}
+      ${replay.stepped.value ? html`<button class="chip" @click=${() => void replay.seek(replay.atNow())}>${t("replay.back_to",
+        { at: clockText(replay.at_us.value) })}</button>` : ""}`;
+  }
+}
+customElements.define("hw-replay-stage-bar", HwReplayStageBar);
+
+class HwReplayEmpty extends HwElement {
+  render() {
+    const { manifest, problem, waits, at_us } = replay;
+    if (problem.value) return html`<p class="message bad" role="alert">${problem.value} <button class="btn"
+      @click=${() => void replay.open()}>${t("replay.again")}</button></p>`;
+    if (!manifest.value) return html`<p class="nobody">${t("replay.loading")}</p>`;
+    if (lab.value !== null) return "";
+    if (waits.value) return html`<p class="nobody">${t("replay.loading")}</p>`;
+    const text = manifest.value.labs.length ? t("replay.no_lab_now", { at: clockText(at_us.value) }) : t("replay.no_lab");
+    return html`<p class="nobody">${text}</p>`;
+  }
+}
+customElements.define("hw-replay-empty", HwReplayEmpty);

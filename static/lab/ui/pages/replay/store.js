@@ -1,0 +1,221 @@
+// The replay of a class: the instant that is shown, how it plays, and what the class was at that instant.
+import { batch, computed, signal } from "@preact/signals-core";
+import { ClassMap } from "../../../core/replay/class_map.js";
+import { ClassPlayer } from "../../../core/replay/class_player.js";
+import { advance, idleOf, saved } from "../../../core/replay/spans.js";
+import { Voice } from "../../../core/replay/voice.js";
+import { byId } from "../../kit/element.js";
+import { now_us, tree } from "../../classroom/store.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { LabPlace } from "../../../core/replay/class_map.js" */
+/** @import { Manifest, Span } from "../../../core/replay/manifest.d.ts" */
+
+const { slug = "", at = "0", csrf = "" } = byId("replay").dataset;
+export const SPEEDS = [0.5, 1, 1.5, 2, 4];
+/** While it plays, panels are told the instant so often, ms. */
+const TOLD_MS = 100;
+/** A class that goes on is asked for what is new so often, ms. */
+const REFRESHED_MS = 5000;
+/** So near to now one is there, microseconds. */
+const NOW_US = 2e6;
+const MAX_FRAME_MS = 250;
+
+export const base = `/api/classes/${slug}/recording/`;
+export const classPage = `/classes/${slug}/`;
+
+/** @type {Signal<Manifest | null>} */
+export const manifest = signal(null);
+/** The instant that panels show, microseconds of class time; `atNow` is exact. */
+export const at_us = signal(Number(at));
+export const playing = signal(false);
+export const speed = signal(1);
+/** Whether idle spans are shortened. */
+export const skips = signal(localStorage.getItem("highwater.replay.idle") !== "shown");
+/** A passage that is repeated. @type {Signal<Span | null>} */
+export const loop = signal(null);
+/** Whose eyes: those of who led, or one's own. @type {Signal<"led" | "free">} */
+export const camera = signal("led");
+/** The lab was stepped by hand since: its picture is not that of the class's instant. */
+export const stepped = signal(false);
+/** Why the recording cannot be shown, in words. */
+export const problem = signal("");
+/** Whether a part is being fetched. */
+export const waits = signal(false);
+
+export const idle = computed(() => {
+  const found = manifest.value;
+  return found ? idleOf(found.quiet, found.audio.voice, found.off_record) : [];
+});
+export const savedUs = computed(() => saved(idle.value));
+export const length_us = computed(() => manifest.value?.length_us ?? 0);
+/** The last instant of the class: at its very end who led has let go, and nothing is shown. */
+const last_us = computed(() => Math.max(0, length_us.value - 1));
+
+export const classPlayer = new ClassPlayer(base, (...args) => fetch(...args));
+/** @type {ClassMap} */
+export let classMap = new ClassMap([]);
+const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), `${base}audio/`,
+  { pieces: [], lost: [], voice: [], shift_us: 0 });
+
+let exact_us = Number(at);
+let told_ms = 0;
+let frame_ms = 0;
+/** Called with each new instant, before panels are told. @type {(at_us: number, place: LabPlace | null) => void} */
+let onInstant = () => {};
+/** @param {typeof onInstant} listener */
+export const setOnInstant = (listener) => void (onInstant = listener);
+
+/** The instant that is shown. */
+export const atNow = () => exact_us;
+
+export async function open() {
+  try {
+    await refresh();
+    await seek(exact_us);
+    if (manifest.peek()?.live) {
+      speed.value = 2;
+      setInterval(() => void refresh().catch(() => {}), REFRESHED_MS);
+    }
+  } catch (error) {
+    problem.value = /** @type {Error} */ (error).message;
+  }
+}
+
+export async function refresh() {
+  const found = await classPlayer.open();
+  classMap = new ClassMap(found.rows);
+  voice.audio = found.manifest.audio;
+  manifest.value = found.manifest;
+}
+
+/** Shows an instant of the class. @param {number} to_us */
+export async function seek(to_us) {
+  exact_us = Math.max(0, Math.min(to_us, last_us.peek()));
+  stepped.value = false;
+  voice.pause();
+  tell();
+  await arrive();
+}
+
+/** Fetches what the instant needs, and shows it. */
+async function arrive() {
+  const wanted_us = exact_us;
+  waits.value = true;
+  try {
+    await classPlayer.load(wanted_us);
+    problem.value = "";
+  } catch (error) {
+    problem.value = /** @type {Error} */ (error).message;
+    playing.value = false;
+  } finally {
+    waits.value = false;
+  }
+  if (wanted_us === exact_us) show();
+}
+
+/** Shows the instant with what is here. */
+function show() {
+  const state = classPlayer.show(exact_us);
+  if (state === "missing") return false;
+  if (state === "changed") batch(() => {
+    tree.value = classPlayer.tree;
+    now_us.value = exact_us;
+  });
+  onInstant(exact_us, classMap.labAt(exact_us));
+  tell();
+  return true;
+}
+
+function tell() {
+  told_ms = performance.now();
+  batch(() => {
+    at_us.value = exact_us;
+    now_us.value = exact_us;
+  });
+}
+
+/** @param {boolean} on */
+export function play(on) {
+  if (on && exact_us >= last_us.peek() && !manifest.peek()?.live) void seek(0);
+  voice.allow();
+  stepped.value = false;
+  playing.value = on;
+  frame_ms = 0;
+  if (on) requestAnimationFrame(frame);
+  else voice.pause();
+}
+
+/** One frame of playing: the voice says where the class is; where there is none, the clock does. @param {number} now_ms */
+function frame(now_ms) {
+  if (!playing.peek()) return;
+  const passed_ms = frame_ms ? Math.min(MAX_FRAME_MS, now_ms - frame_ms) : 0;
+  frame_ms = now_ms;
+  if (!waits.peek()) go(passed_ms);
+  requestAnimationFrame(frame);
+}
+
+/** @param {number} passed_ms */
+function go(passed_ms) {
+  const off = manifest.peek()?.off_record ?? [];
+  const shortened = skips.peek() ? idle.peek() : [];
+  const ahead_us = advance(exact_us, passed_ms * 1000, { speed: speed.peek(), idle: shortened, off });
+  const isJump = ahead_us - exact_us > passed_ms * 1000 * speed.peek() + 1000;
+  const heard_us = isJump ? null : voice.at_us;
+  exact_us = Math.min(heard_us ?? ahead_us, last_us.peek());
+  const repeated = loop.peek();
+  if (repeated && exact_us >= repeated[1]) return void seek(repeated[0]);
+  if (isJump) voice.pause();
+  else if (heard_us === null) voice.play(exact_us, speed.peek());
+  if (classPlayer.show(exact_us) === "missing") void arrive();
+  else {
+    tree.value = classPlayer.tree;
+    onInstant(exact_us, classMap.labAt(exact_us));
+    if (performance.now() - told_ms >= TOLD_MS) tell();
+  }
+  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) arrived();
+  return undefined;
+}
+
+/** The end; of a class that goes on, now. */
+function arrived() {
+  play(false);
+  tell();
+  if (manifest.peek()?.live) location.assign(`${classPage}watch/`);
+}
+
+/** @param {number} to */
+export function setSpeed(to) {
+  speed.value = to;
+  voice.pause();
+}
+
+export function toggleSkips() {
+  skips.value = !skips.peek();
+  localStorage.setItem("highwater.replay.idle", skips.peek() ? "skipped" : "shown");
+}
+
+/** The passage of a chapter around the instant is repeated, or no more. */
+export function toggleLoop() {
+  if (loop.peek()) return void (loop.value = null);
+  const chapters = manifest.peek()?.chapters ?? [];
+  const begins = [0, ...chapters.map((chapter) => chapter.at_us), length_us.peek()];
+  const i = begins.findLastIndex((begin) => begin <= exact_us);
+  return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
+}
+
+/** @param {string} path @param {unknown} body @param {string} [method] */
+export async function send(path, body, method = "POST") {
+  const answer = await fetch(base + path, { method, body: JSON.stringify(body),
+    headers: { "content-type": "application/json", "x-csrftoken": csrf } });
+  const content = answer.status === 204 ? {} : await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.what), content);
+  return content;
+}
+
+/** `31:42.500`, as addresses name an instant of a class. @param {number} us */
+export function addressTime(us) {
+  const ms = Math.floor(us / 1000);
+  const [minutes, seconds] = [Math.floor(ms / 60_000), Math.floor(ms / 1000) % 60];
+  return `${minutes}:${String(seconds).padStart(2, "0")}.${String(ms % 1000).padStart(3, "0")}`;
+}

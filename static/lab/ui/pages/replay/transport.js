@@ -1,0 +1,60 @@
+// How the replay plays: play, steps, the clock, speed, idle, loop, captions.
+import { HwElement, html } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
+import { clockText } from "../../classroom/store.js";
+import { captionsOn, languages, toggleCaptions } from "./captions.js";
+import { lab, step } from "./stage.js";
+import * as replay from "./store.js";
+
+const SHAPES = {
+  back: "M9.500 2.500v9L4 7z", play: "M3.500 1.800v10.400L12 7z", pause: "M3 2h3v10H3zM8 2h3v10H8z", event: "M4.500 2.500v9L10 7z",
+  home: "M3 2v10H1.500V2zM12 2v10L4 7z",
+  rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
+};
+
+/**
+ * @param {keyof typeof SHAPES} shape
+ * @param {string} label
+ * @param {string} key
+ * @param {() => unknown} action
+ * @param {boolean} [off]
+ * @param {string} [look]
+ */
+const button = (shape, label, key, action, off = false, look = "") => html`<button class=${look} title="${label} ( ${key} )"
+  aria-label=${label} ?disabled=${off} @click=${action}><svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor"
+    aria-hidden="true"><path
+    d=${SHAPES[shape]}></path></svg></button>`;
+
+/** To the chapter before or after the instant. @param {1 | -1} direction */
+export function toChapter(direction) {
+  const begins = [0, ...(replay.manifest.peek()?.chapters ?? []).map((chapter) => chapter.at_us), replay.length_us.peek()];
+  const now = replay.atNow();
+  const next = direction > 0 ? begins.find((begin) => begin > now + 1) : begins.findLast((begin) => begin < now - 2e6);
+  if (next !== undefined) void replay.seek(next);
+}
+
+class HwReplayTransport extends HwElement {
+  render() {
+    const none = lab.value === null;
+    const { manifest, playing, speed, skips, loop } = replay;
+    if (!manifest.value) return "";
+    return html`<div class="buttons" role="group" aria-label=${t("replay.playing")}>
+        ${button("home", t("replay.start"), "Home", () => void replay.seek(0))}
+        ${button("back", t("replay.event_back"), ",", () => step(-1), none)}
+        ${button(playing.value ? "pause" : "play", t(playing.value ? "transport.pause" : "transport.play"), "Space",
+          () => replay.play(!playing.peek()), false, "go")}
+        ${button("event", t("replay.event_on"), ".", () => step(1), none)}
+        ${button("rpc", t("replay.message_on"), "Enter", () => step("rpc"), none)}</div>
+      <span class="clock mono">${clockText(replay.at_us.value)} <small>/ ${clockText(replay.length_us.value)}</small></span>
+      <div class="seg" role="group" aria-label=${t("replay.speed")}>${replay.SPEEDS.map((one) => html`<button
+        aria-pressed=${speed.value === one} @click=${() => replay.setSpeed(one)}>${one}×</button>`)}</div>
+      <button class="chip" aria-pressed=${skips.value} @click=${replay.toggleSkips}>${t("replay.skip_idle")}
+        <span class="dim">${t("replay.saves", { time: clockText(replay.savedUs.value) })}</span></button>
+      <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
+        @click=${replay.toggleLoop}>⟲ ${t("replay.loop")}</button>
+      ${languages.value.length ? html`<button class="chip" aria-pressed=${captionsOn.value}
+        @click=${toggleCaptions}>CC ${languages.value.map((one) => (one === "en" ? "EN" : "中")).join(" · ")} <kbd>C</kbd></button>` : ""}
+      ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}`;
+  }
+}
+customElements.define("hw-replay-transport", HwReplayTransport);

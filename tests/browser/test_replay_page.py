@@ -1,0 +1,135 @@
+"""The replay of a recorded class in a real browser."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.axe import violations
+from tests.support.classroom.class_pages import Classroom
+from tests.support.classroom.class_pages import Page as ClassPage
+from tests.support.lab_page import PHONE, WIDE, be, nothing_sticks_out
+from tests.support.lab_server import LabServer
+
+ASKED = "Why does the high watermark wait?"
+
+
+def stands(teacher: ClassPage) -> None:
+    """Reads until the class knows that the lab that leads stands."""
+    while (teacher.held.get("/lead_lab") or {}).get("mode") != "pause":
+        teacher.read()
+
+
+@pytest.fixture(scope="module")
+def recorded(lab_server: LabServer) -> Iterator[Classroom]:
+    """A class in which a lab led: a topic was created, a poll was taken, a learner asked, and a broker was killed."""
+    made = Classroom(lab_server, chapter="001-high-watermark-two-fetches")
+    slug = made.visitors["p1"].new_run(name="The lab that led")
+    with (
+        made.page("p1") as teacher,
+        made.page("p2") as ada,
+        made.page("p3") as noah,
+        made.visitors["p1"].socket(slug) as lab,
+    ):
+        teacher.until("snap")
+        assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
+        assert teacher.act("add_chapter", text="A topic", lang="en")["k"] == "done"
+        lab.run("kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 3")
+        lab.run("producer open p1 --acks all")
+        lab.run("producer send p1 orders --value a --count 5")
+        lab.ask({"k": "time", "op": "pause"})
+        stands(teacher)
+        at = {"lab": f"{slug}/main", "seq": 1, "at_us": 0, "selection": "", "screen": "picture"}
+        assert ada.act("ask", text=ASKED, lang="en", named=False, at=at)["k"] == "done"
+        poll: dict[str, Any] = {
+            "form": "choice",
+            "text": "Who leads?",
+            "lang": "en",
+            "choices": ["b1", "b2"],
+            "anonymous": False,
+        }
+        assert teacher.act("make_poll", **poll)["k"] == "done"
+        assert teacher.act("open_poll", poll=1)["k"] == "done"
+        assert ada.act("vote", poll=1, answer="0", sure=80)["k"] == "done"
+        assert noah.act("vote", poll=1, answer="1", sure=60)["k"] == "done"
+        assert teacher.act("close_poll", poll=1)["k"] == "done"
+        assert teacher.act("add_chapter", text="A broker dies", lang="en")["k"] == "done"
+        assert teacher.act("draw", anchor="broker:b1", points=[[-50, -80], [1050, -80], [1050, 1080]])["k"] == "done"
+        lab.run("broker kill 1")
+        last_seq = lab.events()[-1][0]
+        while teacher.held["/lead_lab"]["seq"] < last_seq:
+            teacher.read()
+        assert teacher.act("end_class")["k"] == "done"
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def replay(page: Page, recorded: Classroom, complaints: list[str]) -> Page:
+    page.set_viewport_size(WIDE)
+    be(page, recorded.visitors["p1"])
+    page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/")
+    expect(page.locator("hw-replay-bar .track")).to_be_visible()
+    return page
+
+
+def test_replay_shows_the_class_and_the_lab_as_they_were(replay: Page, recorded: Classroom) -> None:
+    replay.get_by_role("button", name="A topic").first.click()
+    expect(replay.locator("hw-replay-poll")).not_to_contain_text("Who leads?")
+    replay.get_by_role("button", name="A broker dies").first.click()
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(3)
+    expect(replay.locator("hw-replay-poll")).to_contain_text("Who leads?")
+    expect(replay.locator("hw-heat")).to_contain_text("Participant 2")
+    expect(replay.locator(".hw-ink polyline")).to_have_count(0)
+    replay.get_by_role("button", name="Questions 1").click()
+    expect(replay.get_by_role("button", name=ASKED)).to_be_visible()
+    for part in ("hw-replay-stage-bar", ".replay-dock", ".replay-side", "header"):
+        assert violations(replay, within=part) == [], part
+
+
+def test_events_of_the_lab_lead_to_the_instant_at_which_the_class_saw_them(replay: Page) -> None:
+    replay.get_by_role("button", name="Events").click()
+    replay.locator(".instants button", has_text="killed").click()
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
+    expect(replay.locator(".hw-ink polyline")).to_have_count(1)
+
+
+def test_stepping_moves_the_lab_alone_and_playing_returns(replay: Page) -> None:
+    replay.get_by_role("button", name="A broker dies").first.click()
+    number = replay.locator("hw-replay-stage-bar .mono")
+    expect(number).to_contain_text(re.compile(r"event [1-9]\d* of"))
+    shown = number.inner_text()
+    replay.keyboard.press(",")
+    expect(number).not_to_have_text(shown)
+    clock = replay.locator("hw-replay-transport .clock").inner_text()
+    replay.get_by_role("button", name="Back to").click()
+    expect(number).to_have_text(shown)
+    assert replay.locator("hw-replay-transport .clock").inner_text() == clock
+
+
+def test_playing_ends_at_the_end(replay: Page) -> None:
+    replay.get_by_role("button", name="4×").click()
+    replay.keyboard.press(" ")
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
+    expect(replay.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, recorded: Classroom) -> None:
+    replay.get_by_role("button", name="A broker dies").first.click()
+    expect(replay.locator("hw-replay-stage-bar .mono")).to_contain_text(re.compile(r"event [1-9]\d* of"))
+    replay.keyboard.press("b")
+    replay.wait_for_url(re.compile(r"/r/\w+/main"))
+    expect(replay.locator(".nodes .state.up")).to_have_count(3)
+    assert replay.locator("h1").inner_text() != "The lab that led"
+
+
+def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, recorded: Classroom) -> None:
+    page.set_viewport_size(PHONE)
+    be(page, recorded.visitors["p2"])
+    page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/?at=99:59")
+    expect(page.locator(".hw-node.broker.up")).to_have_count(2)
+    assert page.locator("hw-heat").count() == 0
+    nothing_sticks_out(page)
+    assert violations(page, within=".replay-dock") == []
