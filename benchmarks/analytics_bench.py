@@ -1,8 +1,8 @@
 """From the click to the first chart, and to the last one, of a run of 100,000 events: with the worker, its JVM and
 Spark still to be started (cold), and with them running (warm). Prints JSON: medians, and the rounds that they are of.
 
-Nothing is cached between two rounds: each asks for the run as it was one event earlier. The archive of Spark's classes,
-which a lab makes beside its first start, is made before.
+Each round begins without tables. The archive of Spark's classes, which a lab makes beside its first start, is made
+before.
 """
 
 import json
@@ -20,8 +20,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
 
 from lab.analytics.class_archive import make_class_archive  # noqa: E402  (needs the settings)
-from lab.analytics.figures import figures  # noqa: E402
+from lab.analytics.figures.stored import FIRST_TABLES  # noqa: E402
 from lab.analytics.jobs import Analyst, Job  # noqa: E402
+from lab.analytics.orders import BuildTask  # noqa: E402
+from lab.analytics.store.ledger import BranchEntry  # noqa: E402
 from lab.recordings.folder import BranchFolder, branch_folder  # noqa: E402
 from lab.runtime.engine import begin_recording  # noqa: E402
 from lab.runtime.rehearsal import rehearsal_run  # noqa: E402
@@ -43,8 +45,8 @@ SCRIPT = (
 )
 
 
-def record(folder: BranchFolder) -> tuple[int, int]:
-    """A run of `EVENTS` events; returns the last seq and its instant."""
+def record(folder: BranchFolder) -> int:
+    """A run of `EVENTS` events; returns the last seq."""
     run = rehearsal_run(7)
     recording = begin_recording(folder, run.config)
     lines = list(SCRIPT)
@@ -55,15 +57,16 @@ def record(folder: BranchFolder) -> tuple[int, int]:
         run.advance(run.now_us + 250_000)
         recording.append_events(run.take())
     recording.close()
-    return recording.last_seq, recording.last_at_us
+    return recording.last_seq
 
 
-def measure(analyst: Analyst, folder: BranchFolder, last_seq: int, end_us: int) -> dict[str, float]:
-    """Seconds from the click to the first figure and to all."""
+def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:
+    """Seconds from the click to the first charts and to all."""
+    log = str(folder.recording / "events-0")
+    task = BuildTask(str(tables_at), ((log, BranchEntry("bench/main", "bench", log)),), (FIRST_TABLES, ()))
     began_s = time.perf_counter()
-    job = analyst.start(folder, last_seq, end_us)
-    first_s = _until(job, lambda: bool(job.rows), began_s)
-    figures(dict(job.rows), end_us, "en")
+    job = analyst.build(folder, task)
+    first_s = _until(job, lambda: job.published > 0, began_s)
     all_s = _until(job, lambda: job.is_over, began_s)
     if job.error:
         sys.exit(f"the analysis failed: {job.error}")
@@ -80,15 +83,14 @@ def main() -> None:
     make_class_archive()
     with tempfile.TemporaryDirectory(prefix="highwater-bench-") as name:
         folder = branch_folder("bench", "main", runs=Path(name))
-        last_seq, end_us = record(folder)
-        seqs = iter(range(last_seq, 0, -1))
+        last_seq = record(folder)
         analyst = Analyst(Path(name) / "spark.log")
         cold, warm = [], []
-        for _ in range(COLD_ROUNDS):
+        for number in range(COLD_ROUNDS):
             analyst.stop()
-            cold.append(measure(analyst, folder, next(seqs), end_us))
-        for _ in range(WARM_ROUNDS):
-            warm.append(measure(analyst, folder, next(seqs), end_us))
+            cold.append(measure(analyst, folder, Path(name) / f"cold-{number}"))
+        for number in range(WARM_ROUNDS):
+            warm.append(measure(analyst, folder, Path(name) / f"warm-{number}"))
         analyst.stop()
     found: dict[str, Any] = {"events": last_seq, "cold": cold, "warm": warm}
     for kind, rounds in (("cold", cold), ("warm", warm)):

@@ -127,12 +127,10 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/fork", history.fork),
     path(f"api/runs/{_BRANCH}/bookmark", history.add_bookmark),
     path(f"r/{_BRANCH}/analytics", analytics.page, name="analytics"),
-    path(f"api/runs/{_BRANCH}/analytics/start", analytics.start),
     path(f"api/runs/{_BRANCH}/analytics/tables.json", analytics.stored),
     path(f"api/runs/{_BRANCH}/analytics/tables/start", analytics.build),
     path(f"api/runs/{_BRANCH}/analytics/tables/<slug:id>.json", analytics.build_job),
     path(f"api/runs/{_BRANCH}/analytics/tables/<slug:name>.csv", analytics.stored_csv),
-    path(f"api/runs/{_BRANCH}/analytics/<slug:id>.json", analytics.job),
     path("texts/<slug:hash>/<str:language>.json", texts.texts, name="texts"),
     path("static/<slug:build>/<path:path>", serve),
 ]

@@ -2,7 +2,7 @@
 
     python -m lab.analytics.class_archive
 
-A small recording is processed by the whole pipeline while Java notes the classes, then Java writes them to a file in
+The first charts of a small recording are made while Java notes the classes, then Java writes them to a file in
 the environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in
 the background (background.py).
 """
@@ -15,10 +15,13 @@ from pathlib import Path
 
 from broker_core.events import Envelope, codec
 from broker_core.records.record_batch import SimpleRecord, build_batch
+from lab.analytics.build.found import Found, branch_id
+from lab.analytics.build.run import Wanted, build
+from lab.analytics.figures.stored import FIRST_TABLES
 from lab.analytics.jvm import TUNING, SparkError, archive_path, class_path, working_java
-from lab.analytics.orders import Task
-from lab.analytics.pipeline import run
 from lab.analytics.session import Spark
+from lab.analytics.store.builds import Store
+from lab.analytics.store.ledger import BranchEntry
 from lab.runtime.rehearsal import rehearsal_run
 
 DUMP_TIMEOUT_S = 1_200
@@ -62,21 +65,21 @@ def _run_once(folder: Path, *flags: str) -> None:
     events.submit("producer open p1")
     events.submit("producer burst p1 orders-0 3")
     events.advance(events.now_us + 1_000_000)
-    last_seq = _write_log(folder / "events-0", [made[0] for made in events.take()])
+    log = folder / "events-0"
+    _write_log(log, [made[0] for made in events.take()])
+    found = Found(log, BranchEntry(branch_id("small", "main"), "small", str(log)))
     spark = Spark.start(folder / "spark.log", *flags)
     try:
-        for _ in run(spark.session, Task(str(folder / "events-0"), last_seq, events.now_us)):
-            pass
+        build(lambda: spark.session, Store.at(str(folder / "tables")), Wanted([found], FIRST_TABLES))
     finally:
         spark.stop()
 
 
-def _write_log(folder: Path, envelopes: list[Envelope]) -> int:
+def _write_log(folder: Path, envelopes: list[Envelope]) -> None:
     folder.mkdir()
     values = [b"", *(codec.encode(envelope) for envelope in envelopes)]
     log = folder / f"{0:020}.log"
     log.write_bytes(build_batch(SimpleRecord(0, None, value) for value in values))
-    return len(envelopes)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 """Jobs of the analytics page: one worker process for all, started by the first request, stopped when idle.
 
-What a job finds is kept below the branch's folder, so that the same question is not asked of Spark twice.
+What a job finds is in the tables: pages read it there, also while the job goes on.
 """
 
 import atexit
 import contextlib
-import hashlib
 import itertools
-import logging
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -23,10 +21,8 @@ from django.conf import settings
 
 from broker_core.texts import Value, text
 from lab.analytics.jvm import SparkError, end_group, worker_environment
-from lab.analytics.orders import CHARTS, BuildTask, Order, Report, Rows, Task
+from lab.analytics.orders import BuildTask, Order, Report
 from lab.recordings.folder import BranchFolder
-
-logger = logging.getLogger(__name__)
 
 IDLE_S = 600.0
 """A worker that is idle for this long ends: Spark holds several hundred MB."""
@@ -40,19 +36,16 @@ Phase = Literal["queued", "running", "done", "failed"]
 
 @dataclass
 class Job:
-    """One analysis of a branch as it was at `task.last_seq`, `rows` by chart as they come; or a build of its tables,
-    which leaves nothing at a `path` of its own.
-    """
+    """A build of the tables of a branch."""
 
     id: str
     run: str
     branch: str
-    task: Task | BuildTask
-    path: Path | None
+    task: BuildTask
     state: Phase = "queued"
     progress: float = 0.0
     stage: str = ""
-    rows: dict[str, Rows] = field(default_factory=dict)
+    published: int = 0
     error: dict[str, str] | None = None
     worker: "subprocess.Popen[bytes] | None" = None
 
@@ -74,30 +67,13 @@ class Analyst:
         self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
-    def start(self, folder: BranchFolder, last_seq: int, end_us: int) -> Job:
-        """A job for the events 1 to `last_seq`, which must be flushed: a running one, a cached one, or a new one."""
-        task = Task(str(folder.recording / "events-0"), last_seq, end_us)
-        path = folder.path / "analytics" / f"{last_seq}-{_version()}.json"
-        with self._lock:
-            for job in self._jobs.values():
-                if job.path == path and job.state != "failed":
-                    return job
-            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task, path)
-            self._keep(job)
-            kept = _read(path)
-            if kept is not None:
-                job.rows, job.state, job.progress, job.stage = kept, "done", 1.0, "done"
-            else:
-                self._hand_over(job)
-            return job
-
     def build(self, folder: BranchFolder, task: BuildTask) -> Job:
         """A job that brings the tables up to a branch, or the one that goes on."""
         with self._lock:
             for job in self._jobs.values():
-                if (job.run, job.branch) == (folder.run, folder.branch) and job.path is None and not job.is_over:
+                if (job.run, job.branch) == (folder.run, folder.branch) and not job.is_over:
                     return job
-            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task, None)
+            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task)
             self._keep(job)
             self._hand_over(job)
             return job
@@ -211,13 +187,10 @@ class Analyst:
             return
         if report.error is not None:
             job.state, job.error = "failed", report.error
-        elif report.rows is not None:
-            job.rows[report.chart] = report.rows
         else:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
-        if report.done and job.path is not None:
-            _write(job, job.path)
+            job.published = max(job.published, report.published)
         if all(other.is_over for other in self._jobs.values()):
             self._idle = threading.Timer(IDLE_S, self.stop)
             self._idle.daemon = True
@@ -235,36 +208,6 @@ def _end(worker: "subprocess.Popen[bytes]") -> None:
         worker.kill()
         worker.wait()
     end_group(worker)
-
-
-def _read(path: Path) -> dict[str, Rows] | None:
-    try:
-        kept: dict[str, Rows] = msgspec.json.decode(path.read_bytes(), type=dict[str, Rows])
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return kept if set(kept) == set(CHARTS) else None
-
-
-def _write(job: Job, path: Path) -> None:
-    """Keeps what was found, in place of what an earlier state of the branch gave."""
-    try:
-        path.parent.mkdir(exist_ok=True)
-        for old in path.parent.glob("*.json"):
-            old.unlink()
-        beside = path.with_suffix(".tmp")
-        beside.write_bytes(msgspec.json.encode(job.rows))
-        beside.replace(path)
-    except OSError as error:
-        logger.warning("the analysis of %s/%s is not kept: %s", job.run, job.branch, error)
-
-
-@cache
-def _version() -> str:
-    """Changes with the code that makes the rows."""
-    digest = hashlib.sha256()
-    for name in ("bronze", "chart_gold", "chart_silver", "source"):
-        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    return digest.hexdigest()[:12]
 
 
 @cache

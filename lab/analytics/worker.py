@@ -6,7 +6,6 @@ It ends when its standard input does, and the JVM with it.
 import os
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -15,14 +14,14 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lab.analytics.jvm import SparkError, start_gateway
-from lab.analytics.orders import CHARTS, BuildTask, Order, Report
+from lab.analytics.orders import BuildTask, Order, Report
 
 if TYPE_CHECKING:
     from lab.analytics.session import Spark
+    from lab.analytics.store.builds import CheckResult
 
 STARTED = 0.3
 """How much of a job's progress is starting Spark."""
-POLL_S = 0.25
 
 
 class Worker:
@@ -40,7 +39,7 @@ class Worker:
             if self._spark is None:
                 self._say(Report(order.job, stage="start", progress=0.02))
                 self._spark = _start_spark(self._log)
-            self._run(order, self._spark)
+            self._build(order.job, order.task, self._spark)
         except SparkError as error:
             self._say(Report(order.job, error=error.codes))
         except Exception as error:
@@ -51,24 +50,6 @@ class Worker:
         """Ends Spark."""
         if self._spark is not None:
             self._spark.stop()
-
-    def _run(self, order: Order, spark: "Spark") -> None:
-        if isinstance(order.task, BuildTask):
-            self._build(order.job, order.task, spark)
-            return
-        from lab.analytics.pipeline import run
-
-        share = (1 - STARTED) / len(CHARTS)
-        watched = _Watched(spark, lambda stage, progress: self._say(Report(order.job, stage=stage, progress=progress)))
-        watched.now("read", STARTED, share)
-        try:
-            for place, (name, rows) in enumerate(run(spark.session, order.task), 1):
-                self._say(Report(order.job, chart=name, rows=rows))
-                if place < len(CHARTS):
-                    watched.now("charts", STARTED + place * share, share)
-        finally:
-            watched.end()
-        self._say(Report(order.job, stage="done", progress=1.0, done=True))
 
     def _build(self, job: str, task: BuildTask, spark: "Spark") -> None:
         """Brings the tables up to some recordings, telling each table that is made."""
@@ -87,8 +68,14 @@ class Worker:
 
         self._say(Report(job, stage="read", progress=STARTED))
         found = [Found(Path(folder), entry) for folder, entry in task.found]
-        outcome = build(lambda: spark.session, Store.at(task.tables_at), Wanted(found, say=told))
-        for result in outcome.held:
+        store = Store.at(task.tables_at)
+        published = 0
+        held: list[CheckResult] = []
+        for tables in task.stages:
+            outcome = build(lambda: spark.session, store, Wanted(found, tables, say=told))
+            held, published = outcome.held, published + len(outcome.published)
+            self._say(Report(job, stage="tables", published=published))
+        for result in held:
             problem = f"{result.table}: {result.rule} does not hold in {result.failed} of {result.rows} rows"
             raise SparkError("refusal.analysis_failed", problem=problem, log=str(self._log))
         self._say(Report(job, stage="done", progress=1.0, done=True))
@@ -109,39 +96,11 @@ def _start_spark(log: Path) -> "Spark":
     """
     with ThreadPoolExecutor(1) as pool:
         gateway = pool.submit(start_gateway, log)
-        from lab.analytics import pipeline, session  # noqa: F401  (the pipeline for `_run`)
+        from lab.analytics import session
+        from lab.analytics.build import run  # noqa: F401  (for `_build`)
 
         import_module("pandas")
     return session.Spark(gateway.result(), log)
-
-
-class _Watched:
-    """Tells how far Spark's running stages are, a few times a second."""
-
-    def __init__(self, spark: "Spark", say: Callable[[str, float], None]) -> None:
-        self._tracker = spark.session.sparkContext.statusTracker()
-        self._say = say
-        self._ended = threading.Event()
-        self._stage, self._from, self._share = "", 0.0, 0.0
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def now(self, stage: str, progress: float, share: float) -> None:
-        """A stage begins at `progress`; all of it is worth `share`."""
-        self._stage, self._from, self._share = stage, progress, share
-        self._say(stage, progress)
-
-    def end(self) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(POLL_S):
-            stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
-            tasks = sum(stage.numTasks for stage in stages if stage)
-            completed = sum(stage.numCompletedTasks for stage in stages if stage)
-            if completed:
-                self._say(self._stage, self._from + self._share * completed / tasks)
 
 
 def main() -> None:

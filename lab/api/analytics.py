@@ -1,4 +1,4 @@
-"""The analytics page, the job behind it, and what it found so far."""
+"""The analytics page, the charts of stored tables, and the job that brings the tables up to the run."""
 
 import asyncio
 
@@ -14,14 +14,13 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.analytics.build.found import branch_id, with_ancestors
 from lab.analytics.build.recordings import recordings
-from lab.analytics.figures import figures, internal_partitions
+from lab.analytics.figures.stored import FIRST_TABLES
 from lab.analytics.jobs import analyst
-from lab.analytics.orders import BuildTask, Task
+from lab.analytics.orders import BuildTask
 from lab.analytics.serve.gold_reader import csv_of, shown
 from lab.api.history import for_branch
 from lab.models import Branch
 from lab.preferences import preferences_of
-from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.texts.refusal import Refusal, rendered
 
@@ -30,7 +29,7 @@ from lab.texts.refusal import Refusal, rendered
 @ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
-    """The page, which starts the job itself."""
+    """The page, which has the tables brought up to the run itself."""
     user = await request.auser()
     assert isinstance(user, User)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
@@ -42,51 +41,13 @@ async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
     return response
 
 
-@require_POST
-@for_branch("export")
-async def start(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """Begins the analysis of the branch as it is now, or finds the one that has begun."""
-    last_seq, end_us = await asyncio.to_thread(_flushed, lab.recording)
-    job = await asyncio.to_thread(analyst().start, lab.recording.folder, last_seq, end_us)
-    return JsonResponse({"job": job.id})
-
-
-@require_GET
-@for_branch("export")
-async def job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
-    """How far a job is, with the figures that are there and that the page does not `have` yet; `internal=1`: with the
-    partitions of Kafka's own topics, of which `internal` says how many there are.
-
-    Raises Refusal (404) if the job does not exist.
-    """
-    found = analyst().job(branch.run.slug, branch.name, id)
-    if found is None or not isinstance(found.task, Task):
-        raise Refusal("refusal.no_analysis", 404, analysis=id)
-    language = preferences_of(request).language
-    have = request.GET.get("have", "").split(",")
-    internal = request.GET.get("internal") == "1"
-    rows = dict(found.rows)
-    drawn = (
-        await asyncio.to_thread(figures, rows, found.task.end_us, language, have, internal=internal) if rows else None
-    )
-    response = JsonResponse(
-        {
-            "state": found.state,
-            "progress": round(found.progress, 3),
-            "stage": found.stage,
-            "figures": drawn,
-            "internal": internal_partitions(rows),
-            "error": found.error and rendered(found.error, language),
-        }
-    )
-    response["Cache-Control"] = "no-store"
-    return response
-
-
 @require_GET
 @for_branch("export")
 async def stored(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """The charts of stored tables, with the event up to which they are made and the last one that there is."""
+    """The charts of stored tables, with the event up to which they are made and the last one that there is.
+
+    `internal=1`: with the partitions of Kafka's own topics, of which `internal` says how many there are.
+    """
     internal = request.GET.get("internal") == "1"
     found = await asyncio.to_thread(shown, lab.recording.folder, preferences_of(request).language, internal=internal)
     response = JsonResponse(
@@ -94,6 +55,7 @@ async def stored(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
             "made_to": found.last_seq,
             "last_seq": lab.recording.last_seq,
             "figures": found.figures,
+            "internal": found.internal,
             "damage": [{"from_seq": one, "to_seq": other, "reason": why} for one, other, why in found.damage],
         }
     )
@@ -130,7 +92,7 @@ async def build_job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> 
         raise Refusal("refusal.no_analysis", 404, analysis=id)
     error = found.error and rendered(found.error, preferences_of(request).language)
     answer = {"state": found.state, "progress": round(found.progress, 3), "stage": found.stage, "error": error}
-    response = JsonResponse(answer)
+    response = JsonResponse({**answer, "published": found.published})
     response["Cache-Control"] = "no-store"
     return response
 
@@ -139,10 +101,4 @@ def _build_task(branch: Branch) -> BuildTask:
     every = recordings([branch.run.slug])
     own = [one for one in every if one.entry.branch == branch_id(branch.run.slug, branch.name)]
     found = tuple((str(one.folder), one.entry) for one in with_ancestors(own, every))
-    return BuildTask(str(settings.TABLES), found)
-
-
-def _flushed(recording: Recording) -> tuple[int, int]:
-    """Writes what waits, so that the worker finds it. Returns the last event and its instant."""
-    recording.flush()
-    return recording.last_seq, recording.last_at_us
+    return BuildTask(str(settings.TABLES), found, (FIRST_TABLES, ()))

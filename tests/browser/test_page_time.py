@@ -7,7 +7,8 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from devtools.tour.lab_page import newest_event
-from lab.analytics.figures import figures
+from lab.analytics.figures.parts import Words
+from lab.analytics.figures.stored import STORED, figure_of
 from tests.support.lab_page import console, number, pause, press, shows_event
 from tests.support.lab_server import LabServer
 
@@ -163,22 +164,29 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     # the charts below are of the first three seconds, in most of which nothing happens
     expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))
     pause(page)
-    rows = {
-        "isr": [["orders-0", 1, "leader", 0, 3_000_000], ["orders-0", 2, "isr", 0, 3_000_000]],
-        "offsets": [
-            ["orders-0@b1", "log_end_offset", 1_000_000, 4],
-            ["orders-0@b1", "high_watermark", 1_000_000, 4],
-        ],
-    }
-    found = [figures({"isr": rows["isr"]}, 3_000_000, "en"), figures(rows, 3_000_000, "en", ["isr"])]
-    # the next answer comes when the page has shown what the one before it says, and is given until then
-    answers = [
-        {"state": "queued", "progress": 0, "stage": "", "figures": None, "error": None},
-        {"state": "running", "progress": 0.5, "stage": "isr", "figures": found[0], "error": None},
-        {"state": "done", "progress": 1, "stage": "done", "figures": found[1], "error": None},
+    orders = {"topic": "orders", "partition": 0, "broker": 1}
+    roles = [{**orders, "role": "leader", "at_us": 0, "from_us": 0, "to_us": 3_000_000}]
+    positions = [
+        {**orders, "measure": measure, "at_us": 1_000_000, "value": 4} for measure in ("log_end", "high_watermark")
     ]
-    page.route("**/analytics/start", lambda route: route.fulfill(json={"job": "j1"}))
-    page.route("**/analytics/j1.json*", lambda route: route.fulfill(json=answers[0]))
+    isr = figure_of(STORED["isr"], roles, Words("en"), internal=False)
+    offsets = figure_of(STORED["offsets"], positions, Words("en"), roles, internal=False)
+    # the next answer comes when the page has shown what the one before it says, and is given until then
+    stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": []}
+    answers = [
+        ({"state": "queued", "progress": 0, "stage": "", "published": 0, "error": None}, stored),
+        (
+            {"state": "running", "progress": 0.5, "stage": "tables", "published": 1, "error": None},
+            {**stored, "figures": {"isr": isr}},
+        ),
+        (
+            {"state": "done", "progress": 1, "stage": "done", "published": 2, "error": None},
+            {**stored, "made_to": 9, "figures": {"offsets": offsets, "isr": isr}},
+        ),
+    ]
+    page.route("**/analytics/tables.json", lambda route: route.fulfill(json=answers[0][1]))
+    page.route("**/analytics/tables/start", lambda route: route.fulfill(json={"job": "j1"}))
+    page.route("**/analytics/tables/j1.json", lambda route: route.fulfill(json=answers[0][0]))
     page.get_by_role("link", name="Analytics").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     del answers[0]
@@ -204,11 +212,11 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
 def test_failed_analysis_is_explained(lab: Page, complaints: list[str]) -> None:
     page = lab
     refusal = {"what": "Spark did not start.", "expected": "Java 17 was expected.", "todo": "Install it."}
-    page.route("**/analytics/start", lambda route: route.fulfill(status=503, json=refusal))
+    page.route("**/analytics/tables/start", lambda route: route.fulfill(status=503, json=refusal))
     page.goto(page.url.split("?")[0] + "/analytics")
     for sentence in refusal.values():
         expect(page.get_by_role("alert")).to_contain_text(sentence)
-    page.unroute("**/analytics/start")
+    page.unroute("**/analytics/tables/start")
     assert all("503" in complaint for complaint in complaints)
     complaints.clear()
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from lab.analytics.tables import Table
 
-_OURS = ("lab.analytics.bronze", "lab.analytics.silver", "lab.analytics.gold", "lab.analytics.events")
+_OURS = ("lab.analytics.silver", "lab.analytics.gold")
 
 
 def digests(tables: Iterable[Table]) -> dict[str, str]:

@@ -1,10 +1,6 @@
-"""Charts as Plotly figures: `{data, layout}`, plain JSON, made of rows by pure functions. Imports nothing of Spark.
+"""Charts as Plotly figures: `{data, layout}`, plain JSON, made of rows of stored tables by pure functions.
 
-`first.py` makes the four that a job answers as soon as events are read; `stored.py` lists those made of stored tables,
-each with the sentence that explains it and a table of the same facts. Colours are names of the page's design tokens
-(`--leader`); a point that can be sought has its instant in microseconds as `customdata`.
+`stored.py` lists them, each with the sentence that explains it and a table of the same facts. Colours are names of the
+page's design tokens (`--leader`); a point that can be sought has its instant in microseconds as `customdata`. Imports
+nothing of Spark.
 """
-
-from lab.analytics.figures.first import figures, internal_partitions
-
-__all__ = ["figures", "internal_partitions"]

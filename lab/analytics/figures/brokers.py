@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 
-from lab.analytics.figures.first import Figure, Words
-from lab.analytics.figures.parts import COLOURS, Rows, Stored, over_time, series, steps
+from lab.analytics.figures.parts import COLOURS, Figure, Rows, Stored, Words, over_time, series, steps
 
 _WHYS = {"appended": "--produce", "truncated": "--outisr", "retention": "--group", "compaction": "--control"}
 

@@ -3,12 +3,13 @@
 from collections import defaultdict
 from statistics import fmean
 
-from lab.analytics.figures.first import Figure, Words
 from lab.analytics.figures.parts import (
     COLOURS,
+    Figure,
     Row,
     Rows,
     Stored,
+    Words,
     bars,
     over_time,
     partition_name,

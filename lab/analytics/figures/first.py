@@ -1,28 +1,17 @@
-"""Rows of the gold layer to Plotly figures: `{data, layout}`, plain JSON.
-
-Colours are names of the page's design tokens (`--leader`), which the page replaces by those of its theme. Each point
-that can be sought has its instant in microseconds as `customdata`.
-"""
+"""The charts that a page shows first: positions of replicas, in-sync replicas, commit latency, mix of messages."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from broker_core.partitions import ReplicaId, TopicPartition, partition_of
-from broker_core.texts import Value
-from lab.analytics.orders import Rows
-from lab.texts.i18n import translate
-
-Figure: TypeAlias = dict[str, Any]
+from lab.analytics.figures.parts import FRAME_HEIGHT, PARTITION_HEIGHT, Figure, Row, Rows, Stored, Words, is_internal
 
 PARTITIONS_SHOWN = 6
 PARTITIONS_BARRED = 12
 MANY_OFFSETS = 6
 APIS_SHOWN = 6
-PARTITION_HEIGHT = 150
 BAR_HEIGHT = 18
-FRAME_HEIGHT = 96
 
 _FROM_TO = "<br>%{customdata[1]:.6f} – %{customdata[2]:.6f} s<extra></extra>"
 _ROLES = ("leader", "isr", "outisr")
@@ -36,51 +25,27 @@ _FAMILIES = {
     ),
     "--group": ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch"),
 }
-_BY_PARTITION = {"isr", "offsets"}
 _SHADES = (1.0, 0.7, 0.5, 0.35, 0.25)
+_LOG_END, _HIGH_WATERMARK = "log_end", "high_watermark"
 
 
-class Words:
-    """The texts of the figures in one language."""
+class Partition(NamedTuple):
+    """A partition by the names of its columns."""
 
-    def __init__(self, language: str) -> None:
-        self._language = language
+    topic: str
+    partition: int
 
-    def __call__(self, key: str, **values: Value) -> str:
-        return translate(self._language, key, **values)
+    @classmethod
+    def of(cls, row: Row) -> "Partition":
+        return cls(row["topic"], row["partition"])
 
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
 
-def internal_partitions(rows: dict[str, Rows]) -> int:
-    """The number of partitions of internal topics if there are other topics; else 0."""
-    partitions = {row[0] for row in rows.get("isr", [])}
-    internal = sum(map(_is_internal, partitions))
-    return internal if internal < len(partitions) else 0
-
-
-def figures(
-    rows: dict[str, Rows], end_us: int, language: str, but: Sequence[str] = (), *, internal: bool = False
-) -> dict[str, Figure]:
-    """The figures of those charts whose rows are there, by name; not those that `but` names.
-
-    Internal topics are left out unless `internal` requests them, or there are no others.
-    """
-    words = Words(language)
-    if not internal and internal_partitions(rows):
-        rows = {
-            **rows,
-            **{name: [row for row in rows[name] if not _is_internal(row[0])] for name in _BY_PARTITION & rows.keys()},
-        }
-    makers: dict[str, Callable[[], Figure]] = {
-        "isr": lambda: isr(rows["isr"], end_us, words),
-        "offsets": lambda: offsets(rows["offsets"], rows["isr"], end_us, words),
-        "rpcs": lambda: rpcs(rows["rpcs"], words),
-        "latency": lambda: latency(rows["latency"], words),
-    }
-    there = set(rows) - set(but)
-    if "isr" not in rows:
-        # The hue of a replica's log is its role.
-        there.discard("offsets")
-    return {name: make() if rows[name] else _nothing(words) for name, make in makers.items() if name in there}
+    @property
+    def place(self) -> tuple[bool, str, int]:
+        """Topics of people before those of brokers, partitions by number."""
+        return is_internal(self.topic), self.topic, self.partition
 
 
 # LEO and high watermark
@@ -94,57 +59,37 @@ class Span(NamedTuple):
     to_us: int
 
 
-def offsets(rows: Rows, isr_rows: Rows, end_us: int, words: Words) -> Figure:
+def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
     """Log end offset and high watermark of each replica, one plot a partition; the hue is the role at that time."""
-    steps: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
-    for replica, measure, at_us, value in rows:
-        steps[replica][measure].append((at_us, value))
-    spans = _spans(isr_rows)
-    partitions = sorted({partition_of(replica) for replica in steps}, key=_place)
+    steps: dict[tuple[Partition, int], dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        steps[Partition.of(row), row["broker"]][row["measure"]].append((row["at_us"], row["value"]))
+    end_us = max([row["to_us"] for row in roles] + [row["at_us"] for row in rows])
+    spans = _spans(roles)
+    partitions = sorted({partition for partition, _ in steps}, key=lambda one: one.place)
     shown = partitions[:PARTITIONS_SHOWN]
     data: list[Figure] = []
     for place, partition in enumerate(shown):
-        for replica in sorted(name for name in steps if partition_of(name) == partition):
-            broker = ReplicaId.parse(replica).broker_id
-            own = spans.get((partition, broker)) or [Span("outisr", 0, end_us)]
-            data += _log_end_offset(replica, steps[replica]["log_end_offset"], own, place, words)
-            data.append(_high_watermark(replica, steps[replica]["high_watermark"], end_us, place, words))
+        for key in sorted(key for key in steps if key[0] == partition):
+            replica = f"{partition}@b{key[1]}"
+            own = spans.get(key) or [Span("outisr", 0, end_us)]
+            data += _log_end_offset(replica, steps[key][_LOG_END], own, place, words)
+            data.append(_high_watermark(replica, steps[key][_HIGH_WATERMARK], end_us, place, words))
     _one_legend_entry_each(data)
-    layout = _stacked(shown, _ends(steps), words)
+    ends: dict[Partition, int] = defaultdict(int)
+    for (partition, _), measures in steps.items():
+        ends[partition] = max([ends[partition], *(value for points in measures.values() for _, value in points)])
+    layout = _stacked(shown, ends, words)
     if len(partitions) > len(shown):
         more = words("analytics.more_partitions", n=len(partitions) - len(shown))
         layout["annotations"].append(_note(more, x=1, y=0, xanchor="right", yanchor="bottom"))
     return {"data": data, "layout": layout}
 
 
-def _is_internal(partition: str) -> bool:
-    """Is a partition, or a replica of it, of a topic that brokers made for themselves?"""
-    return partition.startswith("__")
-
-
-def _place(partition: str) -> tuple[bool, str, int]:
-    """Topics of people before those of brokers, partitions by number."""
-    topic, number = TopicPartition.parse(partition)
-    return _is_internal(topic), topic, number
-
-
-def _ends(steps: dict[str, dict[str, list[tuple[int, int]]]]) -> dict[str, int]:
-    """The largest offset of each partition."""
-    ends: dict[str, int] = defaultdict(int)
-    for replica, measures in steps.items():
-        partition = partition_of(replica)
-        ends[partition] = max([ends[partition], *(value for points in measures.values() for _, value in points)])
-    return ends
-
-
-def _spans(isr_rows: Rows) -> dict[tuple[str, int], list[Span]]:
-    spans: dict[tuple[str, int], list[Span]] = defaultdict(list)
-    for partition, broker, role, from_us, to_us in isr_rows:
-        own = spans[(partition, broker)]
-        if own and (own[-1].role, own[-1].to_us) == (role, from_us):
-            own[-1] = own[-1]._replace(to_us=to_us)
-        else:
-            own.append(Span(role, from_us, to_us))
+def _spans(roles: Rows) -> dict[tuple[Partition, int], list[Span]]:
+    spans: dict[tuple[Partition, int], list[Span]] = defaultdict(list)
+    for row in roles:
+        spans[Partition.of(row), row["broker"]].append(Span(row["role"], row["from_us"], row["to_us"]))
     return spans
 
 
@@ -210,7 +155,7 @@ def _one_legend_entry_each(data: list[Figure]) -> None:
         seen.add(trace["legendgroup"])
 
 
-def _stacked(partitions: list[str], ends: dict[str, int], words: Words) -> Figure:
+def _stacked(partitions: list[Partition], ends: dict[Partition, int], words: Words) -> Figure:
     count = len(partitions)
     gap = 0.04 if count > 1 else 0.0
     height = (1 - gap * (count - 1)) / count
@@ -227,17 +172,17 @@ def _stacked(partitions: list[str], ends: dict[str, int], words: Words) -> Figur
         layout[f"yaxis{axis}"] = {"domain": [max(0.0, top - height), top], "rangemode": "tozero", **ticks}
         if not ends[partition]:
             layout[f"yaxis{axis}"]["range"] = [0, 1]
-        layout["annotations"].append(_note(partition, x=0, y=top, xanchor="left", yanchor="top"))
+        layout["annotations"].append(_note(str(partition), x=0, y=top, xanchor="left", yanchor="top"))
     return layout
 
 
 # ISR timeline
 
 
-def isr(rows: Rows, end_us: int, words: Words) -> Figure:
+def isr(rows: Rows, words: Words) -> Figure:
     """A bar for each span in which a broker led a partition, was in its ISR, or was out of it."""
     spans = _spans(rows)
-    partitions = sorted({partition for partition, _ in spans}, key=_place)
+    partitions = sorted({partition for partition, _ in spans}, key=lambda one: one.place)
     shown = set(partitions[:PARTITIONS_BARRED])
     spans = {key: own for key, own in spans.items() if key[0] in shown}
     bars: dict[str, list[tuple[str, Span]]] = {role: [] for role in _ROLES}
@@ -259,8 +204,9 @@ def isr(rows: Rows, end_us: int, words: Words) -> Figure:
         for role, found in bars.items()
         if found
     ]
-    ordered = sorted(spans, key=lambda key: (_place(key[0]), key[1]))
+    ordered = sorted(spans, key=lambda key: (key[0].place, key[1]))
     labels = [f"{partition} · b{broker}" for partition, broker in ordered]
+    began_us, end_us = min(row["from_us"] for row in rows), max(row["to_us"] for row in rows)
     layout = {
         "height": FRAME_HEIGHT + BAR_HEIGHT * max(len(labels), 6),
         "barmode": "overlay",
@@ -268,7 +214,7 @@ def isr(rows: Rows, end_us: int, words: Words) -> Figure:
         "hovermode": "closest",
         "margin": {"l": 96},
         # Bars would begin at 0, however late the first partition came.
-        "xaxis": {"title": words("analytics.seconds"), "range": [min(row[3] for row in rows) / 1e6, end_us / 1e6]},
+        "xaxis": {"title": words("analytics.seconds"), "range": [began_us / 1e6, end_us / 1e6]},
         "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category", "automargin": True},
     }
     if len(partitions) > len(shown):
@@ -283,20 +229,20 @@ def isr(rows: Rows, end_us: int, words: Words) -> Figure:
 def latency(rows: Rows, words: Words) -> Figure:
     """Which share of the batches was committed within which time, a line for each acks."""
     data = []
-    for acks, own in groupby(rows, lambda row: row[0]):
+    for acks, own in groupby(rows, lambda row: row["acks"]):
         points = list(own)
         name, color = _ACKS.get(acks, (str(acks), "--ink2"))
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines+markers",
-                "x": [latency_us / 1e3 for _, latency_us, _, _, _ in points],
-                "y": [100 * share for _, _, share, _, _ in points],
-                "customdata": [at_us for _, _, _, _, at_us in points],
+                "x": [row["latency_us"] / 1e3 for row in points],
+                "y": [100 * row["share"] for row in points],
+                "customdata": [row["at_us"] for row in points],
                 "line": {"shape": "hv", "color": color, "width": 1.8},
                 "marker": {"size": 4, "color": color},
                 "showlegend": True,
-                "name": f"acks={name} · {words('analytics.batches', n=points[0][3])}",
+                "name": f"acks={name} · {words('analytics.batches', n=points[0]['batches'])}",
                 "hovertemplate": "%{y:.1f} % ≤ %{x:.3f} ms<extra>acks=" + name + "</extra>",
             }
         )
@@ -315,7 +261,7 @@ def latency(rows: Rows, words: Words) -> Figure:
 def rpcs(rows: Rows, words: Words) -> Figure:
     """How many messages of which API were sent in each span of time, stacked; the hue is the API's family."""
     series = _largest(rows, words("analytics.other_apis"))
-    width_us = _width_us(rows)
+    width_us = rows[0]["bucket_us"]
     shades: dict[str, int] = defaultdict(int)
     data = []
     for api, points in sorted(series.items(), key=lambda item: -sum(count for _, count in item[1])):
@@ -348,19 +294,13 @@ def rpcs(rows: Rows, words: Words) -> Figure:
 def _largest(rows: Rows, others: str) -> dict[str, list[tuple[int, int]]]:
     """(instant, messages) by API; the APIs with the fewest messages are one, named `others`."""
     totals: Counter[str] = Counter()
-    for api, _, count in rows:
-        totals[api] += count
+    for row in rows:
+        totals[row["api"]] += row["messages"]
     shown = {api for api, _ in totals.most_common(APIS_SHOWN if len(totals) > APIS_SHOWN + 1 else None)}
     series: dict[str, Counter[int]] = defaultdict(Counter)
-    for api, at_us, count in rows:
-        series[api if api in shown else others][at_us] += count
+    for row in rows:
+        series[row["api"] if row["api"] in shown else others][row["at_us"]] += row["messages"]
     return {api: sorted(points.items()) for api, points in series.items()}
-
-
-def _width_us(rows: Rows) -> int:
-    """The span of time of one bar: the smallest distance between two."""
-    starts = sorted({at_us for _, at_us, _ in rows})
-    return min((b - a for a, b in pairwise(starts)), default=1_000_000)
 
 
 # What they share
@@ -370,7 +310,17 @@ def _note(text: str, **place: Any) -> Figure:
     return {"text": text, "xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": 10.5}, **place}
 
 
-def _nothing(words: Words) -> Figure:
-    note = _note(words("analytics.nothing"), x=0.5, y=0.5, xanchor="center", yanchor="middle")
-    axis = {"visible": False}
-    return {"data": [], "layout": {"height": FRAME_HEIGHT * 2, "xaxis": axis, "yaxis": axis, "annotations": [note]}}
+_ROLE_COLUMNS = ("topic", "partition", "broker", "role", "from_us", "to_us", "at_us")
+
+FIGURES = (
+    Stored(
+        "offsets", "gold.offset_steps", ("topic", "partition", "broker", "measure", "at_us", "value"), offsets,
+        beside=(("gold.role_spans", _ROLE_COLUMNS),),
+    ),
+    Stored("isr", "gold.role_spans", _ROLE_COLUMNS, isr),
+    Stored(
+        "latency", "gold.commit_latency", ("acks", "share", "latency_us", "batches", "at_us"), latency,
+        is_per_partition=False,
+    ),
+    Stored("rpcs", "gold.rpc_mix", ("api", "at_us", "bucket_us", "messages"), rpcs, is_per_partition=False),
+)  # fmt: skip

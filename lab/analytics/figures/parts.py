@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from lab.analytics.figures.first import FRAME_HEIGHT, PARTITION_HEIGHT, Figure, Words
+from broker_core.texts import Value
+from lab.texts.i18n import translate
 
+Figure: TypeAlias = dict[str, Any]
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = Sequence[Row]
 
@@ -14,7 +16,19 @@ SERIES_SHOWN = 8
 """So many lines can be told apart."""
 COLOURS = ("--leader", "--fetch", "--produce", "--group", "--control", "--isr", "--hw", "--zk")
 BAR = 20
+PARTITION_HEIGHT = 150
+FRAME_HEIGHT = 96
 PLOT = 2 * PARTITION_HEIGHT
+
+
+class Words:
+    """The texts of the figures in one language."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def __call__(self, key: str, **values: Value) -> str:
+        return translate(self._language, key, **values)
 
 
 @dataclass(frozen=True)
@@ -25,15 +39,22 @@ class Stored:
         name: what texts, addresses and the page call it.
         table: the table.
         columns: what it reads, which are those of the table beside it, too.
-        make: from rows to figure. Called with at least one row.
+        make: from rows, words, and the rows of the tables `beside` to a figure. Called with at least one row.
         is_per_partition: rows are of partitions, so that those of Kafka's own topics may be left out.
+        beside: other tables that it reads, each with the columns.
     """
 
     name: str
     table: str
     columns: tuple[str, ...]
-    make: Callable[[Rows, Words], Figure]
+    make: Callable[..., Figure]
     is_per_partition: bool = True
+    beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def is_internal(topic: str | None) -> bool:
+    """Whether a topic is one that brokers made for themselves."""
+    return (topic or "").startswith("__")
 
 
 def seconds(at_us: int) -> float:

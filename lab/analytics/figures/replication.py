@@ -1,11 +1,12 @@
 """Charts of replication: how far behind, who led when, how steady the ISR was."""
 
-from lab.analytics.figures.first import Figure, Words
 from lab.analytics.figures.parts import (
     COLOURS,
+    Figure,
     Row,
     Rows,
     Stored,
+    Words,
     bars,
     over_time,
     partition_name,

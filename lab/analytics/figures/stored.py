@@ -1,26 +1,30 @@
 """The charts of stored tables: one list for the server and the page."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from lab.analytics.figures import brokers, clients, replication
-from lab.analytics.figures.first import Figure, Words
-from lab.analytics.figures.parts import Rows, Stored
+from lab.analytics.figures import brokers, clients, first, replication
+from lab.analytics.figures.parts import Figure, Row, Rows, Stored, Words, is_internal
 
-STORED: Mapping[str, Stored] = {one.name: one for one in (*replication.FIGURES, *clients.FIGURES, *brokers.FIGURES)}
+STORED: Mapping[str, Stored] = {
+    one.name: one for one in (*first.FIGURES, *replication.FIGURES, *clients.FIGURES, *brokers.FIGURES)
+}
 """By name, in the order in which they are shown."""
+FIRST_TABLES = tuple(dict.fromkeys(one.table for one in first.FIGURES))
+"""What the first charts are made of: these tables are made before the others."""
 ROWS_SHOWN = 200
 """Of the table beside a chart; all of them are in its CSV."""
 
 
-def figure_of(stored: Stored, rows: Sequence[dict[str, Any]], words: Words, *, internal: bool) -> Figure | None:
+def figure_of(
+    stored: Stored, rows: Sequence[Row], words: Words, *beside: Sequence[Row], internal: bool
+) -> Figure | None:
     """A chart and the rows beside it; None where there is nothing to draw.
 
     Rows of Kafka's own topics are left out unless `internal`, or there are no others.
     """
     chosen: Rows = rows
     if stored.is_per_partition and not internal:
-        chosen = [row for row in rows if not (row["topic"] or "").startswith("__")] or rows
+        chosen = [row for row in rows if not is_internal(row["topic"])] or rows
     if not chosen:
         return None
     table = {
@@ -28,4 +32,15 @@ def figure_of(stored: Stored, rows: Sequence[dict[str, Any]], words: Words, *, i
         "rows": [[row[name] for name in stored.columns] for row in chosen[:ROWS_SHOWN]],
         "count": len(chosen),
     }
-    return {**stored.make(chosen, words), "table": table}
+    return {**stored.make(chosen, words, *beside), "table": table}
+
+
+def internal_partitions(roles: Sequence[Row]) -> int:
+    """The number of partitions of internal topics if there are other topics; else 0.
+
+    Args:
+        roles: rows of `gold.role_spans`.
+    """
+    partitions = {(row["topic"], row["partition"]) for row in roles}
+    internal = sum(is_internal(topic) for topic, _ in partitions)
+    return internal if internal < len(partitions) else 0

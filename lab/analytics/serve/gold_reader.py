@@ -7,8 +7,8 @@ import pyarrow as pa
 from django.conf import settings
 
 from lab.analytics.build.found import branch_id
-from lab.analytics.figures.first import Figure, Words
-from lab.analytics.figures.stored import STORED, figure_of
+from lab.analytics.figures.parts import Figure, Words
+from lab.analytics.figures.stored import STORED, figure_of, internal_partitions
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.reading import rows
@@ -18,34 +18,44 @@ from lab.texts.refusal import Refusal
 MAX_ROWS = 20_000
 """A chart of means is made of so many rows at most, evenly chosen. Rows of sums, steps and spans are all read."""
 THINNED = frozenset({"silver.produces"})
+ROLES = "gold.role_spans"
 MADE = "gold.run_summary"
 """A table that has a row for every branch: it says up to which event the tables are made."""
 
 
 class Shown(NamedTuple):
-    """The charts of a branch, made of events up to `last_seq` (0: none yet); damage as (from event, to event, why)."""
+    """The charts of a branch, made of events up to `last_seq` (0: none yet); damage as (from event, to event, why).
+
+    `internal`: how many partitions of Kafka's own topics there are beside others.
+    """
 
     last_seq: int
     figures: dict[str, Figure]
     damage: list[tuple[int, int, str]]
+    internal: int
 
 
 def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
     """All charts of stored tables that have something to draw."""
     found = _newest()
     if found is None:
-        return Shown(0, {}, [])
+        return Shown(0, {}, [], 0)
     store, build = found
     unit = branch_id(folder.run, folder.branch)
     words = Words(language)
     figures = {}
     for name, stored in STORED.items():
-        figure = figure_of(stored, _rows(store, build, stored.table, unit, stored.columns), words, internal=internal)
+        own, *beside = (
+            _rows(store, build, table, unit, columns)
+            for table, columns in ((stored.table, stored.columns), *stored.beside)
+        )
+        figure = figure_of(stored, own, words, *beside, internal=internal)
         if figure is not None:
             figures[name] = figure
     entry = build.ledger().get(unit)
     damage = [(one.from_seq, one.to_seq, one.reason) for one in entry.damage] if entry else []
-    return Shown(build.made_to(MADE).get(unit, 0), figures, damage)
+    roles = _rows(store, build, ROLES, unit, ("topic", "partition"))
+    return Shown(build.made_to(MADE).get(unit, 0), figures, damage, internal_partitions(roles))
 
 
 def csv_of(folder: BranchFolder, name: str) -> str:

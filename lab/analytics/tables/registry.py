@@ -7,7 +7,7 @@ from pkgutil import walk_packages
 
 from lab.analytics.tables.table import Table, TableError
 
-LAYERS = ("lab.analytics.bronze", "lab.analytics.silver", "lab.analytics.gold")
+LAYERS = ("lab.analytics.silver", "lab.analytics.gold")
 
 
 def checked(tables: Iterable[Table]) -> dict[str, Table]:

@@ -38,36 +38,15 @@ def finished(visitor: Visitor, address: str, limit_s: float = 600) -> dict[str, 
         time.sleep(0.1)
 
 
-def test_run_is_analysed(visitor: Visitor, other_visitor: Visitor, run: str) -> None:
+def test_tables_of_a_run_are_built_and_then_served_without_spark(
+    visitor: Visitor, other_visitor: Visitor, run: str
+) -> None:
     page = visitor.get(f"/r/{run}/main/analytics")
     assert page.status == 200
     assert "hw-analytics" in page.text
     assert "style-src 'self' 'unsafe-inline'" in page.headers["Content-Security-Policy"]
-
-    api = f"/api/runs/{run}/main/analytics"
-    job = visitor.post_json(f"{api}/start", {}).json["job"]
-    answer = finished(visitor, f"{api}/{job}.json")
-    assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
-    assert set(answer["figures"]) == {"offsets", "isr", "latency", "rpcs"}
-    latency = answer["figures"]["latency"]["data"][0]
-    assert latency["name"] == "acks=all · 3 batches"
-    assert latency["y"][-1] == 100
-
-    # The instant of a point can be sought.
-    at_us = latency["customdata"][0]
-    assert visitor.get(f"/api/runs/{run}/main/seek?t_us={at_us}").status == 200
-
-    assert set(visitor.get(f"{api}/{job}.json?have=isr,rpcs").json["figures"]) == {"offsets", "latency"}
-    assert visitor.post_json(f"{api}/start", {}).json["job"] == job
-
-    assert other_visitor.get(f"{api}/{job}.json").status == 404
-    assert other_visitor.post_json(f"{api}/start", {}).status == 404
     assert other_visitor.get(f"/r/{run}/main/analytics").status == 404
 
-
-def test_tables_of_a_run_are_built_and_then_served_without_spark(
-    visitor: Visitor, other_visitor: Visitor, run: str
-) -> None:
     api = f"/api/runs/{run}/main/analytics/tables"
     before = visitor.get(f"{api}.json").json
     assert (before["made_to"], before["figures"]) == (0, {}) and before["last_seq"] > 100
@@ -75,10 +54,16 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     assert visitor.post_json(f"{api}/start", {}).json["job"] == job
     answer = finished(visitor, f"{api}/{job}.json")
     assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
+    assert answer["published"] == 2  # the first charts came before the others
     analyst().stop()
 
     shown = visitor.get(f"{api}.json").json
     assert shown["made_to"] == shown["last_seq"] == before["last_seq"] and shown["damage"] == []
+    assert list(shown["figures"])[:4] == ["offsets", "isr", "latency", "rpcs"]
+    latency = shown["figures"]["latency"]["data"][0]
+    assert (latency["name"], latency["y"][-1]) == ("acks=all · 3 batches", 100)
+    # The instant of a point can be sought.
+    assert visitor.get(f"/api/runs/{run}/main/seek?t_us={latency['customdata'][0]}").status == 200
     assert {"lag", "throughput", "produce_stages", "rpc_timings", "disk_growth"} <= set(shown["figures"])
     records = sum(row[4] or 0 for row in shown["figures"]["throughput"]["table"]["rows"])
     assert records == 3
@@ -86,8 +71,7 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     text = visitor.get(f"{api}/throughput.csv").text
     assert text.startswith("run,branch,topic,partition,bucket") and "orders" in text
     assert visitor.get(f"{api}/nothing.csv").status == 404
-    # a number of another job, and somebody else
-    assert visitor.get(f"/api/runs/{run}/main/analytics/{job}.json").status == 404
+    # somebody else
     for address in (f"{api}.json", f"{api}/{job}.json", f"{api}/throughput.csv"):
         assert other_visitor.get(address).status == 404
     assert other_visitor.post_json(f"{api}/start", {}).status == 404
@@ -95,13 +79,13 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
 
 def test_analytics_requires_sign_in(lab_server, run: str) -> None:
     stranger = Visitor(lab_server)
-    answer = stranger.get(f"/api/runs/{run}/main/analytics/j1.json")
+    answer = stranger.get(f"/api/runs/{run}/main/analytics/tables/j1.json")
     assert answer.status == 401
     assert set(answer.json) == {"what", "expected", "todo"}
     assert "/sign-in/" in stranger.get(f"/r/{run}/main/analytics").url
 
 
 def test_unknown_job_is_one_clear_message(visitor: Visitor, run: str) -> None:
-    answer = visitor.get(f"/api/runs/{run}/main/analytics/j999.json")
+    answer = visitor.get(f"/api/runs/{run}/main/analytics/tables/j999.json")
     assert answer.status == 404
     assert answer.json["what"] == "Unknown analysis 'j999' of this branch."

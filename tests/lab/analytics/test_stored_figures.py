@@ -1,18 +1,39 @@
 """Charts of stored tables: pure functions of rows, with an instant behind each point and a table beside them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
-from lab.analytics.figures.first import Words
-from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of
+from lab.analytics.figures.parts import Words
+from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of, internal_partitions
 from lab.texts.i18n import merged
+from tests.support.paths import ROOT
 
 WORDS = Words("en")
 ORDERS = {"topic": "orders", "partition": 0, "broker": None}
 MEMBER = {"member": "c1-1", "phase": "joining", "from_us": 1_000_000, "to_us": 1_500_000}
+ROLES: list[dict[str, Any]] = [
+    {**ORDERS, "broker": 1, "role": "leader", "at_us": 1_000_000, "from_us": 1_000_000, "to_us": 3_000_000},
+    {**ORDERS, "broker": 2, "role": "isr", "at_us": 1_000_000, "from_us": 1_000_000, "to_us": 2_000_000},
+    {**ORDERS, "broker": 2, "role": "outisr", "at_us": 2_000_000, "from_us": 2_000_000, "to_us": 3_000_000},
+]
 ROWS: dict[str, list[dict[str, Any]]] = {
+    "offsets": [
+        {**ORDERS, "broker": 1, "measure": "log_end", "at_us": 1_500_000, "value": 4},
+        {**ORDERS, "broker": 1, "measure": "high_watermark", "at_us": 2_500_000, "value": 3},
+    ],
+    "isr": ROLES,
+    "latency": [
+        {"acks": -1, "share": 0.5, "latency_us": 2_000, "batches": 2, "at_us": 1_500_000},
+        {"acks": -1, "share": 1.0, "latency_us": 9_000, "batches": 2, "at_us": 1_600_000},
+        {"acks": 1, "share": 1.0, "latency_us": 5_000, "batches": 1, "at_us": 1_700_000},
+    ],
+    "rpcs": [
+        {"api": "Fetch", "at_us": 0, "bucket_us": 500_000, "messages": 7},
+        {"api": "Produce", "at_us": 500_000, "bucket_us": 500_000, "messages": 2},
+    ],
     "lag": [{**ORDERS, "at_us": 1_000_000, "max": 3}, {**ORDERS, "broker": 2, "at_us": 2_000_000, "max": 7}],
     "failovers": [
         {**ORDERS, "leader_epoch": 1, "from_broker": 1, "to_broker": 2, "at_us": 5_000_000, "lost_us": 2_000_000,
@@ -50,7 +71,7 @@ def rows_of(name: str) -> list[dict[str, Any]]:
 
 
 def made(name: str, rows: list[dict[str, Any]], *, internal: bool = False) -> dict[str, Any]:
-    figure = figure_of(STORED[name], rows, WORDS, internal=internal)
+    figure = figure_of(STORED[name], rows, WORDS, *(ROLES for _ in STORED[name].beside), internal=internal)
     assert figure is not None
     shown: dict[str, Any] = json.loads(json.dumps(figure, allow_nan=False))
     return shown
@@ -70,9 +91,10 @@ def test_each_chart_draws_its_rows_and_lists_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(STORED.keys() - {"produce_stages"}))
 def test_points_carry_an_instant_that_a_click_seeks(name: str) -> None:
-    at = {row["at_us"] for row in ROWS[name]} | {MEMBER["from_us"]}
+    at = {row["at_us"] for row in (*ROWS[name], *ROLES)} | {MEMBER["from_us"], ROLES[0]["to_us"]}
     for trace in made(name, rows_of(name))["data"]:
-        found = {point[0] if isinstance(point, list) else point for point in trace["customdata"]}
+        assert len(trace["customdata"]) == len(trace["x"]) == len(trace["y"])
+        found = {point[0] if isinstance(point, list) else point for point in trace["customdata"]} - {None}
         assert found and found <= at
 
 
@@ -119,3 +141,30 @@ def test_isr_that_never_changed_says_so() -> None:
     quiet = [{**row, "shrinks": 0, "expands": 0, "flaps": 0} for row in rows_of("isr_churn")]
     figure = made("isr_churn", quiet)
     assert figure["data"] == [] and "never changed" in figure["layout"]["annotations"][0]["text"]
+
+
+def test_hue_of_a_log_is_its_role_at_that_time() -> None:
+    follower = [{**row, "broker": 2} for row in rows_of("offsets")]
+    lines = [trace for trace in made("offsets", follower)["data"] if trace["name"].startswith("LEO")]
+    assert [(trace["line"]["color"], trace["x"]) for trace in lines] == [
+        ("--isr", [1.5, 2.0, None]),
+        ("--outisr", [2.0, 3.0, None]),
+    ]
+
+
+def test_internal_partitions_are_counted_beside_others_only() -> None:
+    internal = [{**row, "topic": "__consumer_offsets", "partition": number} for row in ROLES for number in range(50)]
+    assert internal_partitions([*internal, *ROLES]) == 50
+    assert internal_partitions(internal) == internal_partitions(ROLES) == 0
+    drawn = made("isr", [*internal, *ROLES])
+    assert {label for trace in drawn["data"] for label in trace["y"]} == {"orders-0 · b1", "orders-0 · b2"}
+    assert "annotations" not in drawn["layout"]
+    more = made("isr", [*internal, *ROLES], internal=True)["layout"]["annotations"]
+    assert "39 more partitions" in more[0]["text"]
+
+
+def test_colours_are_tokens_of_the_design() -> None:
+    tokens = set(re.findall(r"(--[a-z0-9-]+):", (ROOT / "static/lab/css/base/tokens.css").read_text()))
+    drawn = json.dumps([made(name, rows_of(name)) for name in STORED])
+    named = set(re.findall(r'"color": "(--[^"]+)"', drawn))
+    assert {"--leader", "--isr", "--hw", "--fetch"} <= named <= tokens

@@ -1,4 +1,4 @@
-// The page with the charts of a run: starts the job, shows how far it is, draws what is there, and seeks the replay on a click.
+// The page with the charts of a run: draws what is stored, has the tables brought up to the run, and seeks the replay on a click.
 import { onNewColours, readColours } from "../../draw/palette.js";
 import { request, here } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
@@ -10,16 +10,16 @@ import { signal } from "../store/state.js";
 
 /**
  * @typedef {{ state: "queued" | "running" | "done" | "failed", progress: number, stage: string, error: Partial<Refusal> | null,
- *   id?: string,
- *             internal?: number }} Job `internal`: the number of partitions of Kafka's own topics
+ *             published?: number }} Job `published`: how many builds it has published so far
  * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
  * @typedef {{ [key: string]: Json }} JsonObject
- * @typedef {{ data: Json, layout: JsonObject & { height?: number }, table?: Table }} Figure as Plotly has it, but for colours, which
+ * @typedef {{ data: Json, layout: JsonObject & { height?: number }, table: Table }} Figure as Plotly has it, but for colours, which
  *   are names of the theme's
  * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
  *   which the first are here
- * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>,
- *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored
+ * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>, internal: number,
+ *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of partitions of
+ *   Kafka's own topics
  * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void }} PlotlyApi
  * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) =>
  *   void) => void }} Plot
@@ -28,27 +28,17 @@ import { signal } from "../store/state.js";
 const POLL_MS = 400;
 /** Of a figure that does not say its own. */
 const PLOT_HEIGHT = 300;
-const CHARTS = ["offsets", "isr", "latency", "rpcs"];
 /** Charts whose x axis is not the time of the run. */
 const BY_OTHERS = new Set(["latency", "failovers", "isr_churn", "produce_stages"]);
 
 /** @type {Job} */
 const QUEUED = { state: "queued", progress: 0, stage: "", error: null };
-const job = signal(QUEUED);
 /** Are the partitions of Kafka's own topics drawn, too? */
 const withInternal = signal(false);
-/** The figures that are ready, by name. @type {Signal<Record<string, Figure>>} */
-const figures = signal({});
-
-/** The charts of stored tables; null until they were asked for. @type {Signal<Stored | null>} */
+/** The charts; null until they have come. @type {Signal<Stored | null>} */
 const stored = signal(null);
-/** The job that brings the tables up to the run. @type {Signal<Job | null>} */
-const building = signal(null);
-
-const isOpen = () => ["queued", "running"].includes(job.value.state);
-
-/** @param {string} id @param {string} have */
-const jobAddress = (id, have) => `${here.api}/analytics/${id}.json?have=${have}${withInternal.value ? "&internal=1" : ""}`;
+/** The job that brings the tables up to the run; null before the first one. @type {Signal<Job | null>} */
+const job = signal(null);
 
 /** Shows why the job failed, if that is known. @param {unknown} error */
 function fail(error) {
@@ -56,63 +46,42 @@ function fail(error) {
   job.value = { ...QUEUED, state: "failed", error: /** @type {Partial<Refusal>} */ (error) };
 }
 
-/** Draws the results of the job with or without Kafka's own topics. */
+/** Draws the charts with or without Kafka's own topics. */
 async function toggleInternal() {
   withInternal.value = !withInternal.value;
   try {
-    figures.value = (await (await request(jobAddress(job.value.id ?? "", ""))).json()).figures;
-    await loadStored();
+    await load();
   } catch (error) {
     fail(error);
   }
 }
 
+/** Draws what is stored at once, however old, and has the tables brought up to the run if it has gone on. */
 async function start() {
-  job.value = QUEUED;
-  figures.value = {};
+  job.value = null;
   try {
-    // What is stored needs no Spark: it is there before the first chart of the events.
-    await loadStored();
-    const { job: id } = await (await request(`${here.api}/analytics/start`, {})).json();
-    while (isOpen()) {
-      const have = Object.keys(figures.value).join(",");
-      const answer = await (await request(jobAddress(id, have))).json();
-      if (answer.figures) figures.value = { ...figures.value, ...answer.figures };
-      job.value = { ...answer, id };
-      if (isOpen()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    await showStored();
+    await load();
+    if (stored.value && stored.value.made_to < stored.value.last_seq) await buildTables();
   } catch (error) {
     fail(error);
   }
 }
 
-/** What is stored is drawn at once, however old. */
-async function loadStored() {
+async function load() {
   stored.value = await (await request(`${here.api}/analytics/tables.json${withInternal.value ? "?internal=1" : ""}`)).json();
 }
 
-/** Shows what is stored, and has the tables brought up to the run if it has gone on. */
-async function showStored() {
-  try {
-    await loadStored();
-    if (stored.value && stored.value.made_to < stored.value.last_seq) await buildTables();
-  } catch (error) {
-    if (!(error instanceof Object && "what" in error)) throw error;
-    building.value = { ...QUEUED, state: "failed", error: /** @type {Partial<Refusal>} */ (error) };
-  }
-}
-
-/** @returns {Promise<void>} */
+/** Follows the job. What it has published by then is drawn while it goes on. */
 async function buildTables() {
-  building.value = QUEUED;
+  job.value = QUEUED;
   const { job: id } = await (await request(`${here.api}/analytics/tables/start`, {})).json();
   for (;;) {
     /** @type {Job} */
     const now = await (await request(`${here.api}/analytics/tables/${id}.json`)).json();
-    building.value = now;
-    if (now.state === "done") return loadStored();
-    if (now.state === "failed") return;
+    const isNew = now.published !== job.value.published;
+    if (isNew || now.state === "done") await load();
+    job.value = now;
+    if (now.state === "done" || now.state === "failed") return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -177,7 +146,7 @@ class HwChart extends HwElement {
     super();
     this.name = "";
     /** @type {Figure} */
-    this.figure = { data: [], layout: {} };
+    this.figure = { data: [], layout: {}, table: { columns: [], rows: [], count: 0 } };
   }
 
   connectedCallback() {
@@ -206,8 +175,8 @@ class HwChart extends HwElement {
     const { table } = this.figure;
     return html`<section class="chart card">
       <h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2>
-      ${table ? html`<p class="dim chart-said">${t(`analytics.${this.name}_said`)}</p>` : ""}<div class="plot"></div>
-      ${table ? this.#table(table) : ""}
+      <p class="dim chart-said">${t(`analytics.${this.name}_said`)}</p><div class="plot"></div>
+      ${this.#table(table)}
     </section>`;
   }
 
@@ -233,58 +202,40 @@ class HwAnalytics extends HwElement {
     start();
   }
 
-  /** @param {Job} job */
-  #internal({ internal }) {
+  #internal() {
+    const internal = stored.value?.internal;
     if (!internal) return "";
     return html`<label class="row"><input type="checkbox" .checked=${withInternal.value} @change=${toggleInternal}>
       <span>${t("analytics.internal", { n: internal })}</span></label>`;
   }
 
-  /** @param {Job} job */
-  #state({ state, progress, stage, error }) {
-    const again = html`<button class="btn small" @click=${start}>${t("analytics.again")}</button>`;
+  /** How far the job is, or why it failed. @param {Job} job */
+  #job({ state, progress, stage, error }) {
+    if (state === "done") return "";
     if (state === "failed")
       return html`<div class="message bad" role="alert">
         <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span>
-        <span class="row">${again}</span>
+        <span class="row"><button class="btn small" @click=${start}>${t("analytics.again")}</button></span>
       </div>`;
-    if (state === "done") return html`<p class="row"><span class="dim">${t("analytics.click")}</span><span
-      class="spacer"></span>${this.#internal(job.value)}${again}</p>`;
     const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
     return html`<div class="card job">
-      <b>${t("analytics.working")}</b>
-      <progress max="1" value=${progress} aria-label=${t("analytics.working")}></progress>
+      <b>${t("analytics.building")}</b>
+      <progress max="1" value=${progress} aria-label=${t("analytics.building")}></progress>
       <span class="dim" role="status">${said} · ${Math.round(progress * 100)} %</span>
     </div>`;
   }
 
-  #stored() {
-    if (!stored.value) return "";
+  render() {
+    if (!stored.value) return job.value ? this.#job(job.value) : html``;
     const { made_to: made, last_seq: last, figures: drawn, damage } = stored.value;
-    const job = building.value;
-    const isBuilding = job && ["queued", "running"].includes(job.state);
-    return html`<section class="stored" aria-label=${t("analytics.more")}>
-      <h2 class="part">${t("analytics.more")}</h2>
+    const names = Object.keys(drawn);
+    return html`${job.value ? this.#job(job.value) : ""}
       ${damage.map(({ from_seq, to_seq, reason }) => html`<p class="message warn">${t("analytics.damage",
         { from: from_seq, to: to_seq, reason })}</p>`)}
-      ${isBuilding ? html`<div class="card job"><b>${t("analytics.building")}</b>
-        <progress max="1" value=${job.progress} aria-label=${t("analytics.building")}></progress>
-        <span class="dim" role="status">${Math.round(job.progress * 100)} %</span></div>` : ""}
-      ${job?.state === "failed" ? html`<div class="message bad" role="alert"><b>${job.error?.what ?? t("analytics.failed")}</b>
-        <span>${job.error?.expected}</span><span>${job.error?.todo}</span>
-        <span class="row"><button class="btn small" @click=${showStored}>${t("analytics.again")}</button></span></div>` : ""}
-      ${made ? html`<p class="dim" role="status">${t("analytics.as_of", { made, last })}</p>` : ""}
-      <div class="charts">${repeat(Object.keys(drawn), (name) => name,
-        (name) => html`<hw-chart .name=${name} .figure=${drawn[name]}></hw-chart>`)}</div>
-    </section>`;
-  }
-
-  render() {
-    const there = CHARTS.filter((name) => name in figures.value);
-    return html`${this.#state(job.value)}
-      <div class="charts">${repeat(there, (name) => name,
-        (name) => html`<hw-chart .name=${name} .figure=${figures.value[name]}></hw-chart>`)}</div>
-      ${this.#stored()}`;
+      ${names.length ? html`<p class="row"><span class="dim" role="status">${t("analytics.click")}
+        ${made ? t("analytics.as_of", { made, last }) : ""}</span><span class="spacer"></span>${this.#internal()}</p>` : ""}
+      <div class="charts">${repeat(names, (name) => name,
+        (name) => html`<hw-chart .name=${name} .figure=${drawn[name]}></hw-chart>`)}</div>`;
   }
 }
 customElements.define("hw-analytics", HwAnalytics);
