@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Voice } from "../../../static/lab/core/replay/voice.js";
+
+const S = 1e6;
+const audio = { lost: [], voice: [], shift_us: 100_000,
+  pieces: [{ piece: 0, at_us: 10 * S, length_us: 62 * S }, { piece: 1, at_us: 70 * S, length_us: 30 * S }] };
+
+function elementOf() {
+  return { currentTime: 0, playbackRate: 1, paused: true, seeking: false, ended: false, readyState: 4, src: "", preservesPitch: false,
+    play() {
+      this.paused = false;
+      return Promise.resolve();
+    },
+    pause() {
+      this.paused = true;
+    } };
+}
+
+test("while a piece plays, it says where the class is", () => {
+  const element = elementOf();
+  const voice = new Voice(element, "/audio/", audio);
+  assert.equal(element.preservesPitch, true);
+  voice.play(20 * S, 2);
+  assert.deepEqual([element.src, element.currentTime, element.playbackRate, element.paused], ["/audio/0", 9.9, 2, false]);
+  element.currentTime = 11;
+  assert.equal(voice.at_us, 21.1 * S);
+});
+
+test("where nothing was recorded the voice waits, and the clock leads", () => {
+  const element = elementOf();
+  const voice = new Voice(element, "/audio/", audio);
+  voice.play(20 * S, 1);
+  voice.play(5 * S, 1);
+  assert.equal(element.paused, true);
+  assert.equal(voice.at_us, null);
+  assert.equal(voice.pieceAt(101 * S), null);
+});
+
+test("of two pieces that overlap the later one is heard", () => {
+  const voice = new Voice(elementOf(), "/audio/", audio);
+  assert.equal(voice.pieceAt(70 * S).piece, 0);
+  assert.equal(voice.pieceAt(71 * S).piece, 1);
+});
+
+test("a voice that is less than 120 ms off is left alone", () => {
+  const element = elementOf();
+  const voice = new Voice(element, "/audio/", audio);
+  voice.play(20 * S, 1);
+  element.currentTime += 0.1;
+  voice.play(20 * S, 1);
+  assert.equal(element.currentTime, 10);
+  element.currentTime += 0.1;
+  voice.play(20 * S, 1);
+  assert.ok(Math.abs(element.currentTime - 9.9) < 1e-9);
+});
