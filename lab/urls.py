@@ -7,7 +7,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, find, history, lessons, recorded, texts
+from lab.api import analytics, clients, disk, find, history, lessons, recorded, recorded_audio, texts
 from lab.web import (
     account_pages,
     board_pages,
@@ -74,6 +74,11 @@ urlpatterns = [
     path("classes/<slug:slug>/delete", class_pages.delete),
     path("api/classes/<slug:slug>/presence", class_pages.presence),
     path(f"{_RECORDING}/manifest.json", recorded.manifest),
+    path(f"{_RECORDING}/audio/voice", recorded_audio.voice),
+    path(f"{_RECORDING}/audio/shift", recorded_audio.shift),
+    path(f"{_RECORDING}/audio/<int:piece>", recorded_audio.play),
+    path(f"{_RECORDING}/audio/<int:piece>/end", recorded_audio.end),
+    path(f"{_RECORDING}/audio/<int:piece>/<int:index>", recorded_audio.put),
     path(f"{_RECORDING}/map.json", recorded.class_map),
     path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
     path(f"{_RECORDING}/export", recording_files.export, name="export-class"),

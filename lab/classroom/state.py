@@ -205,8 +205,8 @@ class ActDone(msgspec.Struct, array_like=True):
 
 class State(msgspec.Struct):
     """`poll`: the number of the poll that is not ended, 0 for none. `term`: of the last lead. `is_recording`: on the
-    record, as a class is until staff say otherwise. `acts`: those of the last ten minutes, by `who/id`, the oldest
-    first.
+    record, as a class is until staff say otherwise. `microphone`: whose sound is recorded. `acts`: those of the last
+    ten minutes, by `who/id`, the oldest first.
     """
 
     last_seq: int = 0
@@ -234,6 +234,9 @@ class State(msgspec.Struct):
     polls: dict[int, Poll] = {}
     poll: int = 0
     is_recording: bool = True
+    microphone: str = ""
+    audio_us: int = 0
+    audio_lost_us: int = 0
     chapters: dict[int, Chapter] = {}
     marks: list[Mark] = []
     view: str = ""

@@ -107,6 +107,16 @@ def _timer(state: State, words: Words, audience: Audience) -> Any:
     return {"from_us": timer.from_us, "seconds": timer.seconds} if timer else None
 
 
+def _audio(state: State, words: Words, audience: Audience) -> Any:
+    by = state.microphone
+    return {
+        "p": by,
+        "name": words.name(by) if by else "",
+        "arrived_us": state.audio_us,
+        "lost_us": state.audio_lost_us,
+    }
+
+
 def _person(state: State, words: Words, audience: Audience, p: str) -> Any:
     person = state.people.get(p)
     if person is None or person.is_kicked:
@@ -287,6 +297,7 @@ _WHOLE: dict[str, Show] = {
     "paused": lambda state, words, audience: state.is_paused,
     "timer": _timer,
     "recording": lambda state, words, audience: state.is_recording,
+    "audio": _audio,
 }
 
 

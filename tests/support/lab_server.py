@@ -158,6 +158,11 @@ class Visitor:
         body = json.dumps(content).encode()
         return self._send(urllib.request.Request(self.server.address + path, body, headers, method=method))
 
+    def put(self, path: str, content: bytes, kind: str) -> Answer:
+        """Sends bytes of this type."""
+        headers = {"Content-Type": kind, "X-CSRFToken": self.csrf_token()}
+        return self._send(urllib.request.Request(self.server.address + path, content, headers, method="PUT"))
+
     def csrf_token(self) -> str:
         found = re.search(r'csrfmiddlewaretoken" value="([^"]+)"', self.get("/runs/").text)
         assert found, "the list of runs has no form"

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from asgiref.sync import sync_to_async
 
 from lab.actions.classes.live_class import LiveClass, LiveClasses, class_folder, live_classes, on_ended
+from lab.actions.classes.record_audio import finish_audio, wait_for_audio
 from lab.actions.classes.recordings import erased_of, grow, sealed_of
 from lab.actions.classes.shown_labs import close_labs, keep_labs, recording_of, shown_ends
 from lab.classroom.journal import Header
@@ -53,6 +54,7 @@ async def seal_class(classroom: Class) -> SealedManifest:
     """Seals a class, also one that was sealed before. Raises Refusal when its log cannot be read or disk is lacking."""
     async with _sealing.setdefault(live_classes(), asyncio.Lock()):
         live = await live_classes().of(classroom)
+        await finish_audio(classroom, live)
         # Somebody may have been erased a moment ago.
         await sync_to_async(live.words.load)()
         playback = Playback(live.words, await sync_to_async(erased_of)(classroom))
@@ -70,7 +72,12 @@ async def seal_class(classroom: Class) -> SealedManifest:
 
 async def ensure_sealed(classroom: Class) -> None:
     """Seals a class that has ended, unless it is: the server may have stopped in between."""
-    if classroom.state == Class.State.ENDED and await sealed_of(classroom) is None:
+    if classroom.state != Class.State.ENDED or await sealed_of(classroom) is not None:
+        return
+    live = live_classes().opened(classroom.slug)
+    if live is not None and live.finishing is not None:
+        await asyncio.shield(live.finishing)
+    if await sealed_of(classroom) is None:
         await seal_class(classroom)
 
 
@@ -88,6 +95,7 @@ def run_names(playback: Playback) -> dict[str, str]:
 async def _seal_ended(live: LiveClass) -> None:
     classroom = await Class.objects.filter(pk=live.class_id).afirst()
     if classroom is not None:
+        await wait_for_audio(live)
         await seal_class(classroom)
 
 

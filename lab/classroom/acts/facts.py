@@ -174,6 +174,25 @@ class TakeState(Fact):
     lab: str
 
 
+class KeepAudio(Fact):
+    """A piece of the sound is whole."""
+
+    piece: int
+    began_us: int
+    length_us: int
+    bytes: int
+    digest: str
+
+
+class LoseAudio(Fact):
+    from_us: int
+    to_us: int
+
+
+class HearVoice(Fact):
+    spans: tuple[tuple[int, int], ...]
+
+
 AnyFact: TypeAlias = (
     OpenClass
     | SetPerson
@@ -199,4 +218,7 @@ AnyFact: TypeAlias = (
     | Point
     | GiveState
     | TakeState
+    | KeepAudio
+    | LoseAudio
+    | HearVoice
 )

@@ -298,6 +298,12 @@ class SetRecording(Op, tag="set_recording"):
     on: bool
 
 
+class SetMicrophone(Op, tag="set_microphone"):
+    """Whether one's own sound is recorded."""
+
+    on: bool
+
+
 class AddChapter(Op, tag="add_chapter"):
     """Now, or at an instant of class time that was."""
 
@@ -365,6 +371,7 @@ AnyAct: TypeAlias = (
     | Reveal
     | EndPoll
     | SetRecording
+    | SetMicrophone
     | AddChapter
     | MoveChapter
     | MarkNow

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from broker_core.events import Event
-from lab.classroom.events import help, lead, pace, poll
+from lab.classroom.events import help, lead, pace, poll, tape
 from lab.classroom.state import Person, State
 
 
@@ -15,6 +15,7 @@ def end_all_of(state: State, person: Person, why: str) -> Iterator[Event]:
     if state.stage is not None and state.stage.p == p:
         yield lead.StageCleared(why=why)
     yield from end_lead(state, p, why)
+    yield from end_sound(state, p)
     yield from end_looks(state, p)
     for by in person.looked_by:
         yield help.LookEnded(p=p, by=by)
@@ -29,6 +30,12 @@ def end_lead(state: State, p: str, why: str) -> Iterator[Event]:
         if state.is_held:
             yield lead.Released(why="lead")
         yield lead.LeadEnded(term=state.lead.term, p=p, why=why)
+
+
+def end_sound(state: State, p: str) -> Iterator[Event]:
+    """What is recorded of the sound of `p`."""
+    if p and state.microphone == p:
+        yield tape.MicrophoneSet(p=p, on=False)
 
 
 def end_looks(state: State, by: str) -> Iterator[Event]:
@@ -54,6 +61,7 @@ def end_class(state: State) -> Iterator[Event]:
         yield lead.StageCleared(why="class")
     if state.lead is not None:
         yield from end_lead(state, state.lead.p, "class")
+    yield from end_sound(state, state.microphone)
     for person in state.people.values():
         for by in person.looked_by:
             yield help.LookEnded(p=person.p, by=by)

@@ -2,8 +2,8 @@
 
 from broker_core.events import Event
 from broker_core.texts import text
-from lab.classroom.acts import Given, ops
-from lab.classroom.decide.deciding import ASKING, STAFF, decides
+from lab.classroom.acts import Given, facts, ops
+from lab.classroom.decide.deciding import ASKING, STAFF, decides, states
 from lab.classroom.events import tape
 from lab.classroom.state import Person, State
 from lab.texts.refusal import Refusal
@@ -16,6 +16,37 @@ MAX_MARKS = 10_000
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.SetRecording = given.do  # type: ignore[assignment]
     return [] if state.is_recording == act.on else [tape.RecordingSet(on=act.on)]
+
+
+@decides(ops.SetMicrophone, STAFF)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    act: ops.SetMicrophone = given.do  # type: ignore[assignment]
+    if (state.microphone == who.p) == act.on:
+        return []
+    # Who begins takes it over from the other.
+    return [tape.MicrophoneSet(p=who.p, on=act.on)]
+
+
+@states(facts.KeepAudio)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    do: facts.KeepAudio = given.do  # type: ignore[assignment]
+    return [
+        tape.AudioArrived(
+            piece=do.piece, began_us=do.began_us, length_us=do.length_us, bytes=do.bytes, digest=do.digest
+        )
+    ]
+
+
+@states(facts.LoseAudio)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    do: facts.LoseAudio = given.do  # type: ignore[assignment]
+    return [tape.AudioLost(from_us=do.from_us, to_us=do.to_us)]
+
+
+@states(facts.HearVoice)
+def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
+    do: facts.HearVoice = given.do  # type: ignore[assignment]
+    return [tape.VoiceHeard(spans=do.spans)]
 
 
 @decides(ops.AddChapter, STAFF)

@@ -1,4 +1,4 @@
-"""The recording: passages off the record, chapters, marks."""
+"""The recording: passages off the record, sound, chapters, marks."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
@@ -7,6 +7,40 @@ from lab.classroom.events.kinds import kind
 @kind("tape", "all")
 class RecordingSet(Event):
     on: bool
+
+
+@kind("tape", "all")
+class MicrophoneSet(Event):
+    """From now on the sound of `p` is recorded, or it is not any more."""
+
+    p: str
+    on: bool
+
+
+@kind("tape", "all")
+class AudioArrived(Event):
+    """Piece `piece` of the sound, which began at `began_us` of class time, is whole; `digest`: SHA-256 of its file."""
+
+    piece: int
+    began_us: int
+    length_us: int
+    bytes: int
+    digest: str
+
+
+@kind("tape", "all")
+class AudioLost(Event):
+    """A part of the sound never came."""
+
+    from_us: int
+    to_us: int
+
+
+@kind("tape", "tape")
+class VoiceHeard(Event):
+    """Where somebody speaks, from one instant of class time to another."""
+
+    spans: tuple[tuple[int, int], ...]
 
 
 @kind("tape", "staff")

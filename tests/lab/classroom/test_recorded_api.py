@@ -17,6 +17,11 @@ RIGHT_OF = {
     f"{BASE}/manifest.json": ("GET", "see"),
     f"{BASE}/map.json": ("GET", "see"),
     f"{BASE}/segments/<n>.json": ("GET", "see"),
+    f"{BASE}/audio/<piece>": ("GET", "see"),
+    f"{BASE}/audio/<piece>/<index>": ("PUT", "staff"),
+    f"{BASE}/audio/<piece>/end": ("POST", "staff"),
+    f"{BASE}/audio/voice": ("POST", "staff"),
+    f"{BASE}/audio/shift": ("PUT", "staff"),
     f"{BASE}/labs/<lab>/index.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/segments/<n>.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/seek": ("GET", "see"),
@@ -64,9 +69,8 @@ def stood(page: Page) -> None:
 
 
 def path_of(classroom: Classroom, address: str) -> str:
-    return "/" + address.replace("<slug>", classroom.slug).replace("<n>", "0").replace("<lab>", "0").replace(
-        "<number>", "1"
-    )
+    named = {"slug": classroom.slug, "n": "0", "lab": "0", "number": "1", "piece": "7", "index": "0"}
+    return "/" + re.sub(r"<(\w+)>", lambda found: named.get(found[1], found[0]), address)
 
 
 def get(classroom: Classroom, p: str, path: str) -> Any:
@@ -89,9 +93,9 @@ def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroo
         visitor = classroom.visitors[p]
         return (visitor.get(path) if method == "GET" else visitor.send_json(method, path, {"lab": 0, "seq": 1})).status
 
-    allowed = {"seal": 409, "export": 409, "<number>": 409, "chapters": 400, "<id>": 404}.get(
-        address.split("/")[-1], 200
-    )
+    refused = {"seal": 409, "export": 409, "<number>": 409, "chapters": 400, "<id>": 404}
+    refused |= {"<piece>": 404, "<index>": 415, "end": 400, "voice": 400, "shift": 400}
+    allowed = refused.get(address.split("/")[-1], 200)
     assert status("p1") == allowed
     assert status("p2") == (403 if right in ("staff", "export") else allowed)
     assert status("p4") == (allowed if right == "see" else 403)

@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from lab/classroom. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const CLASS_SCHEMA = "04fe91d8fc11";
+export const CLASS_SCHEMA = "f86469149157";
 
 /** @import { ClassEventKind } from "./class_events.d.ts" */
 
@@ -70,6 +70,10 @@ export const CLASS_KINDS = {
   InkDrawn: ["ink", "anchor", "points"],
   InkCleared: ["inks"],
   RecordingSet: ["on"],
+  MicrophoneSet: ["p", "on"],
+  AudioArrived: ["piece", "began_us", "length_us", "bytes", "digest"],
+  AudioLost: ["from_us", "to_us"],
+  VoiceHeard: ["spans"],
   ChapterAdded: ["chapter", "begins_us", "text"],
   ChapterMoved: ["chapter", "begins_us"],
   Marked: ["p", "marked_us", "text"],

@@ -1,0 +1,199 @@
+"""The sound of one class on disk.
+
+DATA/classes/<class>/audio/pieces.json           what there is
+DATA/classes/<class>/audio/<piece>.webm          a piece; .m4a and .wav for those of other types
+DATA/classes/<class>/audio-arriving/<piece>/     slices of a piece that is not whole yet
+"""
+
+import hashlib
+import re
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from lab.classroom.audio.pieces import MAX_PIECE_US, SUFFIXES, AudioType, Made, Passage, make_piece
+from lab.texts.refusal import Refusal
+
+AUDIO, ARRIVING = "audio", "audio-arriving"
+MAX_SLICE_BYTES = 256 * 1024
+MAX_SLICES = 100
+MAX_CLASS_US = 4 * 3600 * 1_000_000
+MIN_FREE_BYTES = 512 * 1024 * 1024
+MAX_SPANS = 40_000
+MAX_SHIFT_US = 2_000_000
+BYTES_AN_HOUR = 14_400_000
+"""32 kbit/s."""
+_DIGEST = re.compile("[0-9a-f]{64}")
+_lock = threading.Lock()
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A piece that can be played: `piece` is its number, which is the millisecond of class time at which it began."""
+
+    piece: int
+    at_us: int
+    length_us: int
+    type: AudioType
+    bytes: int
+    digest: str
+
+
+class Heard(msgspec.Struct):
+    """What there is of the sound of a class. `lost`: passages that never came. `voice`: where somebody speaks. The
+    sound is `shift_us` later than its pieces say: set by ear.
+    """
+
+    pieces: list[Piece] = []
+    lost: list[Passage] = []
+    voice: list[Passage] = []
+    shift_us: int = 0
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """A piece of which slices arrive."""
+
+    at_us: int
+    type: AudioType
+
+
+def heard(folder: Path) -> Heard:
+    """What there is of a class, whose folder this is."""
+    try:
+        return msgspec.json.decode((folder / AUDIO / "pieces.json").read_bytes(), type=Heard)
+    except FileNotFoundError:
+        return Heard()
+
+
+def file_of(folder: Path, number: int) -> tuple[Piece, Path]:
+    """A piece and its file. Raises Refusal (404)."""
+    found = next((one for one in heard(folder).pieces if one.piece == number), None)
+    if found is None:
+        raise Refusal("refusal.no_audio_piece", 404, piece=number)
+    return found, folder / AUDIO / f"{number}{SUFFIXES[found.type]}"
+
+
+def room_bytes(folder: Path) -> int:
+    """How much sound the disk takes before it is refused."""
+    return max(0, shutil.disk_usage(_existing(folder)).free - MIN_FREE_BYTES)
+
+
+def put_slice(folder: Path, number: int, index: int, about: Arriving, data: bytes, digest: str) -> None:
+    """Keeps a slice. One that is there already, or whose piece is whole, changes nothing. Raises Refusal: 400 for bytes
+    that are not those of the digest, 409 for another slice in its place or too long a class, 507 for a full disk.
+    """
+    if not data or len(data) > MAX_SLICE_BYTES or index >= MAX_SLICES:
+        raise Refusal("refusal.audio_slice_size", 413, bytes=len(data), max=MAX_SLICE_BYTES, slices=MAX_SLICES)
+    if not _DIGEST.fullmatch(digest) or hashlib.sha256(data).hexdigest() != digest:
+        raise Refusal("refusal.audio_digest", 400)
+    with _lock:
+        known = heard(folder)
+        if any(one.piece == number for one in known.pieces):
+            return
+        path = _arriving(folder, number) / f"{index}.slice"
+        if path.exists():
+            if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+                raise Refusal("refusal.audio_slice_differs", 409, slice=index, piece=number)
+            return
+        if sum(one.length_us for one in known.pieces) >= MAX_CLASS_US:
+            raise Refusal("refusal.audio_too_long", 409, hours=MAX_CLASS_US // 3_600_000_000)
+        if room_bytes(folder) == 0:
+            raise Refusal("refusal.audio_disk_full", 507, min=MIN_FREE_BYTES // 2**20)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stated = path.parent / "piece.json"
+        if not stated.exists():
+            _write(stated, msgspec.json.encode(about))
+        _write(path, data)
+
+
+def missing(folder: Path, number: int, count: int) -> list[int]:
+    """The slices of a piece of `count` that have not arrived."""
+    if any(one.piece == number for one in heard(folder).pieces):
+        return []
+    arriving = _arriving(folder, number)
+    return [index for index in range(count) if not (arriving / f"{index}.slice").exists()]
+
+
+def arriving(folder: Path) -> list[int]:
+    """The pieces that are not whole."""
+    return sorted(int(path.name) for path in (folder / ARRIVING).glob("*") if path.name.isdigit())
+
+
+def finish(folder: Path, number: int, count: int, length_us: int, off_record: Sequence[Passage]) -> Made | None:
+    """Makes a piece of `count` slices, as far as they are there. None where it was made before or never began.
+
+    `count` and `length_us` are 0 for a piece of which nobody says how long it is.
+    """
+    source = _arriving(folder, number)
+    with _lock:
+        if not (source / "piece.json").exists():
+            return None
+        about = msgspec.json.decode((source / "piece.json").read_bytes(), type=Arriving)
+        there = {int(path.stem): path.read_bytes() for path in source.glob("*.slice")}
+        slices = [there.get(index) for index in range(max(count, max(there, default=-1) + 1))]
+        made = make_piece(about.type, about.at_us, min(length_us, MAX_PIECE_US), slices, off_record)
+        known = heard(folder)
+        if made.data:
+            digest = hashlib.sha256(made.data).hexdigest()
+            (folder / AUDIO).mkdir(parents=True, exist_ok=True)
+            _write(folder / AUDIO / f"{number}{SUFFIXES[about.type]}", made.data)
+            piece = Piece(number, about.at_us, made.length_us, about.type, len(made.data), digest)
+            known.pieces = sorted([*known.pieces, piece], key=lambda one: one.at_us)
+        known.lost = sorted([*known.lost, *made.lost])
+        _keep(folder, known)
+        shutil.rmtree(source)
+        return made
+
+
+def add_voice(folder: Path, spans: Sequence[Passage]) -> None:
+    """Adds passages in which somebody speaks. Raises Refusal (400) for absurd ones."""
+    if any(not 0 <= from_us < to_us for from_us, to_us in spans):
+        raise Refusal("refusal.audio_spans")
+    with _lock:
+        known = heard(folder)
+        known.voice = joined([*known.voice, *spans])
+        if len(known.voice) > MAX_SPANS:
+            raise Refusal("refusal.audio_spans")
+        _keep(folder, known)
+
+
+def set_shift(folder: Path, shift_us: int) -> None:
+    """Sets how much later the sound is. Raises Refusal (400) beyond 2 s."""
+    if abs(shift_us) > MAX_SHIFT_US:
+        raise Refusal("refusal.audio_shift", max=MAX_SHIFT_US // 1_000)
+    with _lock:
+        known = heard(folder)
+        known.shift_us = shift_us
+        _keep(folder, known)
+
+
+def joined(passages: Sequence[Passage]) -> list[Passage]:
+    """Passages in order, with those that overlap joined."""
+    found: list[Passage] = []
+    for from_us, to_us in sorted(passages):
+        if found and from_us <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], to_us))
+        else:
+            found.append((from_us, to_us))
+    return found
+
+
+def _arriving(folder: Path, number: int) -> Path:
+    return folder / ARRIVING / str(number)
+
+
+def _existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+def _keep(folder: Path, known: Heard) -> None:
+    (folder / AUDIO).mkdir(parents=True, exist_ok=True)
+    _write(folder / AUDIO / "pieces.json", msgspec.json.encode(known))
+
+
+def _write(path: Path, data: bytes) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(data)
+    partial.replace(path)

@@ -1,0 +1,116 @@
+"""Pieces of sound: slices in any order, slices that never come, passages off the record, and what is no sound."""
+
+import hashlib
+import random
+from pathlib import Path
+
+import pytest
+
+from lab.classroom.audio import pieces, store
+from lab.classroom.audio.ebml import elements
+from lab.classroom.audio.pieces import make_piece
+from lab.classroom.audio.wave import wave
+from lab.classroom.audio.webm import read_webm
+from lab.texts.refusal import Refusal
+from tests.support.classroom.sound import LENGTH_US, SLICES
+
+ABOUT = store.Arriving(at_us=7_000, type="audio/webm")
+
+
+def put(folder: Path, index: int, data: bytes) -> None:
+    store.put_slice(folder, 7, index, ABOUT, data, hashlib.sha256(data).hexdigest())
+
+
+def test_a_piece_has_the_same_sound_with_duration_and_a_cue_every_five_seconds() -> None:
+    made = make_piece("audio/webm", 0, 0, SLICES, [])
+    sound = read_webm([made.data])
+    assert sound == read_webm([b"".join(SLICES)])
+    assert (made.length_us, made.lost, sound.head[9]) == (LENGTH_US, [], 1)
+    segment = list(elements(made.data))[1]
+    body = made.data[segment.start :]
+    inner = list(elements(made.data, segment.start))
+    assert [hex(one.id) for one in inner] == [
+        "0x114d9b74", "0x1549a966", "0x1654ae6b", "0x1f43b675", "0x1f43b675", "0x1c53bb6b",
+    ]  # fmt: skip
+    cues = [list(elements(made.data, one.start, one.end)) for one in elements(made.data, inner[-1].start)]
+    for cue in cues:
+        position = list(elements(made.data, cue[1].start, cue[1].end))[1]
+        at = int.from_bytes(made.data[position.start : position.end], "big")
+        assert body[at : at + 4] == bytes.fromhex("1f43b675"), "a cue leads to a cluster"
+    assert len(cues) == 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_order_and_any_repetition_make_the_same_bytes(tmp_path: Path, seed: int) -> None:
+    order = list(range(len(SLICES))) * 2
+    random.Random(seed).shuffle(order)
+    for index in order:
+        put(tmp_path, index, SLICES[index])
+    assert store.missing(tmp_path, 7, len(SLICES)) == []
+    assert store.finish(tmp_path, 7, len(SLICES), LENGTH_US, []) is not None
+    piece, path = store.file_of(tmp_path, 7)
+    assert path.read_bytes() == make_piece("audio/webm", 0, 0, SLICES, []).data
+    assert (piece.at_us, piece.length_us) == (7_000, LENGTH_US)
+    put(tmp_path, 2, SLICES[2])
+    assert store.arriving(tmp_path) == [] and store.finish(tmp_path, 7, 6, LENGTH_US, []) is None
+
+
+@pytest.mark.parametrize("lost", range(len(SLICES)))
+def test_a_slice_that_never_comes_costs_what_it_held(lost: int) -> None:
+    made = make_piece(
+        "audio/webm", 60_000_000, LENGTH_US, [None if n == lost else one for n, one in enumerate(SLICES)], []
+    )
+    whole, left = read_webm([b"".join(SLICES)]).packets, read_webm([made.data]).packets
+    assert set(left) < set(whole) and len(whole) - len(left) <= 20
+    gone_us = sum(to_us - from_us for from_us, to_us in made.lost)
+    assert gone_us <= 1_200_000 and all(60_000_000 <= from_us < to_us for from_us, to_us in made.lost)
+
+
+def test_what_is_said_off_the_record_is_in_no_piece() -> None:
+    made = make_piece("audio/webm", 60_000_000, LENGTH_US, SLICES, [(62_000_000, 63_000_000)])
+    said = [one.at_ms for one in read_webm([made.data]).packets]
+    assert not [at_ms for at_ms in said if 1_740 < at_ms < 3_200] and len(said) > 50 and made.lost == []
+    everything = make_piece("audio/webm", 60_000_000, LENGTH_US, SLICES, [(0, 90_000_000)])
+    assert everything.data == b"" and everything.lost == []
+    tone = make_piece("audio/wav", 0, 0, [wave(b"\x10" * 16_000)], [(1_000_000, 1_200_000)])
+    assert tone.data[44 + 6_400 : 44 + 11_200] == b"\x80" * 4_800 and tone.data[44] == 0x10
+    mp4 = b"\0\0\0\x18ftypM4A " + bytes(40)
+    assert make_piece("audio/mp4", 0, 900, [mp4], [(100, 200)]).data == b""
+    assert make_piece("audio/mp4", 0, 900, [mp4], []).data == mp4
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_broken_sound_is_lost_and_nothing_else_breaks(seed: int) -> None:
+    chance = random.Random(seed)
+    data = bytearray(b"".join(SLICES))
+    for _ in range(chance.randrange(1, 40)):
+        data[chance.randrange(len(data))] = chance.randrange(256)
+    made = make_piece("audio/webm", 0, LENGTH_US, [bytes(data[: chance.randrange(1, len(data))])], [])
+    assert made.length_us <= pieces.MAX_PIECE_US
+    if made.data:
+        assert read_webm([made.data]).length_us == made.length_us
+    assert make_piece("audio/webm", 0, 5_000, [chance.randbytes(900)], []).lost == [(0, 5_000)]
+
+
+def test_slices_that_are_too_large_altered_or_without_room_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def status(index: int, data: bytes, digest: str = "") -> int:
+        with pytest.raises(Refusal) as refused:
+            store.put_slice(tmp_path, 7, index, ABOUT, data, digest or hashlib.sha256(data).hexdigest())
+        return refused.value.status
+
+    put(tmp_path, 0, SLICES[0])
+    assert [status(1, bytes(300_000)), status(1, b""), status(100, b"a")] == [413, 413, 413]
+    assert [status(1, b"a", "0" * 64), status(0, b"other")] == [400, 409]
+    monkeypatch.setattr(store, "MIN_FREE_BYTES", 1 << 60)
+    assert status(1, SLICES[1]) == 507
+    assert store.missing(tmp_path, 7, 2) == [1]
+
+
+def test_passages_of_speech_are_joined(tmp_path: Path) -> None:
+    store.add_voice(tmp_path, [(5, 9), (1, 3)])
+    store.add_voice(tmp_path, [(3, 5), (20, 30)])
+    assert store.heard(tmp_path).voice == [(1, 9), (20, 30)]
+    with pytest.raises(Refusal):
+        store.add_voice(tmp_path, [(9, 5)])
