@@ -12,25 +12,15 @@ from broker_core.run import Run, RunConfig
 from broker_core.sim.disk import Disk, SimulatedDisk
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import ZkStore
+from lab.runtime.booted import booted_run
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 from lab.runtime.zookeeper.server import EmbeddedZookeeper
-
-BOOT_STEP_US = 50_000
-BOOT_LIMIT_US = 60_000_000
 
 
 def rehearsal_run(seed: int, era: str = DEFAULT_ERA, brokers: tuple[int, ...] = (1, 2, 3), **more: Any) -> Run:
     """A run in memory with the latencies of a lab, all its brokers up. `more`: of RunConfig."""
     config = RunConfig(name="rehearsal", seed=seed, era=era, brokers=brokers, **more)
     return booted_run(config, MemoryStore(), SimulatedDisk())
-
-
-def booted_run(config: RunConfig, store: ZkStore, disk: Disk) -> Run:
-    """A run with all its brokers up, as a lab boots it."""
-    made = Run(config, disk=disk, zk=store)
-    while made.now_us < BOOT_LIMIT_US and not _all_up(made):
-        made.advance(made.now_us + BOOT_STEP_US)
-    return made
 
 
 def check_line(line: str) -> None:
@@ -69,7 +59,3 @@ def stores(kind: str) -> Iterator[Callable[[], ZkStore]]:
             for store in opened:
                 store.close()
             server.stop()
-
-
-def _all_up(run: Run) -> bool:
-    return all(node["state"] == "up" for node in run.view["nodes"].values() if node["kind"] == "broker")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 from lab.analytics.store.builds import Build, Store, StoredFile
 
-_UNIT_COLUMNS = {"branch": "branch", "log": "log", "class": "class"}
+_UNIT_COLUMNS = {"branch": "branch", "log": "log", "class": "class", "study": "study"}
 
 
 def unit_column(unit: str) -> str | None:

@@ -22,6 +22,7 @@ name, casts them, sorts by `order`, checks and writes.
   seen: the build puts them in place of `branch_no` when it writes. Keys are unique within a branch.
 * `log`: a log of acts, of a class or of one learner; declares a column `log`.
 * `class`: a class; declares a column `class`.
+* `study`: a study; declares a column `study`. `manage.py study` writes its rows, not the build.
 * `all`: one table over everything.
 
 **Needs.** A need of the same unit is given for the units that are built; a need of another unit is given whole, as it

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
     from lab.analytics.tables.given import Tables
 
-Unit = Literal["branch", "log", "class", "all"]
+Unit = Literal["branch", "log", "class", "study", "all"]
 Layer = Literal["bronze", "silver", "gold"]
 
 UNIT_COLUMNS: dict[Unit, tuple[Column, ...]] = {
     "branch": (c("run", STRING, "the run's identity"), c("branch", STRING, "the branch's identity")),
     "log": (),
     "class": (),
+    "study": (),
     "all": (),
 }
 """Columns that the build puts before those that a table declares."""
-_DECLARED_UNITS: dict[Unit, str] = {"log": "log", "class": "class"}
+_DECLARED_UNITS: dict[Unit, str] = {"log": "log", "class": "class", "study": "study"}
 
 
 class TableError(ValueError):

@@ -1,0 +1,53 @@
+"""What studies found. No recording holds it: `manage.py study` simulates the clusters and writes these rows."""
+
+from pyspark.sql import DataFrame
+
+from lab.analytics.tables import BIGINT, DOUBLE, INT, STRING, Table, Tables, c, map_of
+
+CELL_COLUMNS = (
+    c("study", STRING, "the study's name"),
+    c("point", INT, "the number of the combination of settings"),
+    c("seed", BIGINT, "the seed of the cluster"),
+    c("settings", map_of(STRING, STRING), "what the combination sets, the era and the fault included"),
+    c("state", STRING, "finished, or stopped: a line failed or a limit was reached"),
+    c("why", STRING, "why it was stopped"),
+    c("digest", STRING, "the hash of all its events"),
+    c("events", BIGINT, "events of the cluster"),
+    c("simulated_us", BIGINT, "simulated time at its end"),
+    c("values", map_of(STRING, DOUBLE), "measures by name, in the unit that the name ends in"),
+)
+POINT_COLUMNS = (
+    c("study", STRING, "the study's name"),
+    c("point", INT, "the number of the combination of settings"),
+    c("measure", STRING, "what was measured, in the unit that the name ends in"),
+    c("settings", map_of(STRING, STRING), "what the combination sets, the era and the fault included"),
+    c("runs", BIGINT, "clusters in which it could be measured"),
+    c("median", DOUBLE, "the median over the seeds"),
+    c("low", DOUBLE, "the 95 % bootstrap interval of the median begins"),
+    c("high", DOUBLE, "the interval ends"),
+    c("p05", DOUBLE, "5 of 100 clusters have at most that"),
+    c("p25", DOUBLE, "25 of 100 clusters have at most that"),
+    c("p75", DOUBLE, "75 of 100 clusters have at most that"),
+    c("p95", DOUBLE, "95 of 100 clusters have at most that"),
+    c("mean", DOUBLE, "the mean over the seeds"),
+)
+
+
+def no_cells(t: Tables) -> DataFrame:
+    """None: recordings give no rows of studies."""
+    return t.branches.sparkSession.createDataFrame([], STUDY_CELLS.schema)
+
+
+def no_points(t: Tables) -> DataFrame:
+    """None: recordings give no rows of studies."""
+    return t.branches.sparkSession.createDataFrame([], STUDY_POINTS.schema)
+
+
+STUDY_CELLS = Table(
+    name="gold.study_cells", unit="study", key=("study", "point", "seed"), columns=CELL_COLUMNS, make=no_cells,
+    small=True, doc="A simulated cluster of a study, written by `manage.py study`.",
+)  # fmt: skip
+STUDY_POINTS = Table(
+    name="gold.study_points", unit="study", key=("study", "point", "measure"), columns=POINT_COLUMNS, make=no_points,
+    small=True, doc="A measure over the seeds of one combination of settings, written by `manage.py study`.",
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""Runs one cluster of a study. Needs the core and nothing of Django: it runs in processes of Spark, too."""
+
+import hashlib
+import time
+
+import msgspec
+
+from broker_core.events import Envelope
+from broker_core.events.console import CommandCompleted, CommandPrinted, shown
+from broker_core.texts import Rejection, render
+from lab.runtime.booted import RunConfig
+from lab.studies.definition import Cell, Line, Result
+from lab.studies.measures import Watch
+from lab.trials.trial import Ended, Limits, Trial
+
+
+def key_of(cell: Cell, engine: str) -> str:
+    """What a result is kept by: the same cluster, workload, seed and version of the core.
+
+    Where the lines stand in the file is no part of it.
+    """
+    told = (
+        engine, cell.seed, cell.era, cell.brokers, sorted(cell.settings.items()), [line.text for line in cell.lines],
+        cell.measured_from, cell.max_events, cell.max_simulated_s,
+    )  # fmt: skip
+    return hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:24]
+
+
+def run_cell(cell: Cell, engine: str) -> Result:
+    """Simulates the cluster, types the lines and measures. It raises nothing that a study's file can cause."""
+    began_s = time.process_time()
+    heard = _Heard()
+    trial: Trial | None = None
+    watch: Watch | None = None
+    line = Line(0, "")
+    why = ""
+    try:
+        config = RunConfig(
+            name="study", seed=cell.seed, era=cell.era, brokers=tuple(range(1, cell.brokers + 1)),
+            broker_config=dict(cell.settings),
+        )  # fmt: skip
+        trial = Trial(config, [heard.see], Limits(cell.max_events, cell.max_simulated_s * 1_000_000))
+        for place, line in enumerate(cell.lines):
+            if place == cell.measured_from:
+                watch = _begin(trial)
+            trial.type(line.text)
+            if heard.failed:
+                why = heard.said or "exit code is not 0"
+                break
+    except Ended as error:
+        why = render(error.why)
+    except (Rejection, ValueError) as error:
+        line, why = Line(0, ""), str(error)
+    return Result(
+        key=key_of(cell, engine),
+        point=cell.point,
+        seed=cell.seed,
+        state="stopped" if why else "finished",
+        digest=trial.run.digest().hex() if trial is not None else "",
+        events=trial.run.seq if trial is not None else 0,
+        simulated_us=trial.now_us if trial is not None else 0,
+        cpu_us=round((time.process_time() - began_s) * 1e6),
+        values={} if why or watch is None or trial is None else watch.values(trial.now_us),
+        why=why[:500],
+        line=line.number if why else 0,
+    )
+
+
+def _begin(trial: Trial) -> Watch:
+    # What happened before has been seen by then: `view` looks.
+    assert trial.view is not None
+    watch = Watch(trial.now_us)
+    trial.watchers.append(watch.see)
+    return watch
+
+
+class _Heard:
+    """Whether a line has failed, and what it printed."""
+
+    def __init__(self) -> None:
+        self.failed = False
+        self.said = ""
+
+    def see(self, envelope: Envelope) -> None:
+        """Takes note of an event."""
+        event = envelope[4]
+        if isinstance(event, CommandPrinted) and not self.failed and event.lines:
+            self.said = shown(event.lines[-1]).removeprefix("! ").removeprefix("* ")
+        elif isinstance(event, CommandCompleted) and event.exit_code != 0:
+            self.failed = True

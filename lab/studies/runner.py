@@ -1,0 +1,123 @@
+"""Runs the cells of a study that are not finished: in this process, or as tasks of Spark."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from lab.studies.cell import key_of, run_cell
+from lab.studies.definition import Cell, Result, Study
+from lab.studies.results import Finished
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH_S = 4.0
+"""So long a batch of cells should take: what is finished is kept, and cancelling waits, by batches."""
+MAX_BATCH = 2_000
+
+
+class Workers(Protocol):
+    """What runs cells."""
+
+    cores: int
+
+    def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
+        """The results of some cells, in any order."""
+        ...
+
+
+class ThisProcess:
+    """Runs cells one after another, without Spark."""
+
+    cores = 1
+
+    def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
+        """In the order of the cells."""
+        return [run_cell(cell, engine) for cell in cells]
+
+
+class SparkWorkers:
+    """Runs cells as tasks of a Spark session: on this machine's cores, or on a cluster's."""
+
+    def __init__(self, session: "SparkSession", cores: int | None = None) -> None:
+        self._session = session
+        self.cores = cores or os.cpu_count() or 1
+
+    def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
+        """A task takes a few cells, so that cores which are done early take more."""
+        # Only what Spark needs: the cells travel with the function.
+        encoded = [msgspec.json.encode(cell) for cell in cells]
+        tasks = min(len(cells), 4 * self.cores)
+
+        def run_some(batches: "Iterator[object]") -> "Iterator[object]":
+            import pyarrow as pa
+
+            from lab.studies.cell import run_cell
+            from lab.studies.definition import Cell
+
+            for batch in batches:
+                places = batch.column(0).to_pylist()  # type: ignore[attr-defined]
+                results = [
+                    msgspec.json.encode(run_cell(msgspec.json.decode(encoded[place], type=Cell), engine))
+                    for place in places
+                ]
+                yield pa.RecordBatch.from_arrays([pa.array(results, pa.binary())], names=["result"])
+
+        frame = self._session.range(0, len(cells), 1, tasks).mapInArrow(run_some, "result binary")
+        return [msgspec.json.decode(row.result, type=Result) for row in frame.collect()]
+
+
+class Progress(msgspec.Struct):
+    """How far a study is: `run` of `to_run` cells that were not finished when it began, and `kept` that were."""
+
+    to_run: int
+    kept: int
+    run: int = 0
+    stopped: int = 0
+
+
+class AllStopped(Exception):
+    """Every cell of the first batch stopped: the file is to blame. `result` is one of them."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.why)
+        self.result = result
+
+
+def run_study(
+    study: Study, engine: str, finished: Finished, workers: Workers, say: Callable[[Progress], None]
+) -> list[Result]:
+    """Runs what is not finished, and returns the results of all cells in their order.
+
+    What is finished is kept after each batch: KeyboardInterrupt, or an end of the process, loses at most one.
+
+    Raises:
+        AllStopped: no cell of the first batch came to its end, and none was finished before.
+        OSError: results cannot be written.
+    """
+    keys = [key_of(cell, engine) for cell in study.cells]
+    found = finished.read()
+    waiting = [cell for cell, key in zip(study.cells, keys, strict=True) if key not in found]
+    progress = Progress(len(waiting), len(study.cells) - len(waiting))
+    size = workers.cores
+    while waiting:
+        batch, waiting = waiting[:size], waiting[size:]
+        began_s = time.monotonic()
+        results = workers.run(batch, engine)
+        took_s = time.monotonic() - began_s
+        if not progress.run and not progress.kept and all(one.state == "stopped" for one in results):
+            raise AllStopped(results[0])
+        finished.add(results)
+        found |= {one.key: one for one in results}
+        progress.run += len(results)
+        progress.stopped += sum(one.state == "stopped" for one in results)
+        say(progress)
+        size = max(workers.cores, min(MAX_BATCH, 2 * size, round(size * BATCH_S / max(took_s, 0.01))))
+    # The same cluster may be a cell of several points, as where the axis of eras has one value.
+    return [
+        msgspec.structs.replace(found[key], point=cell.point, seed=cell.seed)
+        for cell, key in zip(study.cells, keys, strict=True)
+    ]

@@ -1,0 +1,192 @@
+"""Studies: a file with a mistake, cells that run once, the same results with and without Spark."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from django.core.management import CommandError, call_command
+from pyspark.sql import SparkSession
+from pytest_django.fixtures import Settings as PytestSettings
+
+from broker_core.texts import render
+from lab.analytics.store.builds import Store
+from lab.analytics.store.reading import rows
+from lab.studies.cell import run_cell
+from lab.studies.compiler import StudyError, compile_study
+from lab.studies.definition import Cell, Result
+from lab.studies.results import Finished
+from lab.studies.runner import AllStopped, Progress, SparkWorkers, ThisProcess, run_study
+from lab.studies.summary import spread_of, summarize
+
+SMALL = '''
+seeds = 2
+measures = ["ack_p99_ms", "produce_requests"]
+setup = """
+kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1
+producer open p --linger {linger.ms}
+producer send p orders warm:up
+sleep 1s
+"""
+workload = """
+# two records within two milliseconds
+producer send p orders a:1 &
+producer send p orders b:2 &
+sleep 1s
+"""
+
+[title]
+en = "Small"
+zh = "小"
+
+[question]
+en = "How many requests?"
+zh = "多少请求？"
+
+[grid]
+"linger.ms" = [0, 50]
+'''
+
+
+class Counting(ThisProcess):
+    def __init__(self, ends_after: int = 10**9) -> None:
+        self.cells: list[Cell] = []
+        self._ends_after = ends_after
+
+    def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
+        if len(self.cells) >= self._ends_after:
+            raise KeyboardInterrupt
+        self.cells += cells
+        return super().run(cells, engine)
+
+
+def quiet(progress: Progress) -> None:
+    pass
+
+
+def mistake(source: str) -> tuple[int, str]:
+    with pytest.raises(StudyError) as caught:
+        compile_study(source, "study.toml")
+    return caught.value.line, render(caught.value.what)
+
+
+@pytest.mark.parametrize(
+    ("line", "was", "becomes", "said"),
+    [
+        (7, "producer send p orders warm:up", "producre send p orders warm:up", "producre"),
+        (6, "{linger.ms}", "{linger}", "linger"),
+        (3, "ack_p99_ms", "p99", "There is no measure p99"),
+        (2, "seeds = 2", "seeds = 0", "seeds"),
+        (2, "seeds = 2", "sedes = 2", "no key sedes"),
+        (2, "seeds = 2", "seeds = = 2", "Invalid value"),
+        (26, "[0, 50]", "[0, 0]", "twice"),
+        (27, '"linger.ms" = [0, 50]', '"linger.ms" = [0, 50]\nacks = ["all"]', "acks appears neither"),
+        (17, 'zh = "小"', "", "en and zh"),
+    ],
+)
+def test_a_mistake_is_said_with_its_line(line: int, was: str, becomes: str, said: str):
+    at, what = mistake(SMALL.replace(was, becomes, 1))
+    assert at == line
+    assert what.startswith(f"study.toml, line {line}: ")
+    assert said in what
+
+
+def test_an_era_and_a_fault_are_axes():
+    source = SMALL.replace("seeds = 2", 'seeds = [7]\neras = ["0.10", "3.9"]', 1)
+    source = source.replace("# two records within two milliseconds", "{fault}")
+    source += '\n[faults]\nnone = ""\nkilled = "broker kill 1"\n'
+    study = compile_study(source, "study.toml")
+    assert study.axes == {"linger.ms": ("0", "50"), "era": ("0.10", "3.9"), "fault": ("none", "killed")}
+    assert len(study.cells) == len(study.points) == 8
+    killed = next(cell for cell in study.cells if study.points[cell.point].place["fault"] == "killed")
+    assert [line.text for line in killed.lines].count("broker kill 1") == 1
+
+
+def test_json_says_the_same():
+    study = compile_study(SMALL, "study.toml")
+    said = {
+        "title": {"en": "Small", "zh": "小"},
+        "question": {"en": "How many requests?", "zh": "多少请求？"},
+        "seeds": 2,
+        "measures": list(study.measures),
+        "setup": "\n".join(line.text for line in study.cells[0].lines[:4]).replace(
+            "--linger 0", "--linger {linger.ms}"
+        ),
+        "workload": "\n".join(line.text for line in study.cells[0].lines[4:]),
+        "grid": {"linger.ms": [0, 50]},
+    }
+    other = compile_study(msgspec.json.encode(said).decode(), "study.json", is_json=True)
+    assert [cell.lines[1].text for cell in other.cells] == [cell.lines[1].text for cell in study.cells]
+
+
+def test_linger_joins_records_and_costs_time(tmp_path: Path):
+    study = compile_study(SMALL, "study.toml")
+    results = run_study(study, "e", Finished(tmp_path), ThisProcess(), quiet)
+    at_once, later = summarize(study, "e", results).points
+    assert (at_once.measures["produce_requests"].median, later.measures["produce_requests"].median) == (2, 1)
+    assert at_once.measures["ack_p99_ms"].median < 20 < 50 <= later.measures["ack_p99_ms"].median < 70
+
+
+def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path):
+    study = compile_study(SMALL, "study.toml")
+    first = Counting(ends_after=1)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, "e", Finished(tmp_path), first, quiet)
+    rest = Counting()
+    results = run_study(study, "e", Finished(tmp_path), rest, quiet)
+    assert len(first.cells) + len(rest.cells) == 4
+    again = Counting()
+    assert run_study(study, "e", Finished(tmp_path), again, quiet) == results
+    assert again.cells == []
+    # Another version of the core may give other results.
+    run_study(study, "other", Finished(tmp_path), again, quiet)
+    assert len(again.cells) == 4
+
+
+def test_the_same_seed_gives_the_same_digest_in_spark(tmp_path: Path, session: SparkSession):
+    study = compile_study(SMALL, "study.toml")
+    here = run_study(study, "e", Finished(tmp_path / "here"), ThisProcess(), quiet)
+    there = run_study(study, "e", Finished(tmp_path / "there"), SparkWorkers(session, 2), quiet)
+    assert [(one.digest, one.values) for one in here] == [(one.digest, one.values) for one in there]
+    assert len({one.digest for one in here}) == 4
+
+
+def test_a_line_that_fails_stops_its_cell_and_is_named(tmp_path: Path):
+    source = SMALL.replace("producer send p orders warm:up", "producer send q orders warm:up")
+    study = compile_study(source, "study.toml")
+    result = run_cell(study.cells[0], "e")
+    assert (result.state, result.line) == ("stopped", 7)
+    assert "q" in result.why
+    with pytest.raises(AllStopped):
+        run_study(study, "e", Finished(tmp_path), ThisProcess(), quiet)
+
+
+def test_the_interval_holds_the_median_and_narrows_with_more_seeds():
+    few, many = spread_of([1, 2, 3, 4, 5]), spread_of([1, 2, 3, 4, 5] * 40)
+    assert few.median == many.median == 3
+    assert few.low <= many.low <= 3 <= many.high <= few.high
+    assert spread_of([1, 2, 3, 4, 5]) == few
+
+
+def test_the_command_publishes_tables_and_says_what_is_wrong(
+    tmp_path: Path, settings: PytestSettings, capsys: pytest.CaptureFixture[str]
+):
+    settings.DATA, settings.TABLES = tmp_path / "data", tmp_path / "tables"
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    call_command("study", file, "--no-spark", "--out", tmp_path / "result.json")
+    said = capsys.readouterr().out
+    assert "4 of 4 clusters" in said
+    assert "produce_requests by linger.ms" in said
+    call_command("study", file, "--no-spark", "--seeds", "1")
+    store = Store.at(str(settings.TABLES))
+    build = store.newest()
+    assert build is not None
+    cells = rows(store, build, "gold.study_cells")
+    points = rows(store, build, "gold.study_points", {"small"})
+    # The second study replaced the rows of the first.
+    assert cells is not None and cells.num_rows == 2
+    assert points is not None and set(points["measure"].to_pylist()) == {"ack_p99_ms", "produce_requests"}
+    file.write_text(SMALL.replace("seeds = 2", "seeds = two"))
+    with pytest.raises(CommandError, match=r"small\.toml, line 2: "):
+        call_command("study", file, "--no-spark")
