@@ -56,6 +56,7 @@ urlpatterns = [
     path("account/", account_pages.account, name="account"),
     path("classes/", class_pages.classes, name="classes"),
     path("classes/new", class_pages.new_class, name="new-class"),
+    path("classes/demonstration", recording_files.demonstration, name="demonstration"),
     path("classes/import", recording_files.import_file, name="import-class"),
     path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),

@@ -62,7 +62,7 @@ class Participant:
             with contextlib.suppress(ConnectionClosed):
                 async with self.visitor.socket(f"/ws/classes/{self.slug}/") as connection:
                     self._connection = connection
-                    await self._send({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": self.place})
+                    await self.send({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": self.place})
                     async for text in connection:
                         await self._take(json.loads(text))
             self.figures.lost += 1
@@ -73,7 +73,7 @@ class Participant:
         id = f"{self._name}-{next(self._ids)}"
         waiting = self._answers[id] = asyncio.get_running_loop().create_future()
         self.arrivals.acts_ms[id] = clock_ms()
-        await self._send({"k": "act", "id": id, "do": {"op": op, **fields}})
+        await self.send({"k": "act", "id": id, "do": {"op": op, **fields}})
         try:
             answer = await asyncio.wait_for(waiting, ANSWER_S)
         finally:
@@ -82,7 +82,8 @@ class Participant:
         self.figures.refused += not is_done
         return is_done
 
-    async def _send(self, frame: dict[str, Any]) -> None:
+    async def send(self, frame: dict[str, Any]) -> None:
+        """Sends a frame, if there is a socket."""
         if self._connection is not None:
             await self._connection.send(json.dumps(frame))
 
@@ -95,7 +96,7 @@ class Participant:
                 self.sections[pointer] = value[0] if value else None
             for event in frame.get("ev", ()):
                 self.happened(event)
-            await self._send({"k": "ack", "upto": frame["upto"]})
+            await self.send({"k": "ack", "upto": frame["upto"]})
             self.ready.set()
 
     def happened(self, event: list[Any]) -> None:

@@ -46,6 +46,10 @@ class Visitor:
         data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": found[1]}).encode()
         return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data))
 
+    async def file(self, path: str) -> bytes:
+        """What an address gives as a file. Raises Refused."""
+        return await asyncio.to_thread(self._read, urllib.request.Request(self._absolute(path)))
+
     def socket(self, path: str) -> connect:
         """A socket with this browser's cookies, to be used with `async with`."""
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self._cookies)
@@ -63,6 +67,14 @@ class Visitor:
         try:
             with self._opener.open(request, timeout=ANSWER_S) as answer:
                 return Page(answer.url, answer.read().decode())
+        except urllib.error.HTTPError as error:
+            raise Refused(f"{request.full_url} answered {error.code}.") from error
+
+    def _read(self, request: urllib.request.Request) -> bytes:
+        try:
+            with self._opener.open(request, timeout=ANSWER_S) as answer:
+                data: bytes = answer.read()
+                return data
         except urllib.error.HTTPError as error:
             raise Refused(f"{request.full_url} answered {error.code}.") from error
 

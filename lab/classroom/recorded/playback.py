@@ -156,8 +156,11 @@ class Playback:
         if not self._tail:
             self.begins_us.append(at_us)
         self._tail.append(CLASS.encode(envelope))
-        self._note_time(at_us, is_presence=isinstance(event, _PRESENCE))
+        rows = self.map.rows
+        was_moving, count = bool(rows) and rows[-1].mode != "pause" and rows[-1].rate_us > 0, len(rows)
         self.map.take(envelope)
+        # What moves the lab that is shown is no mere presence.
+        self._note_time(at_us, was_moving, is_presence=isinstance(event, _PRESENCE) and len(rows) == count)
         self.landmarks.take(envelope)
         fold(self.state, envelope)
         if len(self._tail) == SEGMENT_EVENTS:
@@ -165,7 +168,7 @@ class Playback:
             self._tail = []
             self._states.append(msgspec.json.encode(self.state))
 
-    def _note_time(self, at_us: int, *, is_presence: bool) -> None:
+    def _note_time(self, at_us: int, was_moving: bool, *, is_presence: bool) -> None:
         while at_us // self.bucket_us >= MAX_BUCKETS:
             self.density = [sum(self.density[n : n + 2]) for n in range(0, len(self.density), 2)]
             self.bucket_us *= 2
@@ -174,9 +177,7 @@ class Playback:
         self.density[bucket] += not is_presence
         if is_presence:
             return
-        rows = self.map.rows
-        is_moving = bool(rows) and rows[-1].mode != "pause" and rows[-1].rate_us > 0
-        if at_us - self._busy_us > QUIET_US and not is_moving:
+        if at_us - self._busy_us > QUIET_US and not was_moving:
             self.quiet.append((self._busy_us, at_us))
         self._busy_us = at_us
 

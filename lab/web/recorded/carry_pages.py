@@ -6,6 +6,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.actions.classes.carry_class import export_class, import_class
+from lab.actions.classes.demonstration import open_demonstration
 from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.carrying import SUFFIX
 from lab.texts.refusal import Refusal
@@ -19,6 +20,17 @@ from lab.web.pages import user_of
 async def export(request: HttpRequest, asker: Asker) -> HttpResponse | StreamingHttpResponse:
     """The recording as a file. Raises Refusal while the class goes on."""
     return await file_answer(await export_class(asker.classroom), asker.classroom.title, SUFFIX)
+
+
+@login_required
+@require_POST
+async def demonstration(request: HttpRequest) -> HttpResponse:
+    """Opens the recorded class that comes with the lab."""
+    try:
+        made = await open_demonstration(await user_of(request))
+    except Refusal as refusal:
+        return await classes_page(request, refusal)
+    return redirect("class-replay", made.slug)
 
 
 @login_required

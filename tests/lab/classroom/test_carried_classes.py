@@ -112,6 +112,23 @@ def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_sh
     Run.objects.filter(origin__endswith="/5").delete()
 
 
+def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> None:
+    first, again = (teacher.post("/classes/demonstration") for _ in range(2))
+    assert first.status == 200 and "/replay/" in first.url and again.url == first.url
+    slug = first.url.split("/")[-3]
+    shown = ask(teacher, slug, "manifest.json")
+    assert len(shown["chapters"]) >= 5 and [lab["stage"] for lab in shown["labs"]] == [False, True]
+    assert {"Ada", "Noah", "Mei"} <= {one["name"] for one in shown["people"]}
+    rows = ask(teacher, slug, "map.json")
+    assert rows[-1][1] == -1 and {row[1] for row in rows} == {0, 1, -1}
+    marks = ask(teacher, slug, "labs/0/index.json")["marks"]
+    (cut,) = [mark for mark in marks if mark["kind"] == "LogTruncated"]
+    assert cut["values"]["replica"] == "ledger-0@b1"
+    taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": cut["seq"]})
+    assert taken.status == 200, taken.text
+    Run.objects.filter(origin__endswith=f"/{cut['seq']}").delete()
+
+
 def test_only_who_may_give_classes_imports_one(classroom: Classroom, exported: bytes) -> None:
     assert classroom.visitors["p2"].post_file("/classes/import", exported).status == 403
 
