@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
 django.setup()
 
 from lab.analytics.class_archive import make_class_archive  # noqa: E402  (needs the settings)
-from lab.analytics.figures.stored import FIRST_TABLES  # noqa: E402
+from lab.analytics.figures.stored import STAGES  # noqa: E402
 from lab.analytics.jobs import Analyst, Job  # noqa: E402
 from lab.analytics.orders import BuildTask  # noqa: E402
 from lab.analytics.store.ledger import BranchEntry  # noqa: E402
@@ -61,9 +61,9 @@ def record(folder: BranchFolder) -> int:
 
 
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:
-    """Seconds from the click to the first charts and to all."""
+    """Seconds from the click to the first chart and to all."""
     log = str(folder.recording / "events-0")
-    task = BuildTask(str(tables_at), ((log, BranchEntry("bench/main", "bench", log)),), (FIRST_TABLES, ()))
+    task = BuildTask(str(tables_at), ((log, BranchEntry("bench/main", "bench", log)),), STAGES)
     began_s = time.perf_counter()
     job = analyst.build(folder, task)
     first_s = _until(job, lambda: job.published > 0, began_s)

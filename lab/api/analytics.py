@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import selectors
 from lab.analytics.build.found import branch_id, with_ancestors
 from lab.analytics.build.recordings import recordings
-from lab.analytics.figures.stored import FIRST_TABLES
+from lab.analytics.figures.stored import STAGES
 from lab.analytics.jobs import analyst
 from lab.analytics.orders import BuildTask
 from lab.analytics.serve.gold_reader import csv_of, shown
@@ -101,4 +101,4 @@ def _build_task(branch: Branch) -> BuildTask:
     every = recordings([branch.run.slug])
     own = [one for one in every if one.entry.branch == branch_id(branch.run.slug, branch.name)]
     found = tuple((str(one.folder), one.entry) for one in with_ancestors(own, every))
-    return BuildTask(str(settings.TABLES), found, (FIRST_TABLES, ()))
+    return BuildTask(str(settings.TABLES), found, STAGES)

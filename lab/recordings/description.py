@@ -72,13 +72,27 @@ def begin_identity(folder: BranchFolder, parent: Identity | None = None, parent_
     return identity
 
 
-def identity_of(folder: BranchFolder) -> Identity:
-    """Which branch a recording is; derived for one that was begun without."""
-    path = folder.recording / IDENTITY
+class IdentityError(ValueError):
+    """The identity of a recording is damaged."""
+
+
+def read_identity(recording: Path) -> Identity | None:
+    """What a recording says of itself; None for one that was begun without. Raises IdentityError for a damaged one."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Identity)
-    except (FileNotFoundError, msgspec.MsgspecError):
-        return Identity(folder.run, folder.branch, _derived(folder))
+        return msgspec.json.decode((recording / IDENTITY).read_bytes(), type=Identity)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        raise IdentityError(str(error)) from None
+
+
+def identity_of(folder: BranchFolder) -> Identity:
+    """Which branch a recording is; derived for one that was begun without, or whose identity is damaged."""
+    try:
+        said = read_identity(folder.recording)
+    except IdentityError:
+        said = None
+    return said or Identity(folder.run, folder.branch, _derived(folder))
 
 
 def vocabularies_of(recording: Path) -> list[RecordedVocabulary]:

@@ -28,6 +28,7 @@ BY_FILE = {
     "tests/lab/analytics/test_analytics_command.py": ("jvm",),
     "tests/lab/analytics/test_datasource.py": ("jvm",),
     "tests/lab/analytics/test_build.py": ("jvm",),
+    "tests/lab/analytics/test_ingest.py": ("jvm",),
     "tests/lab/commands/test_cluster_command.py": ("network",),
     "tests/lab/commands/test_play.py": ("zookeeper",),
     "tests/lab/commands/test_lab_command.py": ("zookeeper", "network"),

@@ -2,12 +2,14 @@
 
 import types
 import typing
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from broker_core.events import KINDS
-from lab.analytics.tables import BIGINT, BRANCH, STRING, VARIANT, Table, Tables, c
+from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, VARIANT, Table, Tables, c
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,21 +34,59 @@ EVENTS = Table(
         c("node", STRING, "where it happened"),
         c("cause_seq", BIGINT, "the event that it follows from"),
         c("kind", STRING, "its kind"),
-        c("payload", VARIANT, "the event's array as recorded: kind, then its fields"),
+        c("family", STRING, "the family of its kind; empty of a kind that this version does not know"),
+        c("payload", VARIANT, "the event's array as recorded, without addresses and contents: kind, then its fields"),
+        c("vocabulary", STRING, "the vocabulary it was written with; empty where the recording does not say"),
+        c("build", INT, "the build that read it"),
     ),
     make=_not_made,
     doc="an event as it was recorded",
 )
 
 
-def of_kind(events: "DataFrame", kind: str) -> "DataFrame":
-    """The events of a kind, with its fields as columns. Where a field is called as the envelope's, the field counts."""
+FORMER: Mapping[str, Sequence[str]] = {
+    "LogOpened": (
+        "replica", "topic_id", "log_start_offset", "log_end_offset", "high_watermark", "epochs", "segments", "tail",
+    ),
+}  # fmt: skip
+"""How kinds were laid out before recordings stated their vocabulary, where a field has been put between others since.
+Such events are recognised by being shorter. Of other kinds, fields have only been added at the end.
+"""
+
+
+def of_kind(
+    events: "DataFrame", kind: str, others: Mapping[str, Sequence[str]] | None = None, *, is_undescribed: bool = True
+) -> "DataFrame":
+    """The events of a kind, with its fields as columns. Where a field is called as the envelope's, the field counts.
+
+    Args:
+        events: rows of bronze.
+        kind: the kind.
+        others: the fields of the kind in other vocabularies than the present one, by hash; a field that one of them
+            does not have is null in its events.
+        is_undescribed: there may be events of recordings that do not state their vocabulary.
+    """
     fields = field_types(kind)
-    values = (
-        F.try_variant_get("payload", f"$[{place}]", type).alias(name)
-        for place, (name, type) in enumerate(fields.items(), 1)
-    )
+    layouts: list[tuple[Column, Sequence[str]]] = [
+        (F.col("vocabulary") == hash, names) for hash, names in sorted((others or {}).items())
+    ]
+    if is_undescribed and kind in FORMER:
+        former = FORMER[kind]
+        is_shorter = F.try_variant_get("payload", f"$[{len(former) + 1}]", "variant").isNull()
+        layouts.append(((F.coalesce("vocabulary", F.lit("")) == "") & is_shorter, former))
+    values = (_value(name, place, type, layouts).alias(name) for place, (name, type) in enumerate(fields.items(), 1))
     return events.where(F.col("kind") == kind).select(*(name for name in HEAD if name not in fields), *values)
+
+
+def _value(name: str, place: int, type: str, layouts: Sequence[tuple[Column, Sequence[str]]]) -> Column:
+    """A field by its name, wherever the vocabulary of the row has it."""
+    value = F.try_variant_get("payload", f"$[{place}]", type)
+    for condition, names in layouts:
+        other = names.index(name) + 1 if name in names else 0
+        if other != place:
+            there = F.try_variant_get("payload", f"$[{other}]", type) if other else F.lit(None).cast(type)
+            value = F.when(condition, there).otherwise(value)
+    return value
 
 
 def columns_of_kind(kind: str) -> dict[str, str]:

@@ -1,24 +1,30 @@
 """Reads what is new in recordings into bronze, and says so in the ledger."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import base64
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found, config_of
-from lab.analytics.build.segments import SCHEMA, Span, news, read
+from lab.analytics.build.lineage import by_identity
+from lab.analytics.build.segments import SCHEMA, News, Span, news, read
 from lab.analytics.build.unit import Job, enter
+from lab.analytics.build.values import UNREADABLE, Unreadable, unreadable
+from lab.analytics.build.vocabularies import Fields, lacking, noted, of_entry
 from lab.analytics.build.writing import columns_of
 from lab.analytics.store import quarantine
 from lab.analytics.store.builds import Store
-from lab.analytics.store.ledger import BranchEntry, ReadRange
+from lab.analytics.store.ledger import BranchEntry, Damage, ReadRange
+from lab.recordings.description import IDENTITY, IdentityError, read_identity
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -27,44 +33,119 @@ class Unread:
     """What a build has to read: entries of the ledger as they will be, and where the new events lie.
 
     `before` is the ledger that this is new against: another build has read the events of a branch of which the ledger
-    says something else by now.
+    says something else by now. `anew` are branches that are read again from their first event.
     """
 
     entries: dict[str, BranchEntry] = field(default_factory=dict)
     before: Mapping[str, BranchEntry] = field(default_factory=dict)
     spans: list[tuple[str, Span]] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
+    anew: set[str] = field(default_factory=set)
 
 
-def unread(store: Store, found: Iterable[Found], ledger: Mapping[str, BranchEntry], number: int) -> Unread:
-    """What of the recordings is not in the ledger. Recordings that are deleted meanwhile are `gone`."""
+def unread(
+    store: Store, found: Iterable[Found], ledger: Mapping[str, BranchEntry], number: int, stale: Collection[str] = ()
+) -> Unread:
+    """What of the recordings is not in the ledger. Recordings that are deleted meanwhile are `gone`.
+
+    Args:
+        store: keeps what cannot be read.
+        found: the recordings to look at.
+        ledger: what has been read.
+        number: of the build.
+        stale: branches of the ledger that were read as events are not stored any more.
+    """
     todo = Unread(before=ledger)
-    for one in found:
-        known = ledger.get(one.entry.branch, one.entry)
-        try:
-            new = news(one.folder, known.ranges, known.damage, known.last_seq, known.own_from_seq)
-        except FileNotFoundError:
-            todo.gone.add(one.entry.branch)
-            continue
-        kept = {(old.segment, old.from_byte, old.reason) for old in known.damage}
-        damage = [
-            msgspec.structs.replace(lost, first_build=number, copy=_copied(store, one.entry.branch, data))
-            for lost, data in new.damage
-            if (lost.segment, lost.from_byte, lost.reason) not in kept
-        ]
-        if not new.ranges and not damage and one.entry.branch in ledger:
-            continue
-        todo.entries[one.entry.branch] = msgspec.structs.replace(
-            known,
-            place=str(one.folder),
-            last_seq=max(new.last_seq, known.last_seq),
-            last_at_us=max(new.last_at_us, known.last_at_us),
-            config=known.config if new.first is None else config_of(new.first),
-            ranges=(*known.ranges, *new.ranges),
-            damage=(*known.damage, *damage),
+    for folder, entry in _resolved(found, ledger):
+        known = ledger.get(entry.branch)
+        is_new = (
+            known is None
+            or entry.branch in stale
+            or (known.parent, known.own_from_seq) != (entry.parent, entry.own_from_seq)
+            or any(lost.reason == "rewritten" for lost in known.damage)
         )
-        todo.spans += ((one.entry.branch, span) for span in new.spans)
+        try:
+            new = _news(folder, entry, is_new=is_new)
+            if new.is_rewritten:
+                is_new, new = True, _news(folder, entry, is_new=True)
+        except FileNotFoundError:
+            todo.gone.add(entry.branch)
+            continue
+        if is_new:
+            entry = msgspec.structs.replace(entry, ranges=(), damage=(), last_seq=0, last_at_us=0, vocabularies=())
+        new.damage += _described(folder, entry, new.last_seq)
+        kept = {_place(old) for old in entry.damage}
+        damage = [
+            msgspec.structs.replace(lost, first_build=number, copy=_copied(store, entry.branch, data))
+            for lost, data in new.damage
+            if _place(lost) not in kept
+        ]
+        if not new.ranges and not damage and not is_new and known is not None and known.state == "open":
+            continue
+        if is_new and known is not None:
+            todo.anew.add(entry.branch)
+        todo.entries[entry.branch] = msgspec.structs.replace(
+            entry,
+            place=str(folder),
+            state="open",
+            last_seq=max(new.last_seq, entry.last_seq),
+            last_at_us=max(new.last_at_us, entry.last_at_us),
+            config=entry.config if new.first is None else config_of(new.first),
+            vocabularies=noted(store, folder.parent),
+            ranges=(*entry.ranges, *new.ranges),
+            damage=(*entry.damage, *damage),
+        )
+        todo.spans += ((entry.branch, span) for span in new.spans)
     return todo
+
+
+def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list[tuple[Path, BranchEntry]]:
+    """The recordings to look at, each with its entry as its identity says; those whose past belongs to another one now
+    are among them.
+    """
+    folders = {one.entry.branch: one.folder for one in found}
+    said = {one.entry.branch: one.entry for one in found}
+    merged = {
+        branch: entry
+        if (known := ledger.get(branch)) is None
+        else msgspec.structs.replace(
+            known, identity=entry.identity, origin=entry.origin, parent=entry.parent, parent_seq=entry.parent_seq,
+            own_from_seq=entry.own_from_seq, created_ms=entry.created_ms,
+        )
+        for branch, entry in said.items()
+    }  # fmt: skip
+
+    def ends(entry: BranchEntry) -> int:
+        folder = folders.get(entry.branch, Path(entry.place))
+        return entry.last_seq or (news(folder, (), (), 0, 0).last_seq if folder.is_dir() else 0)
+
+    every = by_identity({**ledger, **merged}.values(), ledger, ends)
+    for branch, known in ledger.items():
+        entry = every[branch]
+        if branch not in folders and (known.parent, known.own_from_seq) != (entry.parent, entry.own_from_seq):
+            folders[branch] = Path(known.place)
+    return [(folder, every[branch]) for branch, folder in folders.items()]
+
+
+def _news(folder: Path, entry: BranchEntry, *, is_new: bool) -> News:
+    if is_new:
+        return news(folder, (), (), 0, entry.own_from_seq)
+    return news(folder, entry.ranges, entry.damage, entry.last_seq, entry.own_from_seq)
+
+
+def _described(folder: Path, entry: BranchEntry, last_seq: int) -> Iterator[tuple[Damage, bytes]]:
+    """What is wrong with what a recording says of itself."""
+    try:
+        read_identity(folder.parent)
+    except IdentityError as error:
+        data = (folder.parent / IDENTITY).read_bytes()
+        yield Damage(IDENTITY, 0, len(data), 0, 0, "identity", str(error)[:200]), data
+    for lost in lacking(folder.parent, entry.vocabularies, max(last_seq, entry.last_seq)):
+        yield lost, b""
+
+
+def _place(lost: Damage) -> tuple[str, int, int, str]:
+    return lost.segment, lost.from_byte, lost.from_seq, lost.reason
 
 
 def _copied(store: Store, branch: str, data: bytes) -> str:
@@ -75,13 +156,20 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
     """Writes the new events as a file of bronze, and returns the ledger's entries with what was read."""
     entries = dict(todo.entries)
     last = {branch: entry.last_seq for branch, entry in entries.items()}
+    anew = sorted(todo.anew & entries.keys())
     if todo.spans:
-        events = frame(job.spark, todo.spans, entries)
-        enter(job, EVENTS, events, last, replaced=(), parts=max(len(todo.spans), 1))
+        events = frame(job.spark, todo.spans, entries, job.layouts).withColumn("build", F.lit(job.number))
+        parts = max(len(todo.spans), 1)
+        enter(job, EVENTS, events, last, replaced=anew, parts=parts)
         counted = _counted(job)
+        if any(UNREADABLE in kinds for kinds in counted.values()):
+            _quarantine(job, entries)
+            # Rare enough to read all again rather than to look at each event twice.
+            enter(job, EVENTS, events.where(F.col("kind") != UNREADABLE), last, replaced=(), parts=parts)
+            counted = _counted(job)
     else:
         counted = {}
-        enter(job, EVENTS, job.spark.createDataFrame([], _stored()), last, replaced=())
+        enter(job, EVENTS, job.spark.createDataFrame([], _stored()), last, replaced=anew)
     for branch, entry in entries.items():
         new = [one for one in entry.ranges if not one.build]
         rest = [one for one in entry.ranges if one.build]
@@ -92,9 +180,34 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
     return entries
 
 
-def frame(spark: "SparkSession", spans: Sequence[tuple[str, Span]], entries: Mapping[str, BranchEntry]) -> "DataFrame":
-    """The events of spans, in the stored columns of bronze."""
-    parts = [(branch, entries[branch].run, entries[branch].own_from_seq, span) for branch, span in spans]
+def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
+    """Takes the newest file of bronze back, and notes the events in it that could not be read with their branches."""
+    change = job.current.changes[EVENTS.name]
+    file = change.files.pop()
+    stored = job.spark.read.parquet(f"{job.store.files.address}/{file.path}").where(F.col("kind") == UNREADABLE)
+    for branch, seq, text in stored.select("branch", "seq", F.to_json("payload")).orderBy("branch", "seq").collect():
+        why = msgspec.json.decode(text, type=Unreadable)
+        entry = entries[branch]
+        within = next(one for one in entry.ranges if one.from_seq <= seq <= one.to_seq)
+        copy = _copied(job.store, branch, base64.b64decode(why.data))
+        lost = Damage(
+            within.segment, within.from_byte, within.from_byte, seq, seq, why.reason, why.detail, copy, job.number
+        )
+        entries[branch] = msgspec.structs.replace(entry, damage=(*entry.damage, lost))
+    job.store.files.delete(file.path)
+
+
+def frame(
+    spark: "SparkSession",
+    spans: Sequence[tuple[str, Span]],
+    entries: Mapping[str, BranchEntry],
+    layouts: Mapping[str, Fields],
+) -> "DataFrame":
+    """The events of spans, in the stored columns of bronze but `build`."""
+    parts = [
+        (branch, entries[branch].run, entries[branch].own_from_seq, span, of_entry(entries[branch], layouts))
+        for branch, span in spans
+    ]
 
     def read_parts(numbers: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         for batch in numbers:
@@ -102,11 +215,18 @@ def frame(spark: "SparkSession", spans: Sequence[tuple[str, Span]], entries: Map
                 yield from read(*parts[number])
 
     text = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read_parts, SCHEMA)
-    return text.select("run", "branch", *(_column(one.name) for one in EVENTS.columns))
+    parsed = text.withColumn("parsed", F.try_parse_json("payload"))
+    names = ("run", "branch", *(one.name for one in EVENTS.columns if one.name != "build"))
+    return parsed.select(*(_column(name) for name in names))
 
 
 def _column(name: str) -> Column:
-    return F.parse_json("payload").alias("payload") if name == "payload" else F.col(name)
+    """A column of bronze; what Spark does not take for JSON becomes a row that cannot be read."""
+    rejected = F.col("parsed").isNull()
+    if name == "payload":
+        why = unreadable(b"", "json", "Spark does not take it for JSON")
+        return F.coalesce("parsed", F.parse_json(F.lit(why))).alias(name)
+    return F.when(rejected, F.lit(UNREADABLE)).otherwise(F.col(name)).alias(name) if name == "kind" else F.col(name)
 
 
 def _stored() -> str:

@@ -1,7 +1,13 @@
-"""Whose events a branch sees: its own, and those of its ancestors up to where it was forked."""
+"""Whose events a branch sees: its own, and those of its ancestors up to where it was forked.
 
-from collections.abc import Mapping
+What a branch was forked or copied from is what its recording says (`identity`, `origin`), whichever run it lies in: an
+imported or copied run does not count what it shares with one that is there.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
+
+import msgspec
 
 from lab.analytics.store.ledger import BranchEntry
 
@@ -28,3 +34,54 @@ def lineage(branch: str, ledger: Mapping[str, BranchEntry]) -> list[Part]:
         to_seq = min(to_seq, entry.own_from_seq)
         current = entry.parent
     return parts[::-1]
+
+
+def by_identity(
+    entries: Iterable[BranchEntry], before: Mapping[str, BranchEntry], ends: Callable[[BranchEntry], int]
+) -> dict[str, BranchEntry]:
+    """The entries with `parent` and `own_from_seq` as their recordings' identities say, by branch.
+
+    Of recordings with one identity the first owns the events, the others what they had beyond when they were first
+    seen. Where the origin of several is not there, the first of them owns the past that they share.
+
+    Args:
+        entries: all that are known or found.
+        before: the ledger.
+        ends: says the last event of a recording.
+    """
+    # Those of before recordings had identities come first, then in the order in which they were begun.
+    ordered = sorted(entries, key=lambda one: (one.identity, one.created_ms, one.branch))
+    first: dict[str, BranchEntry] = {}
+    heirs: dict[str, BranchEntry] = {}
+    found: dict[str, BranchEntry] = {}
+    for entry in ordered:
+        if entry.identity:
+            first.setdefault(entry.identity, entry)
+    for entry in ordered:
+        owner = first.get(entry.identity)
+        if owner is not None and owner is not entry:
+            was = before.get(entry.branch)
+            is_known = was is not None and was.parent == owner.branch
+            shared = was.own_from_seq if was is not None and is_known else ends(owner)
+            found[entry.branch] = _child(entry, owner.branch, shared)
+        elif entry.origin in first:
+            found[entry.branch] = _child(entry, first[entry.origin].branch, entry.parent_seq)
+        elif entry.origin:
+            heir = heirs.setdefault(entry.origin, entry)
+            shared = 0 if heir is entry else min(heir.parent_seq, entry.parent_seq)
+            found[entry.branch] = _child(entry, heir.branch if shared else "", shared)
+        else:
+            found[entry.branch] = entry
+    return found
+
+
+def _child(entry: BranchEntry, parent: str, own_from_seq: int) -> BranchEntry:
+    return msgspec.structs.replace(entry, parent=parent, own_from_seq=own_from_seq)
+
+
+def descendants(branches: Collection[str], ledger: Mapping[str, BranchEntry]) -> set[str]:
+    """These branches and all that see events of theirs."""
+    found = set(branches)
+    while more := {branch for branch, entry in ledger.items() if entry.parent in found} - found:
+        found |= more
+    return found

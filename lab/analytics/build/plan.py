@@ -1,6 +1,6 @@
 """What a build has to do: which units of which tables are not what the recordings and the code say."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.analytics.store.builds import Build
@@ -38,6 +38,7 @@ def dirty_branches(
     codes: Mapping[str, str],
     only: Iterable[str] | None = None,
     *,
+    anew: Collection[str] = (),
     is_full: bool = False,
 ) -> Plan:
     """What is to be made of the tables of branches.
@@ -48,6 +49,7 @@ def dirty_branches(
         tables: those wanted, with their needs.
         codes: the digests of their code.
         only: branches; without, all.
+        anew: branches of which all is made anew.
         is_full: makes everything anew.
     """
     branches = set(ledger) if only is None else set(only) & set(ledger)
@@ -59,7 +61,9 @@ def dirty_branches(
         units = {}
         for branch in sorted(branches):
             last_seq = ledger[branch].last_seq
-            if made_to.get(branch, -1) < last_seq:
+            if branch in anew:
+                units[branch] = 0
+            elif made_to.get(branch, -1) < last_seq:
                 units[branch] = made_to.get(branch, 0) if table.per_event else 0
         if units:
             plan.tables.append(Dirty(table, units))

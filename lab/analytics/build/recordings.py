@@ -7,6 +7,7 @@ from django.conf import settings
 from lab.analytics.build.found import Found, branch_id
 from lab.analytics.store.ledger import BranchEntry
 from lab.models import Branch
+from lab.recordings.description import identity_of
 from lab.recordings.folder import branch_folder
 
 EVENTS_FOLDER = "events-0"
@@ -19,20 +20,24 @@ def recordings(runs: Sequence[str] | None = None) -> list[Found]:
         chosen = chosen.filter(run__slug__in=runs)
     found = []
     for branch in chosen:
-        folder = branch_folder(branch.run.slug, branch.name, runs=settings.RUNS).recording / EVENTS_FOLDER
+        place = branch_folder(branch.run.slug, branch.name, runs=settings.RUNS)
+        folder = place.recording / EVENTS_FOLDER
         if not folder.is_dir():
             continue
+        said = identity_of(place)
         entry = BranchEntry(
             branch=branch_id(branch.run.slug, branch.name),
             run=branch.run.slug,
             place=str(folder),
             parent=branch_id(branch.run.slug, branch.parent.name) if branch.parent is not None else "",
-            parent_seq=branch.parent_seq,
+            parent_seq=said.parent_seq if said.parent else branch.parent_seq,
             own_from_seq=branch.parent_seq,
             era=branch.run.era,
             seed=branch.run.seed,
             brokers=branch.run.brokers,
             created_ms=int(branch.created_at.timestamp() * 1_000),
+            identity=said.branch,
+            origin=said.parent,
             class_=branch.run.classroom.slug if branch.run.classroom is not None else "",
         )
         found.append(Found(folder, entry))

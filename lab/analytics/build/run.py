@@ -5,15 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lab.analytics.build.checks import CheckError
 from lab.analytics.build.code import digests
 from lab.analytics.build.current import Current
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found
 from lab.analytics.build.ingest import Unread, read_bronze, unread
+from lab.analytics.build.lineage import descendants
 from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
 from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, make_for_branches
+from lab.analytics.build.vocabularies import kept
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Build, CheckResult, Store
 from lab.analytics.store.ledger import BranchEntry
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_TRIES = 5
-BRONZE_FORMAT = "1"
+BRONZE_FORMAT = "2"
 """Changes with how events are stored: then all recordings are read again."""
 
 
@@ -90,11 +94,14 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     base = store.newest()
     number = 1 if base is None else base.number + 1
     ledger = {} if base is None else base.ledger()
-    todo = unread(store, wanted.found, ledger, number)
+    stale = set() if base is None else ledger.keys() - base.made_to(EVENTS.name, BRONZE_FORMAT).keys()
+    todo = unread(store, wanted.found, ledger, number, stale)
     outcome.gone |= todo.gone
+    _note_gone(store, base, ledger, todo.gone)
     every = {**ledger, **todo.entries}
-    chosen = {one.entry.branch for one in wanted.found} & set(every)
-    plan = dirty_branches(base, every, tables, codes, chosen, is_full=wanted.is_full)
+    anew = descendants(todo.anew, every)
+    chosen = ({one.entry.branch for one in wanted.found} & set(every)) | todo.entries.keys() | anew
+    plan = dirty_branches(base, every, tables, codes, chosen, anew=anew, is_full=wanted.is_full)
     wanted.at("planned")
     held: set[str] = set()
     order = groups(_with(plan, todo), every)
@@ -104,7 +111,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
             continue
         attempt = attempts.begin(store)
         try:
-            made = _group(session(), store, wanted, group, tables, codes, todo, attempt)
+            made = _group(session(), store, wanted, group, tables, codes, todo, anew & set(group), attempt)
         except CheckError as error:
             attempts.abandon(store, attempt)
             outcome.held += error.results
@@ -128,6 +135,7 @@ def _group(
     tables: Sequence[Table],
     codes: Mapping[str, str],
     todo: Unread,
+    anew: set[str],
     attempt: attempts.Attempt,
 ) -> Build:
     """Reads, makes and publishes some branches."""
@@ -143,19 +151,33 @@ def _group(
     part = Unread(
         {branch: entry for branch, entry in todo.entries.items() if branch in mine},
         spans=[(branch, span) for branch, span in todo.spans if branch in mine],
+        anew=todo.anew & mine,
     )
     current = Current(session, store, base)
-    job = Job(session, store, current, {**ledger, **part.entries}, codes, attempt.id, number, wanted.registry)
+    every = {**ledger, **part.entries}
+    layouts = kept(store, every.values())
+    job = Job(session, store, current, every, codes, attempt.id, number, wanted.registry, layouts)
     with sized(session, sum(job.ledger[branch].last_seq for branch in mine)):
         entries = read_bronze(job, part) if part.entries else {}
         job = job._replace(ledger={**ledger, **entries})
         wanted.at("bronze written")
-        plan = dirty_branches(base, job.ledger, tables, codes, mine, is_full=wanted.is_full)
+        plan = dirty_branches(base, job.ledger, tables, codes, mine, anew=anew, is_full=wanted.is_full)
         warnings = _make(job, wanted, plan, attempt)
         wanted.at("tables written")
     changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)
     wanted.at("checked")
     return publish(store, base, changes, wanted.at)
+
+
+def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntry], gone: set[str]) -> None:
+    """Recordings that are not there any more keep their rows until they are dropped, and have the state `gone`."""
+    noted = {
+        branch: msgspec.structs.replace(ledger[branch], state="gone")
+        for branch in gone & ledger.keys()
+        if ledger[branch].state != "gone"
+    }
+    if noted:
+        publish(store, base, Changes(ledger=noted, touched=set(noted), began_ms=int(time.time() * 1_000)))
 
 
 def _make(job: Job, wanted: Wanted, plan: Plan, attempt: attempts.Attempt) -> list[CheckResult]:

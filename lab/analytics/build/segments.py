@@ -8,28 +8,25 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import pyarrow as pa
 
 from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate
+from lab.analytics.build.values import PRESENT, Written, row_of
 from lab.analytics.store.ledger import Damage, ReadRange
 
-CHANGED = "bytes that were read before have changed"
 SPAN_BYTES = 8 * 1024 * 1024
 ROWS_PER_BATCH = 16_384
-UNREADABLE = "?"
-"""The kind of an event that is not what an event looks like; its payload is the text that was found."""
 _COLUMNS = {
     "branch": pa.string(), "run": pa.string(), "seq": pa.int64(), "at_us": pa.int64(), "node": pa.string(),
-    "cause_seq": pa.int64(), "kind": pa.string(), "payload": pa.string(),
+    "cause_seq": pa.int64(), "kind": pa.string(), "family": pa.string(), "payload": pa.string(),
+    "vocabulary": pa.string(),
 }  # fmt: skip
 _ARROW = pa.schema(_COLUMNS)
 SCHEMA = ", ".join(f"{name} {'bigint' if type == pa.int64() else 'string'}" for name, type in _COLUMNS.items())
 """Of what `read` gives, in Spark's DDL."""
-_CONTENTS = '["RecordsConsumed"'
-"""Events of this kind hold what records say."""
+_OF_BATCHES = ("crc", "length")
 _LENGTH_OVERHEAD = 12
 _MAX_BATCH_BYTES = 64 * 1024 * 1024
 _ATTRIBUTES_POSITION = 21
@@ -57,7 +54,10 @@ class Batch(NamedTuple):
 
 @dataclass
 class News:
-    """What has been written since a recording was last read. `first` is the record at offset 0, if it is among it."""
+    """What has been written since a recording was last read. `first` is the record at offset 0, if it is among it.
+
+    `is_rewritten`: what was read before is not there any more, so that all has to be read again.
+    """
 
     spans: list[Span] = field(default_factory=list)
     ranges: list[ReadRange] = field(default_factory=list)
@@ -65,6 +65,7 @@ class News:
     last_seq: int = 0
     last_at_us: int = 0
     first: bytes | None = None
+    is_rewritten: bool = False
 
 
 def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int) -> News:
@@ -75,36 +76,51 @@ def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], las
         known: what has been read of it.
         damage: what could not be read.
         last_seq: the last event that is known.
-        own_from_seq: events up to this one are the parent's: their batches are verified, but in no range.
+        own_from_seq: events up to this one are the parent's: their batches are verified, but in no range, and damage of
+            theirs is told of the parent.
 
     Raises FileNotFoundError if the log is gone.
     """
     found = News(last_seq=last_seq)
     marks = _marks(known, damage)
-    for path in sorted(folder.glob("*.log")):
+    paths = sorted(folder.glob("*.log"))
+    if not paths:
+        raise FileNotFoundError(f"there is no log in {folder}")
+    for path, following in zip(paths, [*paths[1:], None], strict=True):
         data = path.read_bytes()
         mark = marks.get(path.name, 0)
-        if not _is_unchanged(path.name, data, known):
-            found.damage.append((_damaged(path.name, 0, len(data), 0, 0, "rewritten", CHANGED), b""))
-            return found
+        if not _is_unchanged(path.name, data, known) or _is_repaired(path.name, data, damage):
+            return News(is_rewritten=True)
         if mark < len(data):
-            _read(path, data, mark, own_from_seq, found)
-    if not marks and not found.ranges and not any(folder.glob("*.log")):
-        raise FileNotFoundError(f"there is no log in {folder}")
+            _read(path, data, mark, own_from_seq, found, 0 if following is None else int(following.stem) - 1)
     return found
 
 
-def read(branch: str, run: str, own_from_seq: int, span: Span) -> Iterator[pa.RecordBatch]:
-    """The events of a span after `own_from_seq`, the payload as JSON text."""
+def read(
+    branch: str, run: str, own_from_seq: int, span: Span, vocabularies: Sequence[Written] = PRESENT
+) -> Iterator[pa.RecordBatch]:
+    """The events of a span after `own_from_seq`, the payload as JSON text; what is no event has kind `UNREADABLE`.
+
+    Args:
+        branch: of all rows.
+        run: of all rows.
+        own_from_seq: events up to this one are left out.
+        span: where they are.
+        vocabularies: what they were written with, the oldest first; at least one.
+    """
     with Path(span.path).open("rb") as stream:
         stream.seek(span.start)
         data = stream.read(span.end - span.start)
+    following = list(vocabularies)[::-1]
+    vocabulary = following.pop()
     rows: list[tuple[object, ...]] = []
     for record in iterate(data):
         # Offset 0 holds the recording's header.
         if record.offset <= max(own_from_seq, 0) or record.value is None:
             continue
-        rows.append((branch, run, record.offset, *_head_and_payload(record.value)))
+        while following and following[-1].first_seq <= record.offset:
+            vocabulary = following.pop()
+        rows.append((branch, run, record.offset, *row_of(record.value, vocabulary), vocabulary.hash))
         if len(rows) == ROWS_PER_BATCH:
             yield _arrow(rows)
             rows = []
@@ -112,36 +128,13 @@ def read(branch: str, run: str, own_from_seq: int, span: Span) -> Iterator[pa.Re
         yield _arrow(rows)
 
 
-_decode = msgspec.json.Decoder(tuple[int, str, int, msgspec.Raw]).decode
-
-
-def _head_and_payload(value: bytes) -> tuple[int, str, int, str, str]:
-    try:
-        at_us, node, cause_seq, raw = _decode(value)
-        payload = bytes(raw).decode()
-        if not payload.startswith('["'):
-            raise ValueError(payload)
-        if payload.startswith(_CONTENTS):
-            payload = _without_contents(raw)
-        return at_us, node, cause_seq, payload[2 : payload.index('"', 2)], payload
-    except ValueError:
-        text = msgspec.json.encode(bytes(value).decode(errors="replace")).decode()
-        return 0, "", 0, UNREADABLE, text
-
-
-def _without_contents(raw: msgspec.Raw) -> str:
-    """An event with the number of records in place of what they say, which is in no table."""
-    fields = msgspec.json.decode(raw, type=list[Any])
-    shown = [len(value) if place and isinstance(value, list) else value for place, value in enumerate(fields)]
-    return msgspec.json.encode(shown).decode()
-
-
 def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
     columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
 
-def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News) -> None:
+def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:
+    """`ends_with`: the last event of the segment, as the name of the next one says; 0 in the last one."""
     run: list[Batch] = []
     position = mark
     while position < len(data):
@@ -153,16 +146,19 @@ def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News) ->
             _close(path, run, found)
             run = []
             end = len(data) if after is None else after
-            to_seq = HEADER.unpack_from(data, end)[0] - 1 if end < len(data) else 0
-            lost = _damaged(path.name, position, end, found.last_seq + 1, to_seq, batch, "")
-            found.damage.append((lost, data[position:end]))
+            to_seq = HEADER.unpack_from(data, end)[0] - 1 if end < len(data) else ends_with
+            if not 0 < to_seq <= own_from_seq:
+                from_seq = max(found.last_seq, own_from_seq) + 1
+                lost = _damaged(path.name, position, end, from_seq, to_seq, batch, "")
+                found.damage.append((lost, data[position:end]))
             found.last_seq = max(found.last_seq, to_seq)
             position = end
             continue
         if batch.from_seq == 0:
             found.first = next((bytes(one.value) for one in iterate(data[position : batch.end]) if one.value), None)
-        if batch.to_seq > 0 and batch.from_seq > found.last_seq + 1 and found.last_seq:
-            gap = _damaged(path.name, position, position, found.last_seq + 1, batch.from_seq - 1, "gap", "")
+        if batch.from_seq > max(found.last_seq, own_from_seq) + 1 and found.last_seq:
+            first = max(found.last_seq, own_from_seq) + 1
+            gap = _damaged(path.name, position, position, first, batch.from_seq - 1, "gap", "")
             found.damage.append((gap, b""))
         if batch.to_seq > own_from_seq:
             run.append(batch)
@@ -234,6 +230,14 @@ def _is_unchanged(segment: str, data: bytes, known: Sequence[ReadRange]) -> bool
         if one.segment == segment and _digest(_crcs(data, one.from_byte, one.to_byte)) != one.digest:
             return False
     return True
+
+
+def _is_repaired(segment: str, data: bytes, damage: Sequence[Damage]) -> bool:
+    """Whether a whole batch begins where none could be read."""
+    return any(
+        one.segment == segment and one.reason in _OF_BATCHES and not isinstance(_batch(data, one.from_byte), str)
+        for one in damage
+    )
 
 
 def _crcs(data: bytes, start: int, end: int) -> Iterator[int]:

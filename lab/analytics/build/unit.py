@@ -11,6 +11,8 @@ from lab.analytics.build.current import Current, no_rows
 from lab.analytics.build.events import EVENTS, columns_of_kind, of_kind
 from lab.analytics.build.lineage import Part, lineage
 from lab.analytics.build.plan import Dirty
+from lab.analytics.build.values import UNDESCRIBED
+from lab.analytics.build.vocabularies import Fields, hashes_of
 from lab.analytics.build.writing import Written, columns_of, has_broken_rows, write
 from lab.analytics.store.builds import CheckResult, Store, StoredColumn, StoredFile, TableState
 from lab.analytics.store.ledger import BranchEntry
@@ -36,6 +38,8 @@ class Job(NamedTuple):
     attempt: str
     number: int
     registry: Mapping[str, Table]
+    layouts: Mapping[str, Fields] = {}
+    """The fields of other vocabularies than the present one, by hash."""
 
 
 class Made(NamedTuple):
@@ -131,11 +135,13 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
     branches = job.spark.createDataFrame(_branches(job, numbers)).withColumn("config", F.parse_json("config"))
     owners = {part.owner for some in parts.values() for part in some}
     known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
+    hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
 
     def kind(name: str) -> "DataFrame":
         if name not in known:
             return no_rows(job.spark, columns_of_kind(name))
-        return of_kind(job.current.of_branches(EVENTS, parts), name)
+        others = {hash: job.layouts[hash].get(name, ()) for hash in hashes & job.layouts.keys()}
+        return of_kind(job.current.of_branches(EVENTS, parts), name, others, is_undescribed=UNDESCRIBED in hashes)
 
     return Tables(table, frames, kind, branches)
 

@@ -10,7 +10,9 @@ STORED: Mapping[str, Stored] = {
 }
 """By name, in the order in which they are shown."""
 FIRST_TABLES = tuple(dict.fromkeys(one.table for one in first.FIGURES))
-"""What the first charts are made of: these tables are made before the others."""
+"""What the first charts are made of."""
+STAGES = (("gold.role_spans",), FIRST_TABLES, ())
+"""In this order tables are made and published for a page: the one that takes least time, the other first ones, all."""
 ROWS_SHOWN = 200
 """Of the table beside a chart; all of them are in its CSV."""
 

@@ -33,7 +33,8 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
 class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A branch as the tables know it. It owns the events after `own_from_seq`; those before are its parent's.
 
-    `state`: `open`, `closed` or `gone`.
+    `state`: `open`, `closed` or `gone`. `identity` and `origin` are what the recording says of itself and of what it
+    was forked or copied from. `vocabularies`: what its events were written with, each from which event on.
     """
 
     branch: str
@@ -53,6 +54,9 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     class_: str = msgspec.field(default="", name="class")
     lesson: str = ""
     state: str = "open"
+    identity: str = ""
+    origin: str = ""
+    vocabularies: tuple[tuple[int, str], ...] = ()
     ranges: tuple[ReadRange, ...] = ()
     damage: tuple[Damage, ...] = ()
 

@@ -230,8 +230,8 @@ class HwAnalytics extends HwElement {
     const { made_to: made, last_seq: last, figures: drawn, damage } = stored.value;
     const names = Object.keys(drawn);
     return html`${job.value ? this.#job(job.value) : ""}
-      ${damage.map(({ from_seq, to_seq, reason }) => html`<p class="message warn">${t("analytics.damage",
-        { from: from_seq, to: to_seq, reason })}</p>`)}
+      ${damage.map(({ from_seq, to_seq, reason }) => html`<p class="message warn">${t(has(`analytics.damage.${reason}`)
+        ? `analytics.damage.${reason}` : "analytics.damage", { from: from_seq, to: to_seq, reason })}</p>`)}
       ${names.length ? html`<p class="row"><span class="dim" role="status">${t("analytics.click")}
         ${made ? t("analytics.as_of", { made, last }) : ""}</span><span class="spacer"></span>${this.#internal()}</p>` : ""}
       <div class="charts">${repeat(names, (name) => name,

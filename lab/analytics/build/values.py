@@ -1,0 +1,125 @@
+"""What a record of a recording says, as a row of bronze: typed by the vocabulary that it was written with.
+
+Imports nothing of Spark or Django: executors import this.
+"""
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from broker_core.events import CORE
+
+UNREADABLE = "?"
+"""The kind of a row in place of an event that cannot be read; its payload is an `Unreadable`. Bronze keeps none."""
+UNDESCRIBED = ""
+"""The vocabulary of a recording that was begun before recordings stated theirs: it is read as the present one."""
+_INT64 = 2**63
+_MAX_BYTES = 64 * 1024
+
+Row = tuple[int, str, int, str, str, str]
+"""at_us, node, cause_seq, kind, family, payload."""
+
+
+class Unreadable(msgspec.Struct):
+    """Why an event cannot be read: `json`, `range` or `vocabulary`; and the first bytes of it in base64."""
+
+    reason: str
+    detail: str
+    data: str
+
+
+class Written(NamedTuple):
+    """The vocabulary of events from `first_seq` on. `kinds` are those that it has, None if nothing says; `private` says
+    where fields of kinds lie that are in no table.
+    """
+
+    first_seq: int
+    hash: str
+    kinds: frozenset[str] | None
+    private: dict[str, int]
+
+
+class UnreadableError(ValueError):
+    """A record is no event that can be read."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+_PRIVATE = {"NodeAdded": "settings", "GroupMemberAdded": "client_host", "RecordsConsumed": "records"}
+"""Fields that lead to people or hold what records say: a client's settings state its address."""
+_FAMILIES = {name: CORE.family_of(kind) for name, kind in CORE.kinds.items()}
+_decode = msgspec.json.Decoder(tuple[int, str, int, msgspec.Raw]).decode
+
+
+def written(first_seq: int, hash: str, fields: Mapping[str, Sequence[str]] | None) -> Written:
+    """A vocabulary as tasks need it: the fields of its kinds in order, None for those of the present one."""
+    every = fields if fields is not None else {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
+    found = ((kind, name) for kind, name in _PRIVATE.items() if name in every.get(kind, ()))
+    private = {kind: list(every[kind]).index(name) + 1 for kind, name in found}
+    return Written(first_seq, hash, None if fields is None else frozenset(fields), private)
+
+
+PRESENT = (written(0, UNDESCRIBED, None),)
+
+
+def row_of(value: bytes, vocabulary: Written) -> Row:
+    """The row of an event; one of kind `UNREADABLE` for what is none."""
+    try:
+        return _row(value, vocabulary)
+    except UnreadableError as error:
+        return _unreadable(value, error.reason, str(error))
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return _unreadable(value, "json", str(error))
+
+
+def _row(value: bytes, vocabulary: Written) -> Row:
+    at_us, node, cause_seq, raw = _decode(value)
+    if not (-_INT64 <= at_us < _INT64 and -_INT64 <= cause_seq < _INT64):
+        raise UnreadableError("range", "its instant or its cause is no 64-bit number")
+    payload = bytes(raw).decode()
+    end = payload.find('"', 2)
+    if not payload.startswith('["') or end < 0 or "\\" in payload[2:end]:
+        # As others write JSON: with blanks, or letters as escapes.
+        payload = _plain(raw)
+        end = payload.index('"', 2)
+    kind = payload[2:end]
+    if vocabulary.kinds is not None and kind not in vocabulary.kinds:
+        raise UnreadableError("vocabulary", f"its vocabulary {vocabulary.hash} has no kind {kind}")
+    if kind in vocabulary.private:
+        payload = _without_private(raw, kind, vocabulary.private[kind])
+    return at_us, node, cause_seq, kind, _FAMILIES.get(kind, ""), payload
+
+
+def _plain(raw: msgspec.Raw) -> str:
+    fields = msgspec.json.decode(raw)
+    if not isinstance(fields, list) or not fields or not isinstance(fields[0], str):
+        raise UnreadableError("json", "it is no list that begins with its kind")
+    if any(letter in fields[0] for letter in '"\\'):
+        raise UnreadableError("vocabulary", f"there is no kind {fields[0][:80]}")
+    return msgspec.json.encode(fields).decode()
+
+
+def _without_private(raw: msgspec.Raw, kind: str, place: int) -> str:
+    fields: list[Any] = msgspec.json.decode(raw, type=list[Any])
+    if place < len(fields):
+        match kind:
+            case "RecordsConsumed":
+                fields[place] = len(fields[place])
+            case "GroupMemberAdded":
+                fields[place] = ""
+            case "NodeAdded":
+                fields[place] = [pair for pair in fields[place] if pair[0] != "host"]
+    return msgspec.json.encode(fields).decode()
+
+
+def _unreadable(value: bytes, reason: str, detail: str) -> Row:
+    return 0, "", 0, UNREADABLE, "", unreadable(bytes(value)[:_MAX_BYTES], reason, detail)
+
+
+def unreadable(data: bytes, reason: str, detail: str) -> str:
+    """The payload of a row in place of an event that cannot be read."""
+    return msgspec.json.encode(Unreadable(reason, detail[:200], base64.b64encode(data).decode())).decode()

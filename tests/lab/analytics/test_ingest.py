@@ -1,0 +1,294 @@
+"""Recordings with what cannot be read, from other versions, and with what was read already under another name."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from broker_core.events import CORE
+from broker_core.records.record_batch import SimpleRecord, build_batch
+from lab.analytics.build import run
+from lab.analytics.build.events import EVENTS, of_kind
+from lab.analytics.build.found import Found
+from lab.analytics.build.lineage import by_identity, lineage
+from lab.analytics.build.values import PRESENT, UNREADABLE, row_of, written
+from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.reading import rows
+from lab.recordings.description import IDENTITY, VOCABULARY, RecordedVocabulary, present_kinds
+from lab.recordings.folder import branch_folder
+from lab.recordings.fork import fork_recording
+from tests.support.analytics.built import REGISTRY, Lab, batches_of, entry, expected
+
+CRC_POSITION = 17
+ADVANCED = ["HighWatermarkAdvanced", "orders-0@b1", 0, 4]
+
+
+@pytest.fixture
+def lab(session: SparkSession, tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(session, tmp_path)
+    yield lab
+    lab.live.abandon()
+    lab.recording.close()
+
+
+def text(*values: object) -> bytes:
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (text(2**63, "b1", 0, ADVANCED), "range"),
+        (text(5, "b1", 2**63, ADVANCED), "range"),
+        (b"[5,", "json"),
+        (b'{"at": 5}', "json"),
+        (text("5", "b1", 0, ADVANCED), "json"),
+        (text(5, "b1", 0, {"kind": "x"}), "json"),
+        (text(5, "b1", 0, []), "json"),
+        (b'[5,"b1",0,["HighWatermarkAdvanced","\xff",0,4]]', "json"),
+        (text(5, "b1", 0, ["Unheard", 1]), "vocabulary"),
+    ],
+)
+def test_what_is_no_event_is_told_with_its_reason(value: bytes, reason: str) -> None:
+    known = written(1, "abc", {"HighWatermarkAdvanced": ("replica", "from_offset", "to_offset")})
+    *_, kind, family, payload = row_of(value, known)
+    assert (kind, family, json.loads(payload)["reason"]) == (UNREADABLE, "", reason)
+
+
+def test_json_is_read_however_it_is_written() -> None:
+    blanks = json.dumps([5, "b1", 3, ADVANCED], indent=1).encode()
+    escaped = text(5, "b1", 3, ADVANCED).replace(b'["High', b'["\\u0048igh')
+    for value in (blanks, escaped, text(5, "b1", 3, ADVANCED)):
+        at_us, node, cause, kind, family, payload = row_of(value, PRESENT[0])
+        assert (at_us, node, cause, kind) == (5, "b1", 3, ADVANCED[0])
+        assert family == CORE.family_of(CORE.kinds[kind])
+        assert json.loads(payload) == ADVANCED
+
+
+def test_addresses_and_contents_stay_out_of_tables() -> None:
+    settings = [["broker", "b1"], ["host", "203.0.113.9"]]
+    added = ["NodeAdded", "c1", "client", -1, settings]
+    member = ["GroupMemberAdded", "b1", "g", "m", "c", "", "/203.0.113.9", "consumer", 1, 2, [], False]
+    consumed = ["RecordsConsumed", "c1", "orders-0", 1, 1, [[0, 0, "key", "a secret"]]]
+    payloads = [row_of(text(5, "b1", 0, one), PRESENT[0])[-1] for one in (added, member, consumed)]
+    assert not any("203.0.113.9" in one or "secret" in one for one in payloads)
+    assert json.loads(payloads[0])[4] == [["broker", "b1"]] and json.loads(payloads[2])[5] == 1
+    # in another vocabulary the field lies elsewhere
+    other = written(1, "abc", {"GroupMemberAdded": ("client_host", "group")})
+    assert json.loads(row_of(text(5, "b1", 0, ["GroupMemberAdded", "/203.0.113.9", "g"]), other)[-1])[1] == ""
+
+
+class Written:
+    """A recording of a few events, as another version of the code might have left it."""
+
+    def __init__(self, root: Path) -> None:
+        self.recording = root / "other" / "main" / "recording"
+        self.log = self.recording / "events-0"
+        self.log.mkdir(parents=True)
+        self.store = Store.at(str(root / "tables"))
+
+    def holds(self, values: Sequence[bytes], kinds: dict[str, Any] | None = None, hash: str = "0123456789ab") -> None:
+        every = [b'{"config":{}}', *values]
+        (self.log / f"{0:020}.log").write_bytes(build_batch(SimpleRecord(0, None, value) for value in every))
+        if kinds is not None:
+            line = RecordedVocabulary(1, hash, kinds)
+            (self.recording / VOCABULARY).write_bytes(msgspec.json.encode(line) + b"\n")
+
+    def built(self, session: SparkSession) -> Build:
+        found = Found(self.log, BranchEntry("other/main", "other", str(self.log)))
+        run.build(lambda: session, self.store, run.Wanted([found], registry=REGISTRY))
+        newest = self.store.newest()
+        assert newest is not None
+        return newest
+
+    def rows(self, build: Build, table: str) -> list[dict[str, Any]]:
+        found = rows(self.store, build, table)
+        return [] if found is None else found.to_pylist()
+
+
+def test_events_that_cannot_be_read_are_quarantined_and_the_others_counted(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    made = Written(tmp_path)
+    huge = text(5, "b1", 2**70, ADVANCED)
+    deep = b'[5,"b1",0,["Unheard",' + b"[" * 2_000 + b"]" * 2_000 + b"]]"
+    made.holds([text(1, "b1", 0, ADVANCED), huge, b"no json", text(9, "b1", 0, ADVANCED), deep])
+    (made.recording / IDENTITY).write_text("{torn")
+    build = made.built(session)
+    entry = build.ledger()["other/main"]
+    assert sorted((one.from_seq, one.reason) for one in entry.damage) == [
+        (0, "identity"), (2, "range"), (3, "json"), (5, "json"),
+    ]  # fmt: skip
+    (range_damage,) = (one for one in entry.damage if one.reason == "range")
+    assert made.store.files.read(range_damage.copy) == huge
+    assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4]
+    assert entry.kinds() == {"HighWatermarkAdvanced": 2} and entry.last_seq == 5
+    assert made.built(session).number == build.number  # nothing new
+
+
+def test_events_are_typed_by_their_own_vocabulary(session: SparkSession, tmp_path: Path) -> None:
+    made = Written(tmp_path)
+    kinds = {
+        **present_kinds(),
+        "HighWatermarkAdvanced": [("to_offset", "int"), ("added_later", "str"), ("replica", "str")],
+        "BrokerDreamt": [("of", "str")],
+    }
+    made.holds(
+        [
+            text(1, "b1", 0, ["HighWatermarkAdvanced", 4, "x", "orders-0@b1"]),
+            text(2, "b1", 0, ["BrokerDreamt", "sheep"]),
+            text(3, "b1", 0, ["NobodyKnows", 1]),
+        ],
+        kinds,
+    )
+    build = made.built(session)
+    totals = made.rows(build, "gold.totals")
+    assert [(row["replica"], row["high_watermark"]) for row in totals] == [("orders-0@b1", 4)]
+    events = {row["kind"]: row for row in made.rows(build, EVENTS.name)}
+    # a kind that only a newer version knows is kept, but of no family; one that nobody knows is not
+    assert events.keys() == {"HighWatermarkAdvanced", "BrokerDreamt"}
+    assert (events["BrokerDreamt"]["family"], events["BrokerDreamt"]["vocabulary"]) == ("", "0123456789ab")
+    damage = build.ledger()["other/main"].damage
+    assert [(one.reason, one.from_seq) for one in damage] == [("vocabulary", 1), ("vocabulary", 3)]
+    assert "HighWatermarkAdvanced.from_offset" in damage[0].detail and "NobodyKnows" in damage[1].detail
+
+
+def test_old_layouts_of_recordings_without_a_vocabulary_are_recognised(session: SparkSession, tmp_path: Path) -> None:
+    made = Written(tmp_path)
+    before = ["LogOpened", "orders-0@b1", "id", 0, 9, 7, [[0, 0]], [[0, 1, 2, 3]], [[5]]]
+    now = [*before[:6], 6, *before[6:]]
+    made.holds([text(1, "b1", 0, before), text(2, "b1", 0, now)])
+    build = made.built(session)
+    stored = session.read.parquet(*(made.store.path(file) for file in build.files(EVENTS.name)))
+    numbered = stored.withColumn("branch_no", F.lit(0))
+    found = of_kind(numbered, "LogOpened").select("recovery_point", F.to_json("tail").alias("tail")).orderBy("seq")
+    assert [tuple(row) for row in found.collect()] == [(None, "[[5]]"), (6, "[[5]]")]
+
+
+def test_what_was_read_is_read_again_if_it_has_changed_or_is_stored_otherwise(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.build()
+    path = lab.recording.folder.recording / "events-0" / f"{0:020d}.log"
+    forked = fork_recording(lab.recording, 600, branch_folder("r1", "main-2", runs=lab.root / "runs"))
+    forked.flush()
+    child = entry(forked, "r1/main", 600)
+    lab.build(entry(lab.recording), child)
+
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[batches_of(whole)[1][0] + CRC_POSITION] ^= 1
+    path.write_bytes(damaged)
+    lab.build()
+    (lost,) = newest(lab).ledger()["r1/main"].damage
+    assert lost.reason == "crc"
+    path.write_bytes(whole)
+    lab.build()
+    assert newest(lab).ledger()["r1/main"].damage == ()
+    assert lab.totals() == expected(lab.recording)
+    # what was made of its events was made again, too
+    assert lab.totals("r1/main-2") == expected(lab.recording, 600)
+
+    own = forked.folder.recording / "events-0" / f"{0:020d}.log"
+    data = bytearray(own.read_bytes())
+    data[batches_of(bytes(data))[1][0] + CRC_POSITION] ^= 1
+    own.unlink()
+    own.write_bytes(data)
+    monkeypatch.setattr(run, "BRONZE_FORMAT", "next")
+    before = newest(lab).number
+    lab.build(entry(lab.recording), child)
+    assert newest(lab).number > before and lab.totals() == expected(lab.recording)
+    events = rows(lab.store, newest(lab), EVENTS.name)
+    assert events is not None and events.num_rows == lab.recording.last_seq
+    assert set(events["build"].to_pylist()) == {newest(lab).number}
+    # damage in what the fork has from its parent is no damage of the fork
+    assert newest(lab).ledger()["r1/main-2"].damage == ()
+    forked.close()
+
+
+def test_recording_that_is_gone_is_noted_once(lab: Lab) -> None:
+    lab.build()
+    gone = entry(lab.recording)._replace(folder=lab.root / "nowhere")
+    lab.build(gone)
+    assert newest(lab).ledger()["r1/main"].state == "gone"
+    number = newest(lab).number
+    lab.build(gone)
+    assert newest(lab).number == number
+    lab.build()
+    assert newest(lab).ledger()["r1/main"].state == "open" and lab.totals() == expected(lab.recording)
+
+
+def newest(lab: Lab) -> Build:
+    found = lab.store.newest()
+    assert found is not None
+    return found
+
+
+def branch(name: str, identity: str, last_seq: int, origin: str = "", parent_seq: int = 0) -> BranchEntry:
+    return BranchEntry(name, name.partition("/")[0], "", last_seq=last_seq, identity=identity, origin=origin,
+                       parent_seq=parent_seq)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "total"),
+    [
+        ([branch("a/main", "1", 100)], 100),
+        # a run that was copied under another name, identity and all; and one that was copied and went on
+        ([branch("a/main", "1", 100), branch("b/main", "1", 100)], 100),
+        ([branch("a/main", "1", 100), branch("b/main", "1", 130)], 130),
+        # an import of a branch that is here
+        ([branch("a/main", "1", 100), branch("b/main", "2", 60, "1", 60)], 100),
+        ([branch("a/main", "1", 100), branch("b/main", "2", 90, "1", 60)], 130),
+        # imports of one that is not: twice the same, or up to different events
+        ([branch("b/main", "2", 60, "1", 60), branch("c/main", "3", 60, "1", 60)], 60),
+        ([branch("b/main", "2", 60, "1", 60), branch("c/main", "3", 90, "1", 90)], 90),
+        # a fork of an import
+        ([branch("b/main", "2", 60, "1", 60), branch("b/main-2", "3", 80, "2", 50)], 90),
+    ],
+)
+def test_no_event_counts_twice_whatever_name_it_has(given: list[BranchEntry], total: int) -> None:
+    found = by_identity(given, {}, lambda one: one.last_seq)
+    assert sum(max(0, one.last_seq - one.own_from_seq) for one in found.values()) == total
+    for name, one in found.items():
+        parts = lineage(name, found)
+        assert sum(part.to_seq - part.from_seq for part in parts) == one.last_seq
+        assert [part.from_seq for part in parts[1:]] == [part.to_seq for part in parts[:-1]]
+    # once it is known, a copy that lags behind keeps what it owns
+    again = by_identity(given, found, lambda one: one.last_seq + 50)
+    assert {name: one.own_from_seq for name, one in again.items()} == {
+        name: one.own_from_seq for name, one in found.items()
+    }
+
+
+def test_parent_that_comes_later_takes_its_events(lab: Lab) -> None:
+    forked = fork_recording(lab.recording, 900, branch_folder("r2", "main", runs=lab.root / "runs"))
+    forked.flush()
+
+    def said(found: Found, identity: str, origin: str = "", parent_seq: int = 0) -> Found:
+        told = msgspec.structs.replace(
+            found.entry, identity=identity, origin=origin, parent_seq=parent_seq, parent="", own_from_seq=0
+        )
+        return found._replace(entry=told)
+
+    child, parent = said(entry(forked), "2", "1", 900), said(entry(lab.recording), "1")
+    lab.build(child)
+    assert lab.totals("r2/main") == expected(lab.recording, 900)
+    lab.build(parent)
+    events = rows(lab.store, newest(lab), EVENTS.name)
+    assert events is not None and events.num_rows == lab.recording.last_seq
+    assert lab.totals("r2/main") == expected(lab.recording, 900)
+    assert lab.totals("r1/main") == expected(lab.recording)
+    assert newest(lab).ledger()["r2/main"].parent == "r1/main"
+    forked.close()
+
+
+def test_present_vocabulary_is_what_recordings_state() -> None:
+    assert {name: [field for field, _ in fields] for name, fields in present_kinds().items()} == {
+        name: list(kind.__struct_fields__) for name, kind in CORE.kinds.items()
+    }
