@@ -219,6 +219,9 @@ BARS = (
     Bar("analytics", "all charts, cold", ("cold_all_charts_s",), "s"),
     Bar("analytics", "first chart of a 100,000-event run, warm", ("warm_first_chart_s",), "s", "at most", 2),
     Bar("analytics", "all charts, warm", ("warm_all_charts_s",), "s"),
+    Bar("alone", "a page of its own, before its data", ("before_data_kb",), "KB", "at most", 600),
+    Bar("alone", "opened, 50 000 events", ("open_ms",), "ms", "at most", 2_000),
+    Bar("alone", "seek, 50 000 events, p50", ("seek", "p50_ms"), "ms", "at most", 50),
 )
 
 

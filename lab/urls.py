@@ -113,6 +113,7 @@ urlpatterns = [
     path("runs/<slug:run>/delete", pages.delete, name="delete-run"),
     path(f"r/{_BRANCH}", pages.lab, name="lab"),
     path("api/find.json", find.everything, name="find"),
+    path(f"api/runs/{_BRANCH}/page.html", carry_pages.page_file),
     path(f"api/runs/{_BRANCH}/index.json", history.index),
     path(f"api/runs/{_BRANCH}/segments/<int:n>.json", history.segment),
     path(f"api/runs/{_BRANCH}/seek", history.seek),

@@ -147,12 +147,17 @@ def parse_instant(query: Mapping[str, str]) -> dict[str, int | None]:
         if not (seq.isdecimal() and len(seq) <= MAX_DIGITS):
             raise Refusal("refusal.invalid_instant", 404, instant=seq[:40])
         return {"t_us": None, "seq": int(seq)}
-    if t := query.get("t"):
-        if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}(\.\d{{1,6}})?", t):
-            raise Refusal("refusal.invalid_instant", 404, instant=t[:40])
-        seconds, _, fraction = t.partition(".")
-        return {"t_us": int(seconds) * 1_000_000 + int(fraction.ljust(6, "0")), "seq": None}
-    return {"t_us": 0, "seq": None}
+    return {"t_us": parse_seconds(query.get("t", "")) or 0, "seq": None}
+
+
+def parse_seconds(t: str) -> int | None:
+    """An instant in microseconds, written as seconds; None where none is given. Raises Refusal (404) for other text."""
+    if not t:
+        return None
+    if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}(\.\d{{1,6}})?", t):
+        raise Refusal("refusal.invalid_instant", 404, instant=t[:40])
+    seconds, _, fraction = t.partition(".")
+    return int(seconds) * 1_000_000 + int(fraction.ljust(6, "0"))
 
 
 def _absent(id: str, recording: Recording, **values: Value) -> Refusal:

@@ -3,6 +3,8 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import IO
 from urllib.parse import quote
 
@@ -13,11 +15,15 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
+from lab.actions.export_page import Carried, excerpt_of
 from lab.actions.export_run import export_run
 from lab.actions.import_run import import_run
 from lab.archives.manifest import SUFFIX
+from lab.recordings.history import parse_seconds
 from lab.runtime.host import host
 from lab.texts.refusal import Refusal
+from lab.web.alone.document import write_page
+from lab.web.alone.program import version
 from lab.web.pages import runs_page, user_of
 
 _CHUNK = 256 * 1024
@@ -29,6 +35,30 @@ async def export(request: HttpRequest, run: str) -> HttpResponse | StreamingHttp
     """The run as a file. Raises Refusal (404, 403) without the right to take it away."""
     found = await sync_to_async(selectors.run_of)(await user_of(request), run, "export")
     return await file_answer(await export_run(host(), found), found.name or found.slug, SUFFIX)
+
+
+@login_required
+@require_GET
+async def page_file(request: HttpRequest, run: str, branch: str) -> HttpResponse | StreamingHttpResponse:
+    """The branch as a page that plays it by itself, from the instant `from` to the instant `to`, in seconds.
+
+    Raises Refusal: 404 and 403 without the right to take it away, 404 for an instant that is none, 413 for a page that
+    would be too large.
+    """
+    found = await sync_to_async(selectors.branch_of)(await user_of(request), run, branch, "export")
+    from_us, to_us = (parse_seconds(request.GET.get(name, "")) for name in ("from", "to"))
+    carried = await excerpt_of(host(), found, from_us, to_us)
+    file = await asyncio.to_thread(_written, carried)
+    return await file_answer(file, found.run.name or found.run.slug, ".html", "text/html; charset=utf-8")
+
+
+def _written(carried: Carried) -> IO[bytes]:
+    with ExitStack() as stack:
+        target = stack.enter_context(TemporaryFile())
+        write_page(target, carried.excerpt, {**carried.about, "version": version()}, carried.bookmarks)
+        # Whoever sends it closes it.
+        stack.pop_all()
+        return target
 
 
 @login_required
@@ -45,11 +75,11 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     return redirect("lab", branch.run.slug, branch.name)
 
 
-async def file_answer(file: IO[bytes], name: str, suffix: str) -> StreamingHttpResponse:
-    """A zip to be saved under a name, sent in parts."""
+async def file_answer(file: IO[bytes], name: str, suffix: str, kind: str = "application/zip") -> StreamingHttpResponse:
+    """A file to be saved under a name, sent in parts."""
     size = await asyncio.to_thread(file.seek, 0, 2)
     file.seek(0)
-    response = StreamingHttpResponse(_chunks(file), content_type="application/zip")
+    response = StreamingHttpResponse(_chunks(file), content_type=kind)
     response["Content-Length"] = str(size)
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "highwater"
     full = quote(f"{name}{suffix}", safe="")

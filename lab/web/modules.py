@@ -31,10 +31,11 @@ def _imports(path: str) -> list[str]:
     if path.startswith("vendor/"):
         return []
     source = (folder() / path).read_text(encoding="utf-8")
-    return [_resolved(path, name) for name in _IMPORT.findall(source)]
+    return [resolved(path, name) for name in _IMPORT.findall(source)]
 
 
-def _resolved(importer: str, name: str) -> str:
+def resolved(importer: str, name: str) -> str:
+    """The path below static/ of what a module imports by a name."""
     if not name.startswith("."):
         return f"vendor/{vendor.lock().imports[name]}"
     parts: list[str] = []

@@ -2,6 +2,7 @@
 
 import re
 
+from lab.web.alone.program import STYLES
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "static" / "lab" / "css"
@@ -18,6 +19,7 @@ def test_stylesheets_that_templates_link_are_those_that_exist() -> None:
         for name in names.split()
     }
     assert len(linked) > 30
+    linked |= {f"{folder}/{name}.css" for folder, names in STYLES for name in names.split()}
     assert linked == {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.css")}
 
 

@@ -76,16 +76,16 @@ export class Density {
   }
 
   draw() {
-    const { index, at_us, live_at_us, isPast } = this.#player;
+    const { index, at_us, live_at_us, first_us, isPast } = this.#player;
     this.#urgent = false;
     const p = this.#palette;
     const now_us = Math.max(live_at_us, at_us);
-    const map = densityScale(now_us, this.#width);
+    const map = densityScale(now_us, this.#width, first_us);
     const context = begin(this.#canvas, this.#width, DENSITY_H);
     context.font = `10.5px ${p.ui}`;
     context.fillStyle = p.ink3;
     context.textAlign = "left";
-    context.fillText(this.#t("draw.whole_run"), 12, 20, LABEL_W - 14);
+    context.fillText(this.#t(index?.first_at_us !== undefined ? "draw.excerpt" : "draw.whole_run"), 12, 20, LABEL_W - 14);
     if (index) {
       for (const { x, w, part } of densityBars(index.density, map, this.#width, now_us)) {
         if (part === 0) continue;
@@ -141,8 +141,8 @@ export class Density {
     const canvas = this.#canvas;
     /** @param {PointerEvent} event */
     const seek = (event) => {
-      const { index, live_at_us, at_us } = this.#player;
-      const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+      const { index, live_at_us, at_us, first_us } = this.#player;
+      const map = densityScale(Math.max(live_at_us, at_us), this.#width, first_us);
       const x = Math.max(LABEL_W, event.clientX - canvas.getBoundingClientRect().left);
       const mark = event.type === "pointerdown" && index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
       if (mark) this.#time.seekSeq(mark.seq);
@@ -161,8 +161,8 @@ export class Density {
 
   /** The sentence of the mark under the pointer. @param {PointerEvent} event */
   #titleAt(event) {
-    const { index, live_at_us, at_us } = this.#player;
-    const map = densityScale(Math.max(live_at_us, at_us), this.#width);
+    const { index, live_at_us, at_us, first_us } = this.#player;
+    const map = densityScale(Math.max(live_at_us, at_us), this.#width, first_us);
     const x = event.clientX - this.#canvas.getBoundingClientRect().left;
     const mark = index?.marks.find((one) => Math.abs(map.x(one.at_us) - x) < NEAR);
     return mark ? markWords(mark, this.#texts) : "";

@@ -151,7 +151,7 @@ export class SpaceTime {
     context.restore();
     this.#speak(at_us, live_at_us);
     // While a crowded picture runs, what would be fetched has left it before it is here.
-    if (!this.#crowded || !moving) this.#player.want(Math.max(0, map.from_us), at_us);
+    if (!this.#crowded || !moving) this.#player.want(Math.max(this.#player.first_us, map.from_us), at_us);
     return false;
   }
 
@@ -204,7 +204,7 @@ export class SpaceTime {
    */
   #drawGaps(context, map, at_us) {
     const { bg, ink3, line, ui } = this.#palette;
-    for (const [from_us, to_us] of this.#history.gaps(Math.max(0, map.from_us), at_us)) {
+    for (const [from_us, to_us] of this.#history.gaps(Math.max(this.#player.first_us, map.from_us), at_us)) {
       const x = Math.max(LABEL_W, map.x(from_us));
       const w = map.x(to_us) - x;
       if (w < 2) continue;

@@ -159,6 +159,7 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "api/runs/<run>/<branch>/message": ("GET", "see"),
     "api/runs/<run>/<branch>/fork": ("POST", "fork"),
     "api/runs/<run>/<branch>/bookmark": ("POST", "act"),
+    "api/runs/<run>/<branch>/page.html": ("GET", "export"),
     "api/runs/<run>/<branch>/analytics/tables.json": ("GET", "export"),
     "api/runs/<run>/<branch>/analytics/tables/start": ("POST", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<id>.json": ("GET", "export"),

@@ -11,9 +11,16 @@ const BAR_W = 6;
 /** The part of the width that belongs to what has not happened yet. */
 const FUTURE = 0.09;
 
-/** The whole run from its beginning to now, and some future. @param {number} live_at_us @param {number} width @returns {Scale} */
-export function densityScale(live_at_us, width) {
-  return scale(0, Math.max(1_000_000, live_at_us) * (1 + FUTURE), LABEL_W, width);
+/**
+ * The whole run from its beginning to now, and some future; an excerpt from its own beginning to its end.
+ * @param {number} live_at_us
+ * @param {number} width
+ * @param {number} [first_us]
+ * @returns {Scale}
+ */
+export function densityScale(live_at_us, width, first_us = 0) {
+  const length_us = Math.max(first_us ? 1000 : 1_000_000, live_at_us - first_us);
+  return scale(first_us, first_us + length_us * (1 + FUTURE), LABEL_W, width);
 }
 
 /**

@@ -115,6 +115,9 @@ export class Player {
   get isPast() { return this.#state === "past"; }
   /** Seq of the newest event known. */
   get live_seq() { return this.#feed.received || (this.index?.last_seq ?? 0); }
+  /** The first event that the recording has, and where an excerpt begins. */
+  get first_seq() { return this.index?.first_seq ?? 1; }
+  get first_us() { return this.index?.first_at_us ?? 0; }
   /** @returns {Mode} */
   get mode() { return this.isPast ? this.#past.mode : this.#clock.reported.mode; }
   get rate() { return this.isPast ? this.#past.rate : this.#clock.reported.rate; }
@@ -221,28 +224,25 @@ export class Player {
     const seq = this.isPast || this.#feed.received ? this.seq : this.live_seq;
     if (goal) this.#leave({ ...goal, steps: (goal.steps ?? 0) + direction });
     else if (direction < 0) {
-      if (seq > 1) this.seekSeq(seq - 1);
+      if (seq > this.first_seq) this.seekSeq(seq - 1);
     } else if (this.isPast) this.seekSeq(seq + 1);
     else await this.#askTime("step_event");
   }
 
   /** On to the next delivery of a message. */
   async stepRpc() {
-    if (!this.isPast) {
-      await this.#askTime("step_rpc");
-      return;
-    }
+    if (!this.isPast) return this.#askTime("step_rpc");
     this.#setLocalMode("pause");
     await this.#seek.go();
     for (let seq = this.seq + 1; seq < this.live_seq; seq++) {
       const wire = await this.#eventLoaded(seq);
-      if (!wire || !this.isPast) return;
+      if (!wire || !this.isPast) return undefined;
       if (wire[4][0] === "RpcDelivered") {
         this.seekSeq(seq);
-        return;
+        return undefined;
       }
     }
-    this.goLive();
+    return this.goLive();
   }
 
   /** Shows an instant. Before the newest one this means: go to the past, and let the live core rest. @param {number} at_us */
@@ -254,7 +254,7 @@ export class Player {
   /** Shows the state after an event, right after it or at an instant before the next. @param {number} seq @param {number} [at_us] */
   seekSeq(seq, at_us) {
     if (this.live_seq > 0 && seq >= this.live_seq) this.goLive();
-    else this.#leave(at_us === undefined ? { seq: Math.max(1, seq) } : { seq: Math.max(1, seq), at_us });
+    else this.#leave({ seq: Math.max(this.first_seq, seq), ...(at_us === undefined ? {} : { at_us }) });
   }
 
   /** Back to the newest state, by a jump: what was missed is not played back. */

@@ -88,6 +88,7 @@ export class Seek {
   #locate(goal) {
     const found = this.#recording.locate(goal);
     if (!goal.steps || "need" in found) return found;
-    return this.#recording.locate({ seq: Math.max(1, Math.min(found.place.seq + goal.steps, this.#traveller.newest())) });
+    const oldest = this.#recording.index?.first_seq ?? 1;
+    return this.#recording.locate({ seq: Math.max(oldest, Math.min(found.place.seq + goal.steps, this.#traveller.newest())) });
   }
 }

@@ -18,7 +18,8 @@ import { apply, own } from "../view/patch.js";
  *             last_at_us: number }} BranchInfo
  * @typedef {{ run: string, branch: string, name: string, boot: string, schema: string, first_seq: number, last_seq: number,
  *             last_at_us: number, start_wall_ms: number, segment_events: number, segments: SegmentInfo[],
- *             density: { bucket_us: number, counts: number[] }, marks: Mark[], branches: BranchInfo[] }} Index
+ *             density: { bucket_us: number, counts: number[] }, marks: Mark[], branches: BranchInfo[], first_at_us?: number }} Index
+ *   `first_at_us`: of an excerpt, where it begins
  *
  * @typedef {{ seq: number, at_us: number }} Place
  * @typedef {{ seq: number, at_us?: number } | { at_us: number }} Target an event, at an instant before the next one; or an instant

@@ -1,6 +1,7 @@
 // The inspector's card of one record: its fields, its batch, its bytes.
 import { logEnd, splitRecord } from "../../core/view/selectors.js";
 import { HwElement, html } from "../kit/element.js";
+import { isAlone } from "../store/api.js";
 import { fetchBytes, fetchDecoded, logName, openFile } from "../store/files.js";
 import { spaced, wall } from "../kit/format.js";
 import { recordFields } from "../parts/hex.js";
@@ -36,6 +37,16 @@ function whereIs(replica, offset) {
   const bases = Object.keys(replica.segments).map(Number).sort((a, b) => a - b);
   const segment = bases.findLast((base) => base <= offset);
   return segment === undefined ? null : { segment, position: 0 };
+}
+
+/** What the view itself says of the place of an offset; its bytes are with the lab. @param {Replica} replica @param {number} offset */
+function placeFacts(replica, offset) {
+  const batch = tailOf(replica).find(({ first, last }) => first <= offset && offset <= last);
+  return html`${batch ? section(t("record.batch", { from: batch.first, to: batch.last }), `e${batch.epoch}`, facts([
+    [t("replica.base"), batch.segment],
+    [t("replica.position"), spaced(batch.position)],
+    [t("replica.size"), batch.size],
+  ])) : ""}<p class="empty-note">${t("alone.no_bytes")}</p>`;
 }
 
 /**
@@ -79,7 +90,7 @@ class HwRecord extends HwElement {
     const isThere = replica && offset >= replica.log_start_offset && offset < logEnd(view, replica);
     const key = [id, offset, isThere, replica?.cut?.at_us].join("|");
     if (this.#state.peek().key === key) return;
-    const where = isThere ? whereIs(replica, offset) : null;
+    const where = isThere && !isAlone ? whereIs(replica, offset) : null;
     queueMicrotask(async () => {
       this.#state.value = { key, loading: Boolean(where) };
       if (!where) return;
@@ -114,6 +125,7 @@ class HwRecord extends HwElement {
     const { view, seq } = moment.value;
     const [id, offset] = splitRecord(split(selection.value)[1]);
     const replica = view.replicas[id];
+    const isThere = replica && offset >= replica.log_start_offset && offset < logEnd(view, replica);
     this.#follow(id, offset, view, seq);
     const { found, error, loading } = this.#state.value;
     const isCommitted = replica && offset < replica.high_watermark;
@@ -122,9 +134,11 @@ class HwRecord extends HwElement {
     return html`<section class="sec">
         <div class="row tight"><b class="mono">@${offset}</b><span class="dim">${id}</span><span class="spacer"></span>${state}</div>
         ${error ? html`<p class="bad">${error.what}</p>` : ""}
-        ${found || error ? "" : html`<p class="dim">${loading ? t("file.loading") : t("record.not_there", { n: offset })}</p>`}
+        ${found || error || (isAlone && isThere) ? ""
+          : html`<p class="dim">${loading ? t("file.loading") : t("record.not_there", { n: offset })}</p>`}
       </section>
-      ${found ? this.found(id, found) : ""}`;
+      ${found ? this.found(id, found) : ""}
+      ${isAlone && isThere ? placeFacts(replica, offset) : ""}`;
   }
 }
 customElements.define("hw-record", HwRecord);

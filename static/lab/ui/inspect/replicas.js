@@ -2,6 +2,7 @@
 import { byName, internalLast, lagTime, leaderReplica, logEnd } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
 import { html } from "../kit/element.js";
+import { isAlone } from "../store/api.js";
 import { openFile } from "../store/files.js";
 import { bytes, instant, set, spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
@@ -73,8 +74,11 @@ function belief(view, replica, previous) {
   return section(t("replica.leader_believes", { node: leader.node }), "", body);
 }
 
-/** @param {unknown} text @param {string} id @param {number} [segment] @param {number} [position] */
-const fileButton = (text, id, segment, position) => html`<button class="val"
+/**
+ * Opens a file of a replica; where there is no lab to read it from, the text alone.
+ * @param {unknown} text @param {string} id @param {number} [segment] @param {number} [position]
+ */
+const fileButton = (text, id, segment, position) => isAlone ? text : html`<button class="val"
   @click=${() => openFile(id, segment, position)}>${text}</button>`;
 
 /** @param {string} id @param {Replica} replica */
@@ -82,7 +86,7 @@ function segments(id, replica) {
   const rows = Object.entries(replica.segments).map(([base, [size, entries, times]]) =>
     [fileButton(base, id, Number(base)), bytes(size), entries, times]);
   const body = table([t("replica.base"), ".log", ".index", ".timeindex"], rows);
-  return section(t("replica.segments"), fileButton(t("replica.files"), id), body);
+  return section(t("replica.segments"), isAlone ? "" : fileButton(t("replica.files"), id), body);
 }
 
 /** @param {string} id @param {Replica} replica */

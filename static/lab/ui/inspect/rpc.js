@@ -7,6 +7,7 @@ import { t } from "../kit/i18n.js";
 import { leaderView } from "./replicas.js";
 import { actions, facts, link, nothing, section, unlessMasked } from "../parts/common.js";
 import { bar, findRpc, parkedRow, pill, progress } from "./rpc_lists.js";
+import { isAlone } from "../store/api.js";
 import { patchOf } from "../store/changes.js";
 import { masked, nodeTarget, player } from "../store/state.js";
 import { labelled, pathWords, term } from "../kit/words.js";
@@ -102,6 +103,6 @@ export function messageCard(view, id, at_us) {
     </section>
     ${parked ? section(t("purgatory.parked"), "", html`<ul class="list flat">${parkedRow(parked, id, at_us)}</ul>`) : ""}
     ${end ? "" : arrivalSection(id)}
-    ${rpc.kind === "watch" ? "" : section(t("bytes.title"), "", html`<hw-message-bytes rpc=${id}></hw-message-bytes>`)}
+    ${rpc.kind === "watch" || isAlone ? "" : section(t("bytes.title"), "", html`<hw-message-bytes rpc=${id}></hw-message-bytes>`)}
     ${about in view.partitions ? leaderView(view, about, at_us) : ""}`;
 }

@@ -41,10 +41,11 @@ export class HwElement extends LitElement {
   }
 }
 
-const ICONS = new URL("../../icons.svg", import.meta.url).href;
+/** Where the symbols are: a page that is one file has them in itself, under names that begin with this. */
+const ICONS = document.documentElement.dataset.icons ?? `${new URL("../../icons.svg", import.meta.url).href}#`;
 
 /** A symbol of icons.svg, hidden from screen readers. @param {string} name */
-export const icon = (name) => html`<svg class="ic" aria-hidden="true"><use href="${ICONS}#${name}"></use></svg>`;
+export const icon = (name) => html`<svg class="ic" aria-hidden="true"><use href="${ICONS}${name}"></use></svg>`;
 
 /** An element that the page's template has, by its id. @param {string} id */
 export function byId(id) {

@@ -1,5 +1,5 @@
 // Pieces that several panels are built of.
-import { act, overlay } from "../store/api.js";
+import { act, isAlone, overlay } from "../store/api.js";
 import { html, icon, svg } from "../kit/element.js";
 import { brief } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
@@ -28,11 +28,11 @@ export const section = (title, extra, body) =>
   html`<section class="sec"><h3>${title}<span>${extra}</span></h3>${body}</section>`;
 
 /**
- * A button that opens the form of a client or an assignor: "producer", "member", "assignor".
+ * A button that opens the form of a client or an assignor: "producer", "member", "assignor". Nothing where there is no lab.
  * @param {Overlay["kind"]} kind
  * @param {string} [className]
  */
-export const opener = (kind, className = "") => html`<button type="button" class="btn small ${className}"
+export const opener = (kind, className = "") => isAlone ? "" : html`<button type="button" class="btn small ${className}"
   @click=${() => (overlay.value = { kind })}>
   ${icon("plus")}${t(`open.${kind}`)}</button>`;
 

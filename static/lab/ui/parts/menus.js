@@ -1,7 +1,7 @@
 // The menu of what can be done to a thing, opened from lists and by key; the picture opens the same one.
 import { menuFor } from "../../core/actions/menu.js";
 import { openMenu } from "../../draw/menu.js";
-import { act } from "../store/api.js";
+import { act, isAlone } from "../store/api.js";
 import { t } from "../kit/i18n.js";
 import { player, split } from "../store/state.js";
 
@@ -15,11 +15,12 @@ function targetOf(what) {
 }
 
 /**
- * What can be done to a thing: {label, line, harm}.
+ * What can be done to a thing: {label, line, harm}. Nothing where there is no lab.
  * @param {View} view
  * @param {string} what
  */
 export function choicesFor(view, what) {
+  if (isAlone) return [];
   return menuFor(view, targetOf(what)).map(({ key, values, line, harm }) => ({ label: t(key, values), line, harm }));
 }
 

@@ -2,7 +2,7 @@
 import { INVARIANTS, lostRecords, sortedAlarms } from "../../core/view/alarms.js";
 import { clientsFromOutside, partitionNames, topicNames } from "../../core/view/selectors.js";
 import { durationText } from "../../core/player/timemap.js";
-import { copy, here, overlay } from "../store/api.js";
+import { copy, here, isAlone, overlay } from "../store/api.js";
 import { addressOf } from "../store/address.js";
 import { HwElement, byId, html, icon } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
@@ -12,7 +12,7 @@ import { SCREEN_KEYS } from "../store/keys.js";
 import { instant } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { consoleOpen, effect, exercise, index, moment, panels, partition, player, SCREENS, sheetOpen, shown, sideTab,
-  tab } from "../store/state.js";
+  tab, welcome } from "../store/state.js";
 import { inline } from "../kit/words.js";
 
 /** @import { BranchInfo } from "../../core/recording/recording.js" */
@@ -65,19 +65,20 @@ class HwRail extends HwElement {
     const screen = (name) => ({ press: () => showScreen(name), pressed: shown.value === name });
     return html`
       ${this.item("lab", { press: showPicture, pressed: shown.value === "picture" && !sheetOpen.value })}
-      ${this.item("act", { key: "A", press: () => toggleSide("act") })}
-      ${this.item("files", { symbol: "disk", ...open("files") })}
+      ${isAlone ? "" : html`${this.item("act", { key: "A", press: () => toggleSide("act") })}
+        ${this.item("files", { symbol: "disk", ...open("files") })}`}
       ${this.item("znodes", { symbol: "tree", key: "N", ...screen("zookeeper") })}
       ${this.item("groups", { key: "G", ...screen("groups") })}
       ${this.item("producers", { symbol: "produce", key: "O", ...screen("producers") })}
       ${this.item("transactions", { symbol: "transaction", key: "R", ...screen("transactions") })}
       ${this.item("alarms", { symbol: "alarm", key: "L", badge: alarms, ...screen("alarms") })}
-      ${this.item("console", { key: "C", press: toggleConsole, pressed: consoleOpen.value })}
-      <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
-        aria-label=${t("analytics.title")}>${icon("chart")}</a>
+      ${isAlone ? "" : html`${this.item("console", { key: "C", press: toggleConsole, pressed: consoleOpen.value })}
+        <a href=${`${this.dataset.analytics}?t=${(moment.value.at_us / 1e6).toFixed(6)}`} title=${t("analytics.title")}
+          aria-label=${t("analytics.title")}>${icon("chart")}</a>`}
       <div class="spacer"></div>
       ${this.item("help", { key: "?", press: () => (overlay.value = { kind: "help" }) })}
-      <a class="wide-only" href="/runs/" title=${t("runs.title")} aria-label=${t("runs.title")}>${icon("runs")}</a>`;
+      ${isAlone ? "" : html`<a class="wide-only" href="/runs/" title=${t("runs.title")}
+        aria-label=${t("runs.title")}>${icon("runs")}</a>`}`;
   }
 }
 customElements.define("hw-rail", HwRail);
@@ -102,7 +103,9 @@ class HwBranches extends HwElement {
       <summary class="chip" title=${t("branch.title")}>${icon("fork")}${here.branch}
         ${forks > 0 ? html`<span class="dim">· ${t("branch.forks", { n: forks })}</span>` : ""}</summary>
       <div class="menu"><div class="cap">${t("branch.title")}</div><ul>${branches.map((one) => this.branch(one))}</ul>
-        <a class="branch" href="/compare/?a=${here.run}/${here.branch}">${icon("table")}${t("runs.compare")}</a></div>
+        <a class="branch" href="/compare/?a=${here.run}/${here.branch}">${icon("table")}${t("runs.compare")}</a>
+        ${welcome.value?.rights.includes("export") ? html`<button class="branch" @click=${() => (overlay.value = { kind: "page" })}>
+          ${icon("down")}${t("save_page.action")}</button>` : ""}</div>
     </details>`;
   }
 }
@@ -126,6 +129,9 @@ const SCREEN_BUTTONS = /** @type {const} */ ([
   { name: "alarms", symbol: "alarm" },
   { name: "table", symbol: "table" },
 ]);
+
+/** The disk is read from the lab. */
+const SCREENS_HERE = SCREEN_BUTTONS.filter(({ name }) => !isAlone || name !== "disk");
 
 /** Names of partitions, the first two of them. @param {string[]} names */
 const some = (names) => names.slice(0, 2).join(", ") + (names.length > 2 ? " …" : "");
@@ -188,11 +194,11 @@ class HwStageBar extends HwElement {
     const { view } = moment.value;
     const side = t(`side.${sideTab.value}`);
     return html`<div class="cv-h">
-      <button class="chip drawer" aria-pressed=${panels.value.side} title="${side} ( E )" @click=${() => toggleSide(sideTab.value)}>
-        ${icon("left")}<span>${side}</span></button>
+      ${isAlone ? "" : html`<button class="chip drawer" aria-pressed=${panels.value.side} title="${side} ( E )"
+        @click=${() => toggleSide(sideTab.value)}>${icon("left")}<span>${side}</span></button>`}
       <span class="seg" role="group" aria-label=${t("stage.view")}>
         <button aria-pressed=${shown.value === "picture"} @click=${() => (shown.value = "picture")}>${t("stage.picture")}</button>
-        ${SCREEN_BUTTONS.map(({ name, symbol }) => html`<button aria-pressed=${shown.value === name}
+        ${SCREENS_HERE.map(({ name, symbol }) => html`<button aria-pressed=${shown.value === name}
           title="${t(`stage.${name}_title`)} ( ${SCREEN_KEYS[name]} )"
             @click=${() => (shown.value = name)}>${icon(symbol)}${t(`stage.${name}`)}</button>`)}
       </span>
@@ -229,10 +235,11 @@ class HwEmpty extends HwElement {
     const brokers = Object.values(view.nodes).filter(({ kind }) => kind === "broker");
     if (!brokers.some(({ state }) => state === "up")) return html`<div class="nothing"><p>${t("empty.brokers")}</p></div>`;
     return html`<div class="nothing">
-      <p>${inline(t("empty.topics", { n: brokers.length }))}</p>
+      <p>${inline(t(isAlone ? "alone.no_topics" : "empty.topics", { n: brokers.length }))}</p>
       <span class="row">
-        <button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${t("topic.create_orders")}</button>
-        ${exercises.length && !exercise.value
+        ${isAlone ? "" : html`<button class="btn pri" @click=${() => (overlay.value = { kind: "topic" })}>${
+          t("topic.create_orders")}</button>`}
+        ${exercises.length && !exercise.value && !isAlone
           ? html`<button class="btn" @click=${openExercises}>${t("empty.open_exercise")}</button>` : ""}
       </span>
     </div>`;

@@ -1,39 +1,23 @@
-// Dialogs: create a topic, bookmark, find, the list of keys, and the question that acting in the past raises.
+// Dialogs: create a topic, bookmark, what to pause at, and the question that acting in the past raises.
 import { word } from "../../core/actions/client_forms.js";
 import { durationText } from "../../core/player/timemap.js";
 import "../act/connect.js";
 import "../act/open_client.js";
 import "../act/assignor.js";
+import "./save_page.js";
+import { close, dialog, findDialog, helpDialog, openIn } from "./dialog.js";
 import { act, bookmark, overlay, pastLine } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { onSubmit, onValue } from "../kit/events.js";
-import { findPlaces } from "./find.js";
 import { t } from "../kit/i18n.js";
-import { KEYS, keysOn } from "../store/keys.js";
 import { pauseProposals, pauseWhen } from "../store/time.js";
 import { effect, moment, player, signal } from "../store/state.js";
 
-/** @import { FoundPlace } from "./find.js" */
-
 /** @typedef {{ name: string, partitions: number | string, factor: number | string }} TopicForm */
-
-const close = () => void (overlay.value = null);
-
-/** A click beside the dialog. @param {() => void} act @returns {(event: Event) => void} */
-const onBackdrop = (act) => ({ target, currentTarget }) => {
-  if (target === currentTarget) act();
-};
-
-/** @param {string} title @param {unknown} body @param {() => void} [onClose] */
-const dialog = (title, body, onClose = close) => html`
-  <dialog aria-label=${title} @close=${onClose} @click=${onBackdrop(onClose)}>
-    <div class="dialog"><h2>${title}</h2>${body}</div>
-  </dialog>`;
 
 const cancel = () => html`<button type="button" class="btn" @click=${close}>${t("dialog.cancel")}</button>`;
 
 class HwOverlays extends HwElement {
-  #query = signal("");
   /** Conditions that the server proposes. */
   #pauses = signal(/** @type {string[]} */ ([]));
   #topic = signal(/** @type {TopicForm} */ ({ name: "orders", partitions: 3, factor: 3 }));
@@ -42,7 +26,6 @@ class HwOverlays extends HwElement {
     super.connectedCallback();
     effect(() => {
       const kind = overlay.value?.kind;
-      if (kind === "find") this.#query.value = "";
       if (kind === "pause") pauseProposals().then((found) => (this.#pauses.value = found));
       if (kind !== "topic") return;
       const { nodes, topics } = moment.peek().view;
@@ -52,8 +35,7 @@ class HwOverlays extends HwElement {
   }
 
   updated() {
-    const open = this.querySelector("dialog");
-    if (open && !open.open) open.showModal();
+    openIn(this);
   }
 
   topic() {
@@ -110,34 +92,6 @@ class HwOverlays extends HwElement {
     </form>`);
   }
 
-  find() {
-    const places = findPlaces(moment.value.view, this.#query.value);
-    /** @param {FoundPlace} [place] */
-    const go = (place) => {
-      close();
-      place?.go();
-    };
-    return dialog(t("find.title"), html`<form class="field" @submit=${onSubmit(() => go(places[0]))}>
-      <input class="mono" aria-label=${t("find.title")} placeholder=${t("find.placeholder")} autocomplete="off" spellcheck="false"
-        @input=${onValue((value) => (this.#query.value = value))}>
-      <ul class="list found">${places.map((place) => html`<li>
-        <button type="button" class="rpc" @click=${() => go(place)}>${place.label}</button></li>`)}</ul>
-      ${this.#query.value && !places.length ? html`<p class="dim">${t("find.none")}</p>` : ""}
-    </form>`);
-  }
-
-  help() {
-    /** @param {{ key: string, name: string }} entry */
-    const row = ({ key, name }) => html`<div>
-      <span>${key.split(" ").map((one) => html`<kbd>${one}</kbd> `)}</span><span>${t(`key.${name}`)}</span></div>`;
-    return dialog(t("help.title"), html`<div class="keys" tabindex="-1" autofocus>${KEYS.map(row)}</div>
-      <label class="row start">
-        <input type="checkbox" .checked=${keysOn.value} @change=${() => (keysOn.value = !keysOn.value)}>
-        <span>${t("help.single_keys")}</span></label>
-      <p class="dim">${t("help.note")}</p>
-      <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);
-  }
-
   /** @param {NonNullable<typeof pastLine.value>} asked */
   past({ line, resolve }) {
     const { live_at_us, at_us } = moment.value;
@@ -162,13 +116,14 @@ class HwOverlays extends HwElement {
       case "topic": return this.topic();
       case "bookmark": return this.bookmark();
       case "pause": return this.pause();
-      case "find": return this.find();
-      case "help": return this.help();
+      case "find": return findDialog();
+      case "help": return helpDialog();
       case "producer":
       case "member": {
         const { kind } = overlay.value;
         return dialog(t(`open.${kind}`), html`<hw-open-client .kind=${kind}></hw-open-client>`);
       }
+      case "page": return dialog(t("save_page.title"), html`<hw-save-page></hw-save-page>`);
       case "assignor": return dialog(t("open.assignor"), html`<hw-own-assignor></hw-own-assignor>`);
       case "connect": return dialog(t("connect.title"), html`<hw-connect></hw-connect>
         <div class="row"><button class="btn pri" @click=${close}>${t("dialog.close")}</button></div>`);

@@ -1,11 +1,12 @@
 // The panel at the right: tabs, and as a sheet from below on a phone.
+import { isAlone } from "../store/api.js";
 import { HwElement, byId, html, icon } from "../kit/element.js";
 import { onKey } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { walkTabs } from "../parts/tabs.js";
 import { effect, moment, sheetOpen, tab } from "../store/state.js";
 
-const TABS = ["inspect", "rpcs", "purgatory", "znodes", "files", "alarms"];
+const TABS = ["inspect", "rpcs", "purgatory", "znodes", ...(isAlone ? [] : ["files"]), "alarms"];
 /** @type {Record<string, () => unknown>} */
 const PANELS = {
   inspect: () => html`<hw-inspect></hw-inspect>`,

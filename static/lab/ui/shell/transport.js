@@ -1,12 +1,12 @@
 // Time control: play, steps, speed, the clock, fork, bookmark.
 import { clockText, durationText, fractionOfRate, rateAt, rateText } from "../../core/player/timemap.js";
-import { fork, overlay } from "../store/api.js";
+import { fork, isAlone, overlay } from "../store/api.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
 import { t } from "../kit/i18n.js";
 import { effect, front, moment, onShown, player, signal } from "../store/state.js";
-import { goLive, pauseWhen, seekSeq, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
+import { goHome, goLive, pauseWhen, setRate, step, stepRpc, togglePaced, togglePlay, wantedRate } from "../store/time.js";
 
 const SHAPES = {
   home: "M3 2v10H1.500V2zM12 2v10L4 7z",
@@ -93,6 +93,7 @@ class HwTransport extends HwElement {
     /** @param {string} tone @param {string} sign @param {string} text @param {string} [title] */
     const tag = (tone, sign, text, title = "") => html`<span class="tag ${tone}" title=${title}>${sign} <span>${text}</span></span>`;
     if (connection === "lost") return tag("bad", "✕", t("transport.offline"));
+    if (isAlone && mode === "pause") return tag("", "❚❚", t("transport.paused"));
     if (isPast && mode === "pause")
       return tag("select", "❚❚", t("transport.past", { ago: durationText(live_at_us - at_us) }), t("transport.past_title"));
     if (mode === "pause") return tag("warn", "❚❚", t("transport.paused"));
@@ -128,26 +129,26 @@ class HwTransport extends HwElement {
     const title = t("transport.title");
     return html`<div class="tp" role="toolbar" aria-label=${title}>
       <span class="tbtn" role="group" aria-label=${title}>
-        ${button("home", t("transport.home"), "Home", () => seekSeq(1))}
+        ${button("home", t("transport.home"), "Home", goHome)}
         ${button("back", t("transport.back"), ",", () => step(-1))}
         ${button(runs ? "pause" : "play", t(runs ? "transport.pause" : "transport.play"), "Space", togglePlay, "play")}
         ${button("event", t("transport.step_event"), ".", () => step(1))}
         ${button("rpc", t("transport.step_rpc"), "⏎", stepRpc)}
-        ${button("when", t("pause.title"), "U", () => (overlay.value = { kind: "pause" }))}
+        ${isAlone ? "" : button("when", t("pause.title"), "U", () => (overlay.value = { kind: "pause" }))}
       </span>
       <span class="clock"><span></span> <small></small></span>
       ${this.state(now)}
       ${now.pauseWhen ? html`<button class="chip pause-when" aria-pressed="true" title=${t("pause.clear")} @click=${() => pauseWhen("")}>
         ${icon("pause")}<span class="mono">${now.pauseWhen}</span> ✕</button>` : ""}
-      ${now.isPast ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
+      ${now.isPast && !isAlone ? html`<button class="chip now" title="${t("transport.now_title")} ( End )" @click=${goLive}>
         ${icon("now")}${t("transport.now")}</button>` : ""}
       ${this.speed(now)}
       <button class="chip paced" aria-pressed=${now.mode === "event_paced"} title="${t("transport.paced_title")} ( T )"
         @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>
       <span class="mono dim number"></span>
-      ${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", () => fork())}
-      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", () => (overlay.value = { kind: "bookmark" }))}
+      ${isAlone ? "" : html`${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", () => fork())}
+      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", () => (overlay.value = { kind: "bookmark" }))}`}
     </div>`;
   }
 }

@@ -10,7 +10,8 @@ import { printed, term } from "../kit/words.js";
 /**
  * @typedef {"ok" | "warn" | "bad"} Tone
  * @typedef {{ id: number, tone: Tone, what: string, expected: string, todo: string, line: string }} Message
- * @typedef {{ kind: "help" | "topic" | "bookmark" | "pause" | "find" | "producer" | "member" | "assignor" | "connect" }} Overlay
+ * @typedef {{ kind: "help" | "topic" | "bookmark" | "pause" | "find" | "producer" | "member" | "assignor" | "connect"
+ *   | "page" | "about" }} Overlay
  */
 
 /** Messages shown at the edge of the page, newest last. @type {Signal<Message[]>} */
@@ -69,6 +70,8 @@ const lab = document.getElementById("lab") ?? document.querySelector("[data-run]
 const { run = "", branch = "", csrf = "", classroom = "" } = lab?.dataset ?? {};
 /** The class that this page's run belongs to; empty for none. */
 export { classroom };
+/** Whether the page is a file that plays a recording by itself: then there is no lab to act in, and no server to ask. */
+export const isAlone = document.documentElement.dataset.alone !== undefined;
 /** The branch that is shown: that of the page, or of whom it follows. */
 export const here = {
   get run() { return front.value?.run ?? run; },

@@ -1,5 +1,5 @@
 // The keys of the lab page, as the list of keys shows them. What they do is in pages/lab/keys.js.
-import { classroom } from "./api.js";
+import { classroom, isAlone } from "./api.js";
 import { effect, signal } from "./state.js";
 
 const STORED = "highwater.keys";
@@ -18,6 +18,9 @@ effect(() => localStorage.setItem(ZK_STORED, zkMessages.value ? "on" : "off"));
 export const SCREEN_KEYS = {
   disk: "D", zookeeper: "N", groups: "G", producers: "O", transactions: "R", alarms: "L", table: "V",
 };
+
+/** The keys of what a page without a lab does not have. */
+const OF_THE_LAB = ["disk", "exercise", "act", "console", "fork", "bookmark", "pause_when", "share", "produce", "fault", "cut", "hint"];
 
 /** Each key, and its name in the texts (`key.<name>`). */
 export const KEYS = [
@@ -52,4 +55,4 @@ export const KEYS = [
   ...(classroom ? [{ key: "J", name: "hand" }, { key: "Y", name: "point" }, { key: "I", name: "ink" }] : []),
   { key: "?", name: "help" },
   { key: "Esc", name: "escape" },
-];
+].filter(({ name }) => !isAlone || !OF_THE_LAB.includes(name));

@@ -1,6 +1,6 @@
 // Moving time: play, pause, steps, speed, and going to an instant. A refusal of the player is shown.
 import { nextRate } from "../../core/player/timemap.js";
-import { here, notify, refuse, request } from "./api.js";
+import { here, isAlone, notify, refuse, request } from "./api.js";
 import { t } from "../kit/i18n.js";
 import { steer } from "./interactions.js";
 import { effect, moment, player, signal } from "./state.js";
@@ -25,7 +25,13 @@ async function run(interaction, call) {
 }
 
 export const playing = () => player.mode !== "pause";
-export const togglePlay = () => run("play", () => (playing() ? player.pause() : player.play()));
+/** A recording that has come to its end begins again. */
+const atEnd = () => isAlone && player.seq >= player.live_seq;
+export const togglePlay = () => run("play", () => {
+  if (playing()) return player.pause();
+  if (atEnd()) player.seekSeq(player.first_seq);
+  return player.play();
+});
 export const togglePaced = () => run("play", () => (player.mode === "event_paced" ? player.pause() : player.eventPaced()));
 /** @param {1 | -1} direction */
 export const step = (direction) => run("step", () => player.stepEvent(direction));
@@ -33,6 +39,10 @@ export const stepRpc = () => run("step", () => player.stepRpc());
 export const goLive = () => run("seek", () => player.goLive());
 /** @param {number} us */
 export const seek = (us) => run("seek", () => player.seekTime(Math.max(0, Math.round(us))));
+/** To the first event that there is. */
+export const goHome = () => run("seek", () => player.seekSeq(player.first_seq));
+/** To an instant by its part of the recording, 0 to 1. @param {number} part */
+export const seekPart = (part) => seek(player.first_us + (player.live_at_us - player.first_us) * part);
 /** @param {number} seq */
 export const seekSeq = (seq) => run("seek", () => player.seekSeq(Math.max(0, seq)));
 

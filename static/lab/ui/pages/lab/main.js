@@ -1,30 +1,19 @@
 // The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
 import { rangesOf, windowOf } from "../../../core/player/page_view.js";
-import { byId } from "../../kit/element.js";
 import { isObject, keep, kept } from "../../kit/kept.js";
-import { act, classroom, here, refuse } from "../../store/api.js";
+import { act, classroom, here, overlay, refuse } from "../../store/api.js";
 import { addressOf, diskPlace } from "../../store/address.js";
 import { place } from "../../store/disk.js";
-import { settlePartition } from "../../store/follow.js";
 import { openPlayer } from "../../store/players.js";
 import {
-  attach, consoleOpen, effect, exercise, hovered, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab,
-  split, SCREENS,
+  attach, consoleOpen, effect, exercise, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab, SCREENS,
 } from "../../store/state.js";
 import { panned, showSight, view } from "../../store/view.js";
-import { zkMessages } from "../../store/keys.js";
-import { stage } from "./stage.js";
+import { onStage } from "./joined.js";
 
-/** The number of lanes that fit in the space-time picture; how many more make it higher, and by how much each. */
-const LANES_USUAL = 9;
-const LANES_MORE = 5;
-const LANE_PX = 14;
 /** Where the browser keeps which panels are open. */
 const PANELS = "highwater.panels";
 
-/** @import { Target } from "../../../core/view/selectors.js" */
-
-const lab = byId("lab");
 const query = new URLSearchParams(location.search);
 /** @param {string | null} text */
 const number = (text) => (text && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null);
@@ -48,52 +37,8 @@ if (window || Object.keys(ranges).length) {
   if (Object.keys(ranges).length) panned.value++;
 }
 
-// --- the drawings and the selection --------------------------------------------------------------------------------
-
-/** @param {string} what */
-const partitionOf = (what) => {
-  const [type, id] = split(what);
-  if (type === "partition") return id;
-  return type === "replica" || type === "record" ? id.slice(0, id.lastIndexOf("@")) : "";
-};
-
-/**
- * Follows an event of the drawings.
- * @template T
- * @param {string} name
- * @param {(detail: T) => void} follow
- */
-const onStage = (name, follow) =>
-  lab.addEventListener(name, (event) => follow(/** @type {CustomEvent<T>} */ (event).detail));
-
-onStage("hw-select", (/** @type {Target | null} */ detail) => select(detail ? `${detail.type}:${detail.id}` : ""));
 onStage("hw-command", (/** @type {{ line: string }} */ { line }) => void act(line));
-onStage("hw-hover", (/** @type {Target | null} */ detail) => (hovered.value = detail ? detail.id : ""));
-effect(() => void stage.value?.point(hovered.value ? { type: "record", id: hovered.value } : null));
-addEventListener("hw-zoom", () => stage.peek()?.zoom());
-effect(() => void stage.value?.showZooKeeper(zkMessages.value));
-
-effect(() => {
-  const [type, id] = split(selection.value);
-  stage.value?.select(type ? { type: /** @type {Target["type"]} */ (type), id } : null);
-  if (partitionOf(selection.value)) partition.value = partitionOf(selection.value);
-});
-effect(() => {
-  const topic = partition.value.replace(/-\d+$/, "");
-  if (topic && topic !== stage.value?.topic) stage.value?.setTopic(topic);
-});
-effect(() => {
-  // Until one is chosen, the first partition of the topic that the strips show.
-  const { partitions } = moment.value.view;
-  const topic = stage.value?.topic;
-  if (!(partition.peek() in partitions) && topic && `${topic}-0` in partitions) settlePartition(`${topic}-0`);
-});
-
-effect(() => {
-  // The space-time picture keeps its lanes apart.
-  const lanes = Object.keys(moment.value.view.nodes).length;
-  lab.style.setProperty("--more-lanes", `${LANE_PX * Math.min(LANES_MORE, Math.max(0, lanes - LANES_USUAL))}px`);
-});
+if (query.get("dialog") === "page") overlay.value = { kind: "page" };
 
 effect(() => {
   // Beside a lesson the inspector is closed there until something is selected.

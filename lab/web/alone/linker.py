@@ -1,0 +1,77 @@
+"""Modules of the page as pieces of text, so that one file can hold them all and start them without an address.
+
+A browser loads no module from a file beside the page, and none out of an inline script. The first script of the page
+makes an address for each module out of its text (static/lab/ui/pages/alone/loader.js); the addresses are known only
+then, so the places where a module names another one are left open here.
+"""
+
+import re
+
+from lab.web.modules import resolved
+from lab.web.static_files import folder
+
+_SPECIFIER = re.compile(
+    r"""^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"(?P<static>[^"]+)";"""
+    r"""|(?:\bawait|\breturn|=>)\s+import\("(?P<asked>[^"]+)"\)""",
+    re.MULTILINE,
+)
+_COMMENT_LINES = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
+Piece = str | int
+
+
+class LinkError(ValueError):
+    """Modules that cannot be put into one page."""
+
+
+def linked(entry: str) -> list[list[Piece]]:
+    """A module and all that it imports, also later, each as pieces of its text with numbers between them: which of the
+    modules before it is named there. `entry` is a path below static/ and comes last.
+
+    Raises LinkError for modules that import each other in a circle, or one that is not there.
+    """
+    order: dict[str, list[Piece]] = {}
+    numbers: dict[str, int] = {}
+    _add(entry, order, numbers, ())
+    return list(order.values())
+
+
+def _add(path: str, order: dict[str, list[Piece]], numbers: dict[str, int], importers: tuple[str, ...]) -> int:
+    if path in importers:
+        raise LinkError(f"{' imports '.join((*importers[importers.index(path) :], path))}")
+    if path not in numbers:
+        pieces = [
+            piece if isinstance(piece, str) else _add(piece[0], order, numbers, (*importers, path))
+            for piece in _split(path)
+        ]
+        numbers[path] = len(order)
+        # Errors of the browser name the module by this.
+        order[path] = [*pieces, f"\n//# sourceURL={path}\n"]
+    return numbers[path]
+
+
+def _split(path: str) -> list[str | tuple[str]]:
+    """The text of a module, with the paths of those that it names in tuples between."""
+    file = folder() / path
+    if not file.is_file():
+        raise LinkError(f"there is no module {path}")
+    source = file.read_text(encoding="utf-8")
+    if path.startswith("vendor/"):
+        return [source]
+    # A third of the weight: a page is no place to read the source at. Types that comments import are none of it.
+    source = _COMMENT_LINES.sub("", source)
+    pieces: list[str | tuple[str]] = []
+    end = 0
+    for found in _SPECIFIER.finditer(source):
+        group = "static" if found["static"] else "asked"
+        pieces += (source[end : found.start(group)], (resolved(path, found[group]),))
+        end = found.end(group)
+    return [*pieces, source[end:]]
+
+
+def joined(path: str) -> str:
+    """A module that starts a page, with those that it imports, as one inline script: they share its scope."""
+    texts = []
+    for pieces in linked(path):
+        text = "".join(piece for piece in pieces[:-1] if isinstance(piece, str))
+        texts.append(re.sub(r'^import [^"]*"";\n', "", re.sub(r"^export ", "", text, flags=re.M), flags=re.M))
+    return "".join(texts)

@@ -1,0 +1,129 @@
+"""The program of a page that is one file: modules, stylesheets, texts, symbols, fonts and licences."""
+
+import json
+import re
+import tomllib
+import zlib
+from base64 import b64encode
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+
+from lab.texts.i18n import LANGUAGES, catalogue
+from lab.web import vendor
+from lab.web.alone.linker import joined, linked
+from lab.web.static_files import build_id, folder
+
+ENTRY = "lab/ui/pages/alone/main.js"
+LOADER = "lab/ui/pages/alone/loader.js"
+LEVEL = 9
+STYLES = (
+    ("base", "tokens reset frame controls forms tables dialogs"),
+    ("draw", "stage topology strips pointers"),
+    ("lab", "frame bar act inspector znodes dock table dialogs"),
+    ("screens/disk", "frame"),
+    ("screens/zookeeper", "frame tree znode controller"),
+    ("parts", "statechart"),
+    ("screens/clients", "groups producers transactions"),
+    ("screens", "alarms"),
+    ("pages", "alone"),
+)
+_URL = re.compile(r'url\("([./][^"]+)"\)')
+_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+_NOT_SHOWN = frozenset(
+    (
+        *("account", "age", "analytics", "board", "challenge", "challenge_state", "class", "class_act", "compare"),
+        *(
+            "course",
+            "disk",
+            "door",
+            "front",
+            "goal",
+            "hero",
+            "ink",
+            "learning",
+            "mastery",
+            "own",
+            "preview",
+            "quantity",
+        ),
+        *("replay", "review_cluster", "review_consume", "review_elect", "review_produce", "review_replicate"),
+        *("review_store", "runs", "save_page", "search", "sign_in", "snapshot_file", "summary", "verdict"),
+    )
+)
+"""The texts of other pages, by the first part of their ids."""
+_PACKAGES = ("inter", "jetbrains-mono", "lit", "signals-core")
+
+
+class Program(NamedTuple):
+    """`packed` is what the loader takes out of the page; `loader` is the page's only script."""
+
+    packed: str
+    loader: str
+    symbols: str
+    licences: str
+
+
+def program() -> Program:
+    """Of the static files as they are now."""
+    return _program(build_id())
+
+
+@lru_cache(maxsize=1)
+def _program(build: str) -> Program:
+    content = {
+        "modules": linked(ENTRY),
+        "styles": "\n".join(_style(f"{part}/{name}") for part, names in STYLES for name in names.split()),
+        "texts": {language: _texts(language) for language in LANGUAGES},
+    }
+    return Program(pack(json.dumps(content, ensure_ascii=False).encode()), joined(LOADER), _symbols(), _licences())
+
+
+@cache
+def version() -> str:
+    """Of the project."""
+    described = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(described["project"]["version"])
+
+
+def pack(data: bytes) -> str:
+    """As static/lab/ui/pages/alone/inflate.js reads it: compressed, in base64, which no markup can be in."""
+    return b64encode(zlib.compress(data, LEVEL)).decode("ascii")
+
+
+def _texts(language: str) -> dict[str, str]:
+    return {id: text for id, text in catalogue(language).items() if not _is_elsewhere(id)}
+
+
+def _is_elsewhere(id: str) -> bool:
+    """Whether a text is of another page, or what the server refuses."""
+    return id.partition(".")[0] in _NOT_SHOWN or (id.startswith("refusal.") and id.count(".") > 1)
+
+
+def _style(name: str) -> str:
+    """A stylesheet with its fonts in it."""
+    file = folder() / "lab" / "css" / f"{name}.css"
+
+    def inlined(found: re.Match[str]) -> str:
+        font = (file.parent / found[1]).resolve()
+        return f'url("data:font/woff2;base64,{b64encode(font.read_bytes()).decode("ascii")}")'
+
+    return _URL.sub(inlined, _COMMENTS.sub("", file.read_text(encoding="utf-8")))
+
+
+def _symbols() -> str:
+    """The symbols, under names of their own: elements of the page have some of theirs."""
+    text = (folder() / "lab" / "icons.svg").read_text(encoding="utf-8")
+    return text.replace('id="', 'id="ic-').replace("<svg ", '<svg hidden aria-hidden="true" ', 1)
+
+
+def _licences() -> str:
+    """Of the vendored packages, and the project's own."""
+    folders = {path.partition("/")[0] for path in vendor.lock().files}
+    chosen = sorted(one for one in folders if one.partition("@")[0] in _PACKAGES)
+    own = (Path(settings.BASE_DIR) / "LICENSE").read_text(encoding="utf-8").strip()
+    texts = [f"Highwater\n\n{own}"]
+    texts += [f"{one}\n\n{(vendor.folder() / one / 'LICENSE').read_text(encoding='utf-8').strip()}" for one in chosen]
+    return "\n\n\n".join(texts)
