@@ -33,6 +33,11 @@ export class ClassMap {
     return { lab, seq, at_us: gone_us, runs: true };
   }
 
+  /** The instant of the class at which a lab is shown first; null for never. */
+  firstShown() {
+    return this.#rows.find(([, lab]) => lab >= 0)?.[0] ?? null;
+  }
+
   /**
    * The instant of the class at which an instant of a lab was shown: the last one up to `before_us`, else the first; null where
    * that instant was never shown.

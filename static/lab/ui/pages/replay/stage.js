@@ -5,7 +5,7 @@ import { createStage } from "../../../draw/stage.js";
 import { HwElement, byId, html } from "../../kit/element.js";
 import { t, texts } from "../../kit/i18n.js";
 import { sentence } from "../../kit/words.js";
-import { effect, signal, split } from "../../store/state.js";
+import { SCREENS, effect, signal, split } from "../../store/state.js";
 import { clockText, tree } from "../../classroom/store.js";
 import { clockText as labClock } from "../../../core/player/timemap.js";
 import * as replay from "./store.js";
@@ -38,7 +38,12 @@ function playerOf(n) {
   const [run, branch] = address.split("/");
   const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
     isReadOnly: true, at: 0, calm: () => still.matches });
-  made.subscribe(() => player === made && tell());
+  made.subscribe(({ what }) => {
+    if (player !== made) return;
+    // What was sought before anything of the lab was known is sought again.
+    if (what.has("index")) replay.showAgain();
+    tell();
+  });
   players.set(n, made);
   return made;
 }
@@ -134,6 +139,7 @@ effect(() => {
   if (now !== lookedAt) look(to);
   lookedAt = now;
 });
+effect(() => void (replay.at_us.value, tell()));
 effect(() => drawn?.setInk(tree.value.ink ?? {}));
 
 class HwReplayStageBar extends HwElement {
@@ -149,7 +155,7 @@ class HwReplayStageBar extends HwElement {
         aria-pressed=${replay.camera.value === one} @click=${() => (replay.camera.value = one)}>${one === "led"
           ? t(name ? "replay.camera_of" : "replay.camera_led", { name }) : t("replay.camera_free")}</button>`)}</div>
       ${n !== null ? html`<span class="chip"><bdi>${labs[n]?.title}</bdi></span>` : ""}
-      ${screen && screen !== "picture" && lead ? html`<span class="tag">${t("replay.looks_at",
+      ${screen && SCREENS.includes(screen) && lead ? html`<span class="tag">${t("replay.looks_at",
         { name, screen: t(`stage.${screen}`) })}</span>` : ""}
       <span class="spacer"></span>
       ${n === null ? "" : html`<span class="said">${said}</span><span class="mono dim">${labClock(at_us).clock} · ${t("replay.event_of",

@@ -66,13 +66,18 @@ let onInstant = () => {};
 /** @param {typeof onInstant} listener */
 export const setOnInstant = (listener) => void (onInstant = listener);
 
+/** Shows the instant once more: more is known than when it was sought. */
+export const showAgain = () => onInstant(exact_us, classMap.labAt(exact_us));
+
 /** The instant that is shown. */
 export const atNow = () => exact_us;
 
 export async function open() {
   try {
     await refresh();
-    await seek(exact_us);
+    // Without an instant in the address the page opens where a lab is shown first.
+    const isChosen = new URLSearchParams(location.search).has("at");
+    await seek(isChosen ? exact_us : (classMap.firstShown() ?? 0));
     if (manifest.peek()?.live) {
       speed.value = 2;
       setInterval(() => void refresh().catch(() => {}), REFRESHED_MS);
