@@ -236,7 +236,7 @@ class _Story:
             "at_us": None,
             "mode": "play",
             "rate": 1,
-            "screen": "strips",
+            "screen": "picture",
             "partition": partition,
             "selection": "",
             "ranges": {partition: [0, 8]},

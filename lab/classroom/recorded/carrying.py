@@ -49,6 +49,8 @@ MAX_EVENTS = 500_000
 MAX_LENGTH_US = 30 * 24 * 3_600 * 1_000_000
 MAX_TEXT = 2_000
 MAX_NAME = 24
+SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms")
+"""What a page of a lab can show: static/lab/ui/store/state.js."""
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"
@@ -128,8 +130,8 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
     try:
         events = read_events(folder)
         for *_, event in events:
-            if isinstance(event, ViewChanged):
-                msgspec.json.decode(event.view, type=LookedAt)
+            if isinstance(event, ViewChanged) and msgspec.json.decode(event.view, type=LookedAt).screen not in SCREENS:
+                raise ValueError("screen")
         times = [at_us for _, at_us, *_ in events]
         if not times or times != sorted(times) or times[0] < 0 or times[-1] > MAX_LENGTH_US:
             raise ValueError("class time")

@@ -31,9 +31,9 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
         assert teacher.act("take_lead", lab=f"{slug}/main")["k"] == "done"
         while not teacher.held.get("/lead_lab"):
             teacher.read()
-        view = {"branch": f"{slug}/main", "seq": 5, "at_us": 7, "mode": "pause", "rate": 1, "screen": "log"}
+        view = {"branch": f"{slug}/main", "seq": 5, "at_us": 7, "mode": "pause", "rate": 1, "screen": "table"}
         teacher.send(k="view", term=1, view={**view, "partition": "", "selection": "", "ranges": {}})
-        teacher.until_held("/view screen", "log")
+        teacher.until_held("/view screen", "table")
         assert teacher.act("add_chapter", text="Leaders", lang="en")["k"] == "done"
         assert teacher.act("end_class")["k"] == "done"
     yield made
