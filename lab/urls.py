@@ -138,6 +138,7 @@ urlpatterns = [
     path(f"api/runs/{_BRANCH}/analytics/tables/start", analytics.build),
     path(f"api/runs/{_BRANCH}/analytics/tables/<slug:id>.json", analytics.build_job),
     path(f"api/runs/{_BRANCH}/analytics/tables/<slug:name>.csv", analytics.stored_csv),
+    path(f"api/runs/{_BRANCH}/analytics/tables/<slug:name>.parquet", analytics.stored_parquet),
     path("texts/<slug:hash>/<str:language>.json", texts.texts, name="texts"),
     path("static/<slug:build>/<path:path>", serve),
 ]

@@ -17,7 +17,7 @@ from lab.analytics.build.recordings import recordings
 from lab.analytics.figures.stored import STAGES
 from lab.analytics.jobs import analyst
 from lab.analytics.orders import BuildTask
-from lab.analytics.serve.gold_reader import csv_of, shown
+from lab.analytics.serve.gold_reader import csv_of, parquet_of, shown
 from lab.api.history import for_branch
 from lab.models import Branch
 from lab.preferences import preferences_of
@@ -70,6 +70,16 @@ async def stored_csv(request: HttpRequest, branch: Branch, lab: Lab, name: str) 
     text = await asyncio.to_thread(csv_of, lab.recording.folder, name)
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{branch.run.slug}-{branch.name}-{name}.csv"'
+    return response
+
+
+@require_GET
+@for_branch("export")
+async def stored_parquet(request: HttpRequest, branch: Branch, lab: Lab, name: str) -> HttpResponse:
+    """All rows of a chart's table with their types. Raises Refusal (404) for an unknown chart."""
+    data = await asyncio.to_thread(parquet_of, lab.recording.folder, name)
+    response = HttpResponse(data, content_type="application/vnd.apache.parquet")
+    response["Content-Disposition"] = f'attachment; filename="{branch.run.slug}-{branch.name}-{name}.parquet"'
     return response
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from lab.analytics.figures.parts import COLOURS, Figure, Rows, Stored, Words, over_time, series, steps
+from lab.analytics.figures.parts import COLOURS, Figure, Rows, Stored, Words, of_largest, over_time, series, steps
 
 _WHYS = {"appended": "--produce", "truncated": "--outisr", "retention": "--group", "compaction": "--control"}
 
@@ -21,7 +21,7 @@ def rpc_timings(rows: Rows, words: Words) -> Figure:
             data.append(line)
     figure = over_time(data, words, "analytics.ms")
     figure["layout"]["yaxis"] |= {"type": "log", "exponentformat": "none"}
-    return figure
+    return {**figure, **of_largest(rows, lambda row: row["api"], words)}
 
 
 def disk_growth(rows: Rows, words: Words) -> Figure:

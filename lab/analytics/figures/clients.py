@@ -1,7 +1,6 @@
 """Charts of producers, consumers and their groups."""
 
 from collections import defaultdict
-from statistics import fmean
 
 from lab.analytics.figures.parts import (
     COLOURS,
@@ -11,6 +10,8 @@ from lab.analytics.figures.parts import (
     Stored,
     Words,
     bars,
+    newest,
+    of_largest,
     over_time,
     partition_name,
     series,
@@ -21,24 +22,23 @@ from lab.analytics.figures.parts import (
 
 _MS = 1e3
 _ACKS = {-1: "acks=all", 1: "acks=1", 0: "acks=0"}
-_STAGES = (
-    ("accumulator", "--group"),
-    ("wire", "--produce"),
-    ("replication", "--fetch"),
-    ("answer", "--leader"),
-)
+_STAGES = {"accumulator": "--group", "wire": "--produce", "replication": "--fetch", "answer": "--leader"}
 _RESULTS = {"COMMIT": ("committed", "--isr"), "ABORT": ("aborted", "--outisr")}
 MAX_SPANS = 40
 
 
+def _of_group(row: Row) -> str:
+    return f"{row['group']} · {partition_name(row)}"
+
+
 def consumer_lag(rows: Rows, words: Words) -> Figure:
     """Records between the committed offset of a group and the end of the partition."""
-    found = series(rows, lambda row: f"{row['group']} · {partition_name(row)}", lambda row: row["max"])
+    found = series(rows, _of_group, lambda row: row["max"])
     data = [
         steps(own, "max", name, colour, words("analytics.records"))
         for (name, own), colour in zip(found.items(), COLOURS, strict=False)
     ]
-    return over_time(data, words, "analytics.records_behind")
+    return {**over_time(data, words, "analytics.records_behind"), **of_largest(rows, _of_group, words)}
 
 
 def throughput(rows: Rows, words: Words) -> Figure:
@@ -73,48 +73,28 @@ def batch_fill(rows: Rows, words: Words) -> Figure:
             "hovertemplate": f"{name}: %{{y:.1f}} · %{{text}}<br>%{{x:.3f}} s<extra></extra>",
         }
         data.append(line)
-    return over_time(data, words, "analytics.records_a_batch")
+    note = of_largest(rows, lambda row: row["client"], words)
+    return {**over_time(data, words, "analytics.records_a_batch"), **note}
 
 
 def produce_stages(rows: Rows, words: Words) -> Figure:
-    """Where the time between a record and its acknowledgement goes: the mean of each stage, for each acks."""
-    by_acks: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row["started_us"] is not None and row["appended_us"] is not None:
-            by_acks[row["acks"]].append(row)
-    labels = [_ACKS.get(acks, str(acks)) for acks in sorted(by_acks)]
+    """Where the time of acknowledged batches goes: the median of each stage over time, for each acks."""
     data = []
-    for stage, colour in _STAGES:
-        means = [_mean(by_acks[acks], stage, acks) for acks in sorted(by_acks)]
-        data.append(
-            {
-                "type": "bar", "orientation": "h", "y": labels, "x": means, "showlegend": True,
-                "name": words(f"analytics.produce.{stage}"), "marker": {"color": colour, "line": {"width": 0}},
-                "hovertemplate": f"%{{y}} · {words(f'analytics.produce.{stage}')}: %{{x:.3f}} ms<extra></extra>",
-            }
-        )  # fmt: skip
-    return bars(labels, data, words("analytics.ms"))
+    for (acks, stage), own in sorted(_by_stage(rows).items(), key=lambda item: (item[0][0], item[1][0]["stage_no"])):
+        name = f"{_ACKS.get(acks, acks)} · {words(f'analytics.produce.{stage}')}"
+        line = steps([{**row, "p50_ms": row["p50_us"] / _MS} for row in own], "p50_ms", name, _STAGES[stage], "ms")
+        line["line"]["dash"] = "solid" if acks == -1 else "dot"
+        line["text"] = [f"p99 {row['p99_us'] / _MS:.3f} ms" for row in own]
+        line["hovertemplate"] = f"{name}: %{{y:.3f}} ms · %{{text}}<br>%{{x:.3f}} s<extra></extra>"
+        data.append(line)
+    return over_time(data, words, "analytics.ms")
 
 
-def _mean(rows: Rows, stage: str, acks: int) -> float:
-    lengths = [length for row in rows if (length := _stage_us(row, stage, acks)) is not None]
-    return fmean(lengths) / _MS if lengths else 0.0
-
-
-def _stage_us(row: Row, stage: str, acks: int) -> int | None:
-    """Only with acks=all the answer waits for replication."""
-    waits = acks == -1
-    match stage:
-        case "accumulator":
-            return 0 if row["gathered_us"] is None else int(row["started_us"] - row["gathered_us"])
-        case "wire":
-            return int(row["appended_us"] - row["started_us"])
-        case "replication":
-            return int(row["committed_us"] - row["appended_us"]) if waits and row["committed_us"] is not None else None
-    done = row["committed_us"] if waits else row["appended_us"]
-    if acks == 0 or done is None or row["acknowledged_us"] is None:
-        return None
-    return max(0, int(row["acknowledged_us"] - done))
+def _by_stage(rows: Rows) -> dict[tuple[int, str], list[Row]]:
+    found: dict[tuple[int, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["acks"], row["stage"]].append(row)
+    return found
 
 
 def rebalances(rows: Rows, words: Words) -> Figure:
@@ -122,7 +102,8 @@ def rebalances(rows: Rows, words: Words) -> Figure:
     phases: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     stopped = []
     labels: list[str] = []
-    for row in sorted(rows, key=lambda row: row["at_us"])[:MAX_SPANS]:
+    shown, note = newest(rows, MAX_SPANS, words)
+    for row in shown:
         for part in row["by_member"] or ():
             label = f"{row['group']} · {part['member']}"
             labels.append(label)
@@ -131,26 +112,28 @@ def rebalances(rows: Rows, words: Words) -> Figure:
         if row["stop_the_world_us"]:
             label = f"{row['group']} · {words('analytics.no_owner')}"
             labels.append(label)
-            stopped.append((label, row["at_us"], row["at_us"] + row["stop_the_world_us"]))
+            # A partition may be given up before the coordinator notices.
+            began_us = row["at_us"] if row["stopped_us"] is None else row["stopped_us"]
+            stopped.append((label, began_us, began_us + row["stop_the_world_us"]))
     data = [
         span_bar(spans, phase, colour) for (phase, spans), colour in zip(sorted(phases.items()), COLOURS, strict=False)
     ]
     if stopped:
         hatched = {"pattern": {"shape": "/", "size": 5}, "opacity": 0.7}
         data.append(span_bar(stopped, words("analytics.no_owner"), "--outisr", **hatched))
-    return bars(sorted(labels), data, words("analytics.seconds"), barmode="overlay")
+    return {**bars(sorted(labels), data, words("analytics.seconds"), barmode="overlay"), **note}
 
 
 def transactions(rows: Rows, words: Words) -> Figure:
     """From the first partition of a transaction to its last marker, by how it ended."""
-    shown = sorted(rows, key=lambda row: row["at_us"])[: 4 * MAX_SPANS]
+    shown, note = newest(rows, 4 * MAX_SPANS, words)
     spans: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
     for row in shown:
         result = _RESULTS.get(row["result"], ("open", "--leader"))
         spans[result].append((row["transactional_id"], row["at_us"], row["at_us"] + row["open_us"]))
     data = [span_bar(own, words(f"analytics.result.{name}"), colour) for (name, colour), own in spans.items()]
     labels = sorted({row["transactional_id"] for row in shown})
-    return bars(labels, data, words("analytics.seconds"), barmode="overlay")
+    return {**bars(labels, data, words("analytics.seconds"), barmode="overlay"), **note}
 
 
 FIGURES = (
@@ -170,15 +153,14 @@ FIGURES = (
         is_per_partition=False,
     ),
     Stored(
-        "produce_stages", "silver.produces",
-        ("client", "topic", "partition", "sequence", "acks", "records", "size_bytes", "attempts", "gathered_us",
-         "started_us", "appended_us", "committed_us", "acknowledged_us", "latency_us", "state"),
-        produce_stages,
+        "produce_stages", "gold.produce_stages",
+        ("acks", "stage", "stage_no", "at_us", "bucket_us", "batches", "p50_us", "p99_us"), produce_stages,
+        is_per_partition=False,
     ),
     Stored(
         "rebalances", "gold.rebalances",
         ("group", "generation_id", "at_us", "why", "prepared_us", "completed_us", "stable_us", "members",
-         "moved_partitions", "stop_the_world_us", "unowned_us", "by_member"),
+         "moved_partitions", "stop_the_world_us", "stopped_us", "unowned_us", "by_member"),
         rebalances, is_per_partition=False,
     ),
     Stored(

@@ -76,6 +76,22 @@ def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float
     return {one: found[one] for one in sorted(largest)}
 
 
+def newest(rows: Rows, count: int, words: Words) -> tuple[list[Row], Figure]:
+    """The newest of many rows, in the order of time, and what the figure says of the others."""
+    shown = sorted(rows, key=lambda row: row["at_us"])[-count:]
+    return shown, noted(words, "analytics.newest", len(shown), len(rows))
+
+
+def noted(words: Words, text: str, shown: int, count: int) -> Figure:
+    """The part of a figure that says how many of its things are drawn, unless all are."""
+    return {"note": words(text, n=shown, count=count)} if shown < count else {}
+
+
+def of_largest(rows: Rows, name: Callable[[Row], str], words: Words) -> Figure:
+    """The part of a figure made of `series` that says how many there are."""
+    return noted(words, "analytics.largest", SERIES_SHOWN, len({name(row) for row in rows}))
+
+
 def with_others(rows: Rows, name: Callable[[Row], str], value: str, others: str) -> dict[str, list[Row]]:
     """Rows by name; those of many with the smallest sums are one, named `others`, so that the whole is the whole."""
     totals: dict[str, float] = defaultdict(float)

@@ -8,6 +8,9 @@ from lab.analytics.figures.parts import (
     Stored,
     Words,
     bars,
+    newest,
+    noted,
+    of_largest,
     over_time,
     partition_name,
     series,
@@ -38,12 +41,12 @@ def lag(rows: Rows, words: Words) -> Figure:
         steps(own, "max", name if "@" in name else f"{name} HW", colour, words("analytics.records"))
         for (name, own), colour in zip(found.items(), COLOURS, strict=False)
     ]
-    return over_time(data, words, "analytics.records_behind")
+    return {**over_time(data, words, "analytics.records_behind"), **of_largest(rows, _replica, words)}
 
 
 def failovers(rows: Rows, words: Words) -> Figure:
     """From the loss of a leader to the first batch in the next epoch, one bar for each election."""
-    shown = sorted(rows, key=lambda row: row["elected_us"])[:MAX_FAILOVERS]
+    shown, note = newest(rows, MAX_FAILOVERS, words)
     labels = [_election(row) for row in shown]
     data = []
     for stage, start, end, colour in _STAGES:
@@ -56,7 +59,7 @@ def failovers(rows: Rows, words: Words) -> Figure:
                 "showlegend": True,
             }
         )  # fmt: skip
-    return bars(labels, data, words("analytics.ms"))
+    return {**bars(labels, data, words("analytics.ms")), **note}
 
 
 def _election(row: Row) -> str:
@@ -90,7 +93,8 @@ def isr_churn(rows: Rows, words: Words) -> Figure:
         }
         for change, colour in _CHANGES
     ]  # fmt: skip
-    return bars(labels, data, words("analytics.changes"))
+    note = noted(words, "analytics.most_changed", len(shown), len(changed))
+    return {**bars(labels, data, words("analytics.changes")), **note}
 
 
 FIGURES = (

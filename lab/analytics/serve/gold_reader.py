@@ -1,9 +1,10 @@
 """What pages show of a branch out of stored tables."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from django.conf import settings
 
 from lab.analytics.build.found import branch_id
@@ -15,9 +16,8 @@ from lab.analytics.store.reading import rows
 from lab.recordings.folder import BranchFolder
 from lab.texts.refusal import Refusal
 
-MAX_ROWS = 20_000
-"""A chart of means is made of so many rows at most, evenly chosen. Rows of sums, steps and spans are all read."""
-THINNED = frozenset({"silver.produces"})
+TRIES = 3
+"""Vacuum may delete a build while it is read. A newer one is there then."""
 ROLES = "gold.role_spans"
 MADE = "gold.run_summary"
 """A table that has a row for every branch: it says up to which event the tables are made."""
@@ -37,12 +37,13 @@ class Shown(NamedTuple):
 
 def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
     """All charts of stored tables that have something to draw."""
-    found = _newest()
-    if found is None:
-        return Shown(0, {}, [], 0)
-    store, build = found
     unit = branch_id(folder.run, folder.branch)
-    words = Words(language)
+    return _of_newest(lambda store, build: _shown(store, build, unit, Words(language), internal=internal)) or Shown(
+        0, {}, [], 0
+    )
+
+
+def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: bool) -> Shown:
     figures = {}
     for name, stored in STORED.items():
         own, *beside = (
@@ -60,13 +61,38 @@ def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
 
 def csv_of(folder: BranchFolder, name: str) -> str:
     """All rows of the table of a chart, as CSV. Raises Refusal (404) for an unknown chart."""
+    return as_csv(_table(folder, name))
+
+
+def parquet_of(folder: BranchFolder, name: str) -> bytes:
+    """All rows of the table of a chart, as a Parquet file. Raises Refusal (404) for an unknown chart."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(_table(folder, name), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def _table(folder: BranchFolder, name: str) -> pa.Table:
     stored = STORED.get(name)
     if stored is None:
         raise Refusal("refusal.no_chart", 404, chart=name[:40], charts=", ".join(STORED))
-    found = _newest()
     unit = branch_id(folder.run, folder.branch)
-    table = rows(*found, stored.table, {unit}) if found is not None else None
-    return as_csv(table if table is not None else pa.table({column: [] for column in stored.columns}))
+    found = _of_newest(lambda store, build: rows(store, build, stored.table, {unit}))
+    return pa.table({column: pa.nulls(0) for column in stored.columns}) if found is None else found
+
+
+T = TypeVar("T")
+
+
+def _of_newest(read: Callable[[Store, Build], T]) -> T | None:
+    """What is read of the newest build; None before the first one."""
+    for _ in range(TRIES - 1):
+        try:
+            found = _newest()
+            return None if found is None else read(*found)
+        except FileNotFoundError:
+            continue
+    found = _newest()
+    return None if found is None else read(*found)
 
 
 def _newest() -> tuple[Store, Build] | None:
@@ -81,8 +107,5 @@ def _rows(store: Store, build: Build, table: str, unit: str, columns: Sequence[s
     found = rows(store, build, table, {unit}, ["branch", *columns])
     if found is None:
         return []
-    step = -(-found.num_rows // MAX_ROWS)
-    if step > 1 and table in THINNED:
-        found = found.take(list(range(0, found.num_rows, step)))
     listed: list[dict[str, Any]] = found.drop_columns(["branch"]).to_pylist()
     return listed

@@ -7,9 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
 
 def as_csv(table: pa.Table) -> str:
-    """RFC 4180, with a header; lists and rows within rows as JSON."""
+    """RFC 4180, with a header; lists and rows within rows as JSON.
+
+    A text that a spreadsheet would run as a formula has an apostrophe before it.
+    """
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\r\n")
     writer.writerow(table.column_names)
@@ -21,4 +26,6 @@ def as_csv(table: pa.Table) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str) and value.startswith(_FORMULAS):
+        return f"'{value}"
     return value.hex() if isinstance(value, bytes) else value

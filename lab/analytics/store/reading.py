@@ -56,6 +56,11 @@ def rows(
     parts = []
     for file in files:
         one = ds.dataset(store.path(file), format="parquet")
-        parts.append(one.to_table(columns=columns, filter=unit_filter(build, table, [file])))
+        there = None if columns is None else [name for name in columns if name in one.schema.names]
+        parts.append(one.to_table(columns=there, filter=unit_filter(build, table, [file])))
     # Files of different builds may differ in columns that were declared since.
-    return pa.concat_tables(parts, promote_options="default")
+    found = pa.concat_tables(parts, promote_options="default")
+    for name in columns or ():
+        if name not in found.column_names:
+            found = found.append_column(name, pa.nulls(found.num_rows))
+    return found

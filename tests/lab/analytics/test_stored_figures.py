@@ -4,10 +4,13 @@ import json
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of, internal_partitions
+from lab.analytics.serve import gold_reader
+from lab.analytics.store.csv_text import as_csv
 from lab.texts.i18n import merged
 from tests.support.paths import ROOT
 
@@ -48,12 +51,13 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     ],
     "batch_fill": [{"client": "p1", "at_us": 1_000_000, "batches": 2, "mean_records": 4.5, "closed_by": "linger"}],
     "produce_stages": [
-        {**ORDERS, "acks": -1, "gathered_us": 0, "started_us": 5_000, "appended_us": 6_000, "committed_us": 9_000,
-         "acknowledged_us": 10_000},
-        {**ORDERS, "acks": 1, "gathered_us": None, "started_us": 0, "appended_us": 2_000, "committed_us": None,
-         "acknowledged_us": 3_000},
+        {"acks": acks, "stage": stage, "stage_no": number, "at_us": 1_000_000, "bucket_us": 500_000, "batches": 3,
+         "p50_us": 1_000 * acks * acks + number, "p99_us": 9_000}
+        for acks in (-1, 1) for number, stage in enumerate(("accumulator", "wire", "replication", "answer"))
     ],
-    "rebalances": [{"group": "g", "at_us": 1_000_000, "stop_the_world_us": 600_000, "by_member": [MEMBER]}],
+    "rebalances": [
+        {"group": "g", "at_us": 1_000_000, "stop_the_world_us": 600_000, "stopped_us": 800_000, "by_member": [MEMBER]},
+    ],
     "transactions": [{"transactional_id": "t", "at_us": 1_000_000, "open_us": 250_000, "result": "ABORT"}],
     "rpc_timings": [{"api": "Fetch", "at_us": 0, "messages": 5, "network_p99_us": 900, "parked_p99_us": 500_000}],
     "disk_growth": [
@@ -89,9 +93,9 @@ def test_each_chart_draws_its_rows_and_lists_them(name: str) -> None:
         assert {f"analytics.{name}", f"analytics.{name}_unit", f"analytics.{name}_said"} <= texts.keys()
 
 
-@pytest.mark.parametrize("name", sorted(STORED.keys() - {"produce_stages"}))
+@pytest.mark.parametrize("name", STORED)
 def test_points_carry_an_instant_that_a_click_seeks(name: str) -> None:
-    at = {row["at_us"] for row in (*ROWS[name], *ROLES)} | {MEMBER["from_us"], ROLES[0]["to_us"]}
+    at = {row["at_us"] for row in (*ROWS[name], *ROLES)} | {MEMBER["from_us"], ROLES[0]["to_us"], 800_000}
     for trace in made(name, rows_of(name))["data"]:
         assert len(trace["customdata"]) == len(trace["x"]) == len(trace["y"])
         found = {point[0] if isinstance(point, list) else point for point in trace["customdata"]} - {None}
@@ -101,12 +105,10 @@ def test_points_carry_an_instant_that_a_click_seeks(name: str) -> None:
 def test_stages_of_a_failover_and_of_a_produce_are_what_the_rows_say() -> None:
     stages = {trace["name"]: trace["x"] for trace in made("failovers", rows_of("failovers"))["data"]}
     assert list(stages.values()) == [[2000.0], [1000.0], [100.0], [0.0]]
-    by_stage = {trace["name"]: dict(zip(trace["y"], trace["x"], strict=True))
-                for trace in made("produce_stages", rows_of("produce_stages"))["data"]}  # fmt: skip
-    assert by_stage["accumulator"] == {"acks=all": 5.0, "acks=1": 0.0}
-    assert by_stage["wire and append"] == {"acks=all": 1.0, "acks=1": 2.0}
-    assert by_stage["replication"] == {"acks=all": 3.0, "acks=1": 0.0}
-    assert by_stage["answer"] == {"acks=all": 1.0, "acks=1": 1.0}
+    drawn = made("produce_stages", rows_of("produce_stages"))["data"]
+    lines = {trace["name"]: (trace["y"], trace["text"]) for trace in drawn}
+    assert list(lines)[:2] == ["acks=all · accumulator", "acks=all · wire and append"] and len(lines) == 8
+    assert lines["acks=all · replication"] == ([1.002], ["p99 9.000 ms"])
     (written,) = made("throughput", rows_of("throughput"))["data"]
     assert written["y"] == [2000.0]
 
@@ -168,3 +170,50 @@ def test_colours_are_tokens_of_the_design() -> None:
     drawn = json.dumps([made(name, rows_of(name)) for name in STORED])
     named = set(re.findall(r'"color": "(--[^"]+)"', drawn))
     assert {"--leader", "--isr", "--hw", "--fetch"} <= named <= tokens
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "said"),
+    [
+        ("failovers", 31, "The newest 30 of 31 are drawn"),
+        ("rebalances", 41, "The newest 40 of 41 are drawn"),
+        ("transactions", 161, "The newest 160 of 161 are drawn"),
+    ],
+)
+def test_what_is_not_drawn_is_told(name: str, count: int, said: str) -> None:
+    rows = [{**row, "at_us": row["at_us"] + number} for row in rows_of(name) for number in range(count)]
+    assert said in made(name, rows)["note"]
+    assert "note" not in made(name, rows[1:])
+    instants = {row["at_us"] for row in rows_of(name)}
+    drawn = [point for trace in made(name, rows)["data"] for point in trace["customdata"]]
+    assert not instants & {point[0] if isinstance(point, list) else point for point in drawn} - {800_000, 1_000_000}
+
+
+def test_partitions_and_series_that_are_not_drawn_are_told() -> None:
+    many = [{**row, "partition": number} for row in rows_of("isr_churn") for number in range(21)]
+    assert "The 20 of 21 with the most changes" in made("isr_churn", many)["note"]
+    lags = [{**rows_of("lag")[0], "partition": number} for number in range(9)]
+    assert "The largest 8 of 9 are drawn" in made("lag", lags)["note"]
+
+
+def test_stop_begins_with_the_gap() -> None:
+    hatched = [trace for trace in made("rebalances", rows_of("rebalances"))["data"] if "pattern" in trace["marker"]]
+    assert [(trace["base"], trace["x"]) for trace in hatched] == [([0.8], [pytest.approx(0.6)])]
+
+
+def test_csv_has_no_formulas() -> None:
+    table = pa.table({"client": ["=1+1", "-x", "@y", "plain", None], "lag": [-1, 2, 3, 4, 5]})
+    assert as_csv(table).splitlines() == ["client,lag", "'=1+1,-1", "'-x,2", "'@y,3", "plain,4", ",5"]
+
+
+def test_build_that_vacuum_deletes_while_it_is_read_is_left_for_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = [1, 2]
+    monkeypatch.setattr(gold_reader, "_newest", lambda: (None, builds[0]))
+
+    def read(_: object, build: object) -> object:
+        if build == 1:
+            builds.pop(0)
+            raise FileNotFoundError
+        return build
+
+    assert gold_reader._of_newest(read) == 2

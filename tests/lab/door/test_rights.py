@@ -164,6 +164,7 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "api/runs/<run>/<branch>/analytics/tables/start": ("POST", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<id>.json": ("GET", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<name>.csv": ("GET", "export"),
+    "api/runs/<run>/<branch>/analytics/tables/<name>.parquet": ("GET", "export"),
 }
 """By address: the method, and the right that it takes."""
 

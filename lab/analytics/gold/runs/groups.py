@@ -19,6 +19,7 @@ REBALANCE_COLUMNS = (
     c("members", INT, "members of the new generation"),
     c("moved_partitions", INT, "partitions that another member has now"),
     c("stop_the_world_us", BIGINT, "the longest time in which a partition of the group had no owner"),
+    c("stopped_us", BIGINT, "since when that partition had no owner"),
     c("unowned_us", BIGINT, "the time without an owner, of all its partitions together"),
     c("by_member", array(struct(member=STRING, phase=STRING, from_us=BIGINT, to_us=BIGINT)),
       "what each consumer did meanwhile"),
@@ -101,7 +102,11 @@ def _unowned(t: Tables, waits: DataFrame) -> DataFrame:
         .join(gaps, [BRANCH, "group"])
         .where(ends_then)
         .groupBy(*_REBALANCE)
-        .agg(F.max(lasted).alias("stop_the_world_us"), F.sum(lasted).alias("unowned_us"))
+        .agg(
+            F.max(lasted).alias("stop_the_world_us"),
+            F.max_by("gap_us", lasted).alias("stopped_us"),
+            F.sum(lasted).alias("unowned_us"),
+        )
     )
 
 

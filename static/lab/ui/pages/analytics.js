@@ -13,14 +13,16 @@ import { signal } from "../store/state.js";
  *             published?: number }} Job `published`: how many builds it has published so far
  * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
  * @typedef {{ [key: string]: Json }} JsonObject
- * @typedef {{ data: Json, layout: JsonObject & { height?: number }, table: Table }} Figure as Plotly has it, but for colours, which
+ * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
+ *   table: Table }} Figure as Plotly has it, but for colours, which
  *   are names of the theme's
  * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
  *   which the first are here
  * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>, internal: number,
  *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of partitions of
  *   Kafka's own topics
- * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void }} PlotlyApi
+ * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void,
+ *             downloadImage: (host: Element, how: JsonObject) => Promise<string> }} PlotlyApi
  * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) =>
  *   void) => void }} Plot
  */
@@ -29,7 +31,7 @@ const POLL_MS = 400;
 /** Of a figure that does not say its own. */
 const PLOT_HEIGHT = 300;
 /** Charts whose x axis is not the time of the run. */
-const BY_OTHERS = new Set(["latency", "failovers", "isr_churn", "produce_stages"]);
+const BY_OTHERS = new Set(["latency", "failovers", "isr_churn"]);
 
 /** @type {Job} */
 const QUEUED = { state: "queued", progress: 0, stage: "", error: null };
@@ -176,8 +178,17 @@ class HwChart extends HwElement {
     return html`<section class="chart card">
       <h2>${t(`analytics.${this.name}`)}<small>${t(`analytics.${this.name}_unit`)}</small></h2>
       <p class="dim chart-said">${t(`analytics.${this.name}_said`)}</p><div class="plot"></div>
+      ${this.figure.note ? html`<p class="dim chart-said">${this.figure.note}</p>` : ""}
       ${this.#table(table)}
     </section>`;
+  }
+
+  /** The chart as a file whose lines stay sharp at every size. */
+  #saveSvg() {
+    const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
+    const plot = /** @type {HTMLElement} */ (this.querySelector(".plot"));
+    void Plotly.downloadImage(plot, { format: "svg", filename: `${here.run}-${here.branch}-${this.name}`, width: plot.clientWidth,
+      height: plot.clientHeight });
   }
 
   /** The facts of the chart, and all of them as a file. @param {Table} table */
@@ -185,7 +196,9 @@ class HwChart extends HwElement {
     /** @param {Json} value */
     const cell = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
     return html`<details class="facts-table"><summary>${t("analytics.table", { n: count })}</summary>
-      <a class="link" href="${here.api}/analytics/tables/${this.name}.csv" download>${t("analytics.csv")}</a>
+      <p class="row"><a class="link" href="${here.api}/analytics/tables/${this.name}.csv" download>${t("analytics.csv")}</a>
+        <a class="link" href="${here.api}/analytics/tables/${this.name}.parquet" download>${t("analytics.parquet")}</a>
+        <button class="link" @click=${() => this.#saveSvg()}>${t("analytics.svg")}</button></p>
       <div class="wide" tabindex="0" role="region" aria-label=${t(`analytics.${this.name}`)}><table>
         <thead><tr>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${row.map((value) => html`<td class="mono">${cell(value)}</td>`)}</tr>`)}</tbody>
