@@ -13,10 +13,10 @@ WITH_CHROMIUM := CHROMIUM=$$($(RUN) tools/ensure_chromium.py) && export CHROMIUM
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab class dev test quick check gen bench golden scenarios eras conformance oracle sim tour soak mutants relock needs-dir
+.PHONY: help setup lab class dev test quick check gen bench golden scenarios eras conformance oracle cluster-test sim tour soak mutants relock needs-dir
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 20
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
 setup:  ## make or refresh .venv
 	@$(PYTHON) tools/setup_env.py
@@ -76,6 +76,9 @@ oracle: setup  ## hand a cluster of ours over to a real Kafka, and take it back 
 
 needs-dir:
 	@test -n "$(DIR)" || { echo 'Which recordings? Expected: make golden DIR=FOLDER, make scenarios DIR=FOLDER or make eras DIR=FOLDER' >&2; exit 2; }
+
+cluster-test: setup  ## build tables on a Spark cluster on loopback, kill its workers and drivers, and compare (some minutes)
+	@$(RUN) -m pytest -q -m cluster tests/cluster $(ARGS)
 
 sim: setup  ## random schedules with all invariants on   (SEED=7, or RUNS=2000; ERA=0.10 FIRST=1)
 	@$(RUN) -m devtools.sim $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(FIRST),--first $(FIRST)) \

@@ -6,27 +6,29 @@ by id. A template has places `{name}`. Where `n` is 1 the template of `id.one` i
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from importlib.resources import files as files_of
+from importlib.resources.abc import Traversable
 
 LANGUAGES = ("en", "zh-CN")
 PLACE = re.compile(r"\{(\w+)\}")
-_folders = [Path(__file__).parent]
+# Tasks of Spark import this package from an archive.
+_folders: list[Traversable] = [files_of("broker_core.texts")]
 
 
 class TextError(LookupError):
     """A message without a template, a place without a value, or an id that has two templates."""
 
 
-def register(folder: Path) -> None:
+def register(folder: Traversable) -> None:
     """Adds a folder of catalogues to those that messages are looked up in."""
     if folder not in _folders:
         _folders.append(folder)
         catalogue.cache_clear()
 
 
-def forget(folder: Path) -> None:
+def forget(folder: Traversable) -> None:
     """Takes a folder out again."""
     _folders.remove(folder)
     catalogue.cache_clear()
@@ -44,7 +46,7 @@ def catalogue(language: str) -> Mapping[str, str]:
     return read(_folders, language)
 
 
-def read(folders: list[Path], language: str) -> dict[str, str]:
+def read(folders: Sequence[Traversable], language: str) -> dict[str, str]:
     """The templates of these folders in one object. Raises `TextError` for an id that stands twice."""
     templates: dict[str, str] = {}
     for path in (path for folder in folders for path in files(folder, language)):
@@ -55,12 +57,15 @@ def read(folders: list[Path], language: str) -> dict[str, str]:
     return templates
 
 
-def files(folder: Path, language: str) -> Iterator[Path]:
+def files(folder: Traversable, language: str) -> Iterator[Traversable]:
     """The catalogues of a language in a folder."""
     alone = folder / f"{language}.json"
-    if alone.exists():
+    if alone.is_file():
         yield alone
-    yield from sorted((folder / language).glob("*.json"))
+    families = folder / language
+    if families.is_dir():
+        found = (one for one in families.iterdir() if one.name.endswith(".json"))
+        yield from sorted(found, key=lambda one: one.name)
 
 
 def fill(id: str, values: Mapping[str, str], language: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from broker_core.texts import Rejection, Value, text
+from lab.analytics.place import local_master
 from lab.runtime.java import Java, JavaError, find_java
 
 MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
@@ -156,9 +157,8 @@ def working_java() -> Java:
 
 
 def java_command(java: Java, *more_flags: str) -> list[str]:
-    """The command line of the JVM. `SPARK_MASTER` names a cluster to run on instead of this machine."""
-    cores = min(os.cpu_count() or 1, 8)
-    settings = {**SETTINGS, "spark.master": os.environ.get("SPARK_MASTER", f"local[{cores}]")}
+    """The command line of the JVM."""
+    settings = {**SETTINGS, "spark.master": local_master()}
     return [
         str(java.executable), *TUNING, *FLAGS, f"-Djava.io.tmpdir={tempfile.gettempdir()}",
         *(f"--add-opens={name}=ALL-UNNAMED" for name in OPENED), *more_flags,
@@ -167,13 +167,12 @@ def java_command(java: Java, *more_flags: str) -> list[str]:
 
 
 def class_path() -> str:
-    """Spark's jars, in a fixed order: the class archive holds for one class path only. A cluster may need them all."""
+    """The jars of Spark that it needs here, in a fixed order: the class archive holds for one class path only."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkError("refusal.spark_not_installed")
     jars = sorted((Path(spec.origin).parent / "jars").glob("*.jar"))
-    not_needed = () if "SPARK_MASTER" in os.environ else NOT_NEEDED
-    return os.pathsep.join(str(jar) for jar in jars if not jar.name.startswith(not_needed))
+    return os.pathsep.join(str(jar) for jar in jars if not jar.name.startswith(NOT_NEEDED))
 
 
 def archive_path(java: Java) -> Path:

@@ -1,43 +1,93 @@
-"""The one Spark session of a worker process."""
+"""The one Spark session of a process: in a JVM of its own, or on a cluster that the environment names (place.py)."""
 
 import os
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
-from lab.analytics.jvm import Gateway, SparkError, start_gateway
+from lab.analytics import place, shipping
+from lab.analytics.jvm import SparkError, start_gateway
+
+if TYPE_CHECKING:
+    from lab.analytics.jvm import Gateway
+
+APP_NAME = "Highwater"
+#: What tables mean rests on it. Everything else of a cluster is as its owner has set it.
+OURS = {"spark.sql.session.timeZone": "UTC"}
+_GATEWAY = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 
 
 class Spark:
-    """A JVM with a session in it, for as long as the process wants it."""
+    """A session, for as long as the process wants it."""
 
-    def __init__(self, gateway: Gateway, log: Path) -> None:
-        """Starts the session in a JVM that listens and writes to `log`. Raises SparkError."""
+    def __init__(self, log: Path, gateway: "Gateway | None" = None) -> None:
+        """Starts the session in a JVM that listens and writes to `log`; without one, on the cluster that is named.
+
+        Raises SparkError: there is no session, or tasks of the cluster would not find what they need.
+        """
         self._gateway = gateway
-        os.environ |= {
-            "PYSPARK_GATEWAY_PORT": str(self._gateway.port),
-            "PYSPARK_GATEWAY_SECRET": self._gateway.secret,
-            "PYSPARK_PYTHON": sys.executable,
-        }
         try:
-            self.session = SparkSession.builder.getOrCreate()
+            self.session = self._begin()
+            if gateway is None:
+                self._prepare()
+        except SparkError:
+            self.stop()
+            raise
         except Exception as error:
-            self._gateway.stop()
-            raise SparkError("refusal.spark_session", problem=str(error), log=str(log)) from error
+            self.stop()
+            raise self._failed(error, log) from error
 
     @classmethod
     def start(cls, log: Path, *more_flags: str) -> "Spark":
-        """Starts the JVM, too. Raises SparkError."""
-        return cls(start_gateway(log, *more_flags), log)
+        """Starts the JVM, too, where Spark runs on this machine. Raises SparkError."""
+        return cls(log, start_gateway(log, *more_flags) if place.is_local() else None)
 
     @property
     def is_alive(self) -> bool:
-        """Whether the JVM runs."""
-        return self._gateway.process.poll() is None
+        """Whether the JVM or the server is there."""
+        if self._gateway is not None:
+            return self._gateway.process.poll() is None
+        try:
+            # Asks the server; a driver's own JVM answers for itself.
+            return bool(self.session.version)
+        except Exception:
+            return False
 
     def stop(self) -> None:
         """Ends the session and the JVM."""
-        if self.is_alive:
+        if hasattr(self, "session") and self.is_alive:
             self.session.stop()
-        self._gateway.stop()
+        if self._gateway is not None:
+            self._gateway.stop()
+
+    def _begin(self) -> SparkSession:
+        if self._gateway is not None:
+            os.environ |= {
+                "PYSPARK_GATEWAY_PORT": str(self._gateway.port),
+                "PYSPARK_GATEWAY_SECRET": self._gateway.secret,
+                "PYSPARK_PYTHON": sys.executable,
+            }
+            return SparkSession.builder.getOrCreate()
+        for name in _GATEWAY:
+            # Of a session on this machine before.
+            os.environ.pop(name, None)
+        builder = SparkSession.builder.appName(APP_NAME)
+        remote, master = place.remote(), place.master()
+        if remote is not None:
+            return builder.remote(remote).getOrCreate()
+        return builder.master(str(master)).getOrCreate()
+
+    def _prepare(self) -> None:
+        for name, value in OURS.items():
+            self.session.conf.set(name, value)
+        with tempfile.TemporaryDirectory(prefix="highwater-code-") as folder:
+            shipping.ship(self.session, Path(folder))
+
+    def _failed(self, error: Exception, log: Path) -> SparkError:
+        problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if self._gateway is not None:
+            return SparkError("refusal.spark_session", problem=problem, log=str(log))
+        return SparkError("refusal.spark_cluster", place=place.name(), problem=problem)

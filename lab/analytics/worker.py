@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from lab.analytics import place
 from lab.analytics.jvm import SparkError, start_gateway
 from lab.analytics.orders import BuildTask, Order, Report
 
@@ -94,13 +95,17 @@ def _start_spark(log: Path) -> "Spark":
     """Importing Spark's Python side takes as long as its JVM takes to listen: both at once. Most of that is pandas,
     which Spark wants to be there for `mapInArrow`, though nothing here asks it for anything.
     """
+    if not place.is_local():
+        from lab.analytics import session
+
+        return session.Spark.start(log)
     with ThreadPoolExecutor(1) as pool:
         gateway = pool.submit(start_gateway, log)
         from lab.analytics import session
         from lab.analytics.build import run  # noqa: F401  (for `_build`)
 
         import_module("pandas")
-    return session.Spark(gateway.result(), log)
+    return session.Spark(log, gateway.result())
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ def flaws(folder: Path, plain: Iterable[str] = ()) -> list[str]:
 
 
 def _misfiled(folder: Path) -> Iterator[str]:
-    for path in (path for language in LANGUAGES for path in files(folder, language)):
+    for path in (Path(str(path)) for language in LANGUAGES for path in files(folder, language)):
         ids = list(json.loads(path.read_text(encoding="utf-8")))
         name = path.relative_to(folder)
         if ids != sorted(ids):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +19,7 @@ from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
 from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, make_for_branches
 from lab.analytics.build.vocabularies import kept
+from lab.analytics.shipping import insist_on_shared
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Build, CheckResult, Store
 from lab.analytics.store.ledger import BranchEntry
@@ -105,6 +107,8 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     wanted.at("planned")
     held: set[str] = set()
     order = groups(_with(plan, todo), every)
+    if order:
+        insist_on_shared(session(), Path(store.files.address), [Path(span.path) for _, span in todo.spans])
     while order:
         group = [branch for branch in order.pop(0) if branch not in held]
         if not group:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from lab.analytics import place
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -30,7 +32,7 @@ def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
 @contextmanager
 def sized(spark: "SparkSession", events: int) -> Iterator[None]:
     """The settings for a build of so many events, while it lasts."""
-    wanted = settings_for(events, os.cpu_count() or 1, is_local="SPARK_MASTER" not in os.environ)
+    wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local())
     before = {name: str(spark.conf.get(name)) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
