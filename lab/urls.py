@@ -7,7 +7,7 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, find, history, lessons, recorded, recorded_audio, texts
+from lab.api import analytics, clients, disk, find, history, lessons, recorded, recorded_audio, studies, texts
 from lab.web import (
     account_pages,
     board_pages,
@@ -45,6 +45,10 @@ urlpatterns = [
     path("learning/export.csv", learning_pages.export_csv, name="export-csv"),
     path("learning/export.jsonl", learning_pages.export_xapi, name="export-xapi"),
     path("learning/delete", learning_pages.delete, name="delete-learning"),
+    path("studies/", studies.studies, name="studies"),
+    path("studies/<slug:slug>/", studies.study, name="study"),
+    path("api/studies/<slug:slug>.json", studies.charts),
+    path("api/studies/<slug:slug>.csv", studies.csv),
     path("challenges/<slug:slug>/", challenge_pages.challenge, name="challenge"),
     path("challenges/<slug:slug>/judge", challenge_pages.submit),
     path("challenges/<slug:slug>/case", challenge_pages.case),

@@ -21,7 +21,7 @@ from broker_core.events.world import ClientFrozen, ClientThawed, InvariantViolat
 
 
 class Measure(msgspec.Struct, frozen=True):
-    """A measure: its unit (the id of a text `study.unit.*`), and whether less of it is better."""
+    """A measure: its unit (the id of a text `studies.unit.*`), and whether less of it is better."""
 
     unit: str
     is_less_better: bool = True

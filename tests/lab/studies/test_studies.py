@@ -18,34 +18,7 @@ from lab.studies.definition import Cell, Result
 from lab.studies.results import Finished
 from lab.studies.runner import AllStopped, Progress, SparkWorkers, ThisProcess, run_study
 from lab.studies.summary import spread_of, summarize
-
-SMALL = '''
-seeds = 2
-measures = ["ack_p99_ms", "produce_requests"]
-setup = """
-kafka-topics.sh --create --topic orders --partitions 1 --replication-factor 1
-producer open p --linger {linger.ms}
-producer send p orders warm:up
-sleep 1s
-"""
-workload = """
-# two records within two milliseconds
-producer send p orders a:1 &
-producer send p orders b:2 &
-sleep 1s
-"""
-
-[title]
-en = "Small"
-zh = "小"
-
-[question]
-en = "How many requests?"
-zh = "多少请求？"
-
-[grid]
-"linger.ms" = [0, 50]
-'''
+from tests.support.analytics.studies import SMALL
 
 
 class Counting(ThisProcess):

@@ -1,18 +1,18 @@
 // The page with the charts of a run: draws what is stored, has the tables brought up to the run, and seeks the replay on a click.
-import { onNewColours, readColours } from "../../draw/palette.js";
+import { onNewColours } from "../../draw/palette.js";
 import { request, here } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { has, t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
+import { colour, inked, themed } from "../parts/plots.js";
 
+/** @import { Json, JsonObject, PlotlyApi } from "../parts/plots.js" */
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Refusal } from "../../core/live/socket.js" */
 
 /**
  * @typedef {{ state: "queued" | "running" | "done" | "failed", progress: number, stage: string, error: Partial<Refusal> | null,
  *             published?: number }} Job `published`: how many builds it has published so far
- * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
- * @typedef {{ [key: string]: Json }} JsonObject
  * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
  *   table: Table }} Figure as Plotly has it, but for colours, which
  *   are names of the theme's
@@ -21,8 +21,6 @@ import { signal } from "../store/state.js";
  * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>, internal: number,
  *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of partitions of
  *   Kafka's own topics
- * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void,
- *             downloadImage: (host: Element, how: JsonObject) => Promise<string> }} PlotlyApi
  * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: number | number[] }[] }) =>
  *   void) => void }} Plot
  */
@@ -86,50 +84,6 @@ async function buildTables() {
     if (now.state === "done" || now.state === "failed") return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-}
-
-/** @param {string} name */
-const colour = (name) => readColours(document.body, [name.slice(2)])[name.slice(2)];
-
-/** A copy of a figure's part in which names of colours ("--leader") are those of the theme. @param {Json} part @returns {Json} */
-function inked(part) {
-  if (typeof part === "string") return part.startsWith("--") ? colour(part) : part;
-  if (Array.isArray(part)) return part.map(inked);
-  if (part === null || typeof part !== "object") return part;
-  return inkedObject(part);
-}
-
-/** @param {JsonObject} part @returns {JsonObject} */
-function inkedObject(part) {
-  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, inked(value)]));
-}
-
-/**
- * What every chart shares: backgrounds, grid and fonts of the theme.
- * @param {JsonObject} layout
- * @param {JsonObject | null} playhead
- * @returns {JsonObject}
- */
-function themed(layout, playhead) {
-  /** @param {JsonObject} [own] @returns {JsonObject} */
-  const axis = (own = {}) => ({
-    gridcolor: colour("--line"), linecolor: colour("--line2"), zeroline: false, ...own,
-    tickfont: { family: "JetBrains Mono, monospace", size: 10, color: colour("--ink3") },
-    title: { text: own.title ?? "", font: { size: 10.5, color: colour("--ink3") } },
-  });
-  const axes = Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key));
-  const notes = /** @type {JsonObject[]} */ (layout.annotations ?? []);
-  const annotations = notes.map((note) => ({ ...note, font: { color: colour("--ink3"), .../** @type {JsonObject} */ (note.font) } }));
-  return {
-    ...inkedObject(layout), shapes: playhead ? [playhead] : [],
-      ...Object.fromEntries(axes.map((key) => [key, axis(/** @type {JsonObject} */ (layout[key]))])), annotations,
-    // A click anywhere means the nearest point.
-    hoverdistance: -1, autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, .../** @type {JsonObject} */ (layout.margin) },
-    paper_bgcolor: colour("--panel"), plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "Inter, sans-serif", size: 11, color: colour("--ink2") },
-    hoverlabel: { bgcolor: colour("--raise2"), font: { color: colour("--ink"), size: 11 } },
-    legend: { orientation: "h", y: 1, yanchor: "bottom", x: 0, font: { size: 10.5 }, .../** @type {JsonObject} */ (layout.legend) },
-  };
 }
 
 /** A line at the instant that the lab showed when the page was opened from it; null without one. @returns {JsonObject | null} */

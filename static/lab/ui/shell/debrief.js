@@ -78,11 +78,13 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
 export function debriefOf({ slug, next }, debrief, goOn) {
   const after = exercises.find((one) => one.slug === next);
   const { text, against, chain_title: title, transfer } = debrief;
+  const chapter = exercises.find((one) => one.slug === slug)?.number.split(".")[0];
   return html`<section class="debrief prose"><h3>${t("exercise.debrief")}</h3>${causes(title)}${markdown(text)}</section>
     ${against ? html`<blockquote class="against" lang="zh-CN">${against.quote}</blockquote>
       <div class="prose against-text">${markdown(against.text)}</div>` : ""}
     ${transfer ? transferOf(transfer) : ""}
     <div class="next">${after ? html`<button class="btn pri"
       @click=${() => goOn(next)}>${t("exercise.next", { n: after.number, title: after.title[short] })}</button>` : ""}
-      <a class="btn" href="/course/${slug}/">${t("exercise.lesson_page")}</a></div>`;
+      <a class="btn" href="/course/${slug}/">${t("exercise.lesson_page")}</a>${chapter
+        ? html`<a class="btn" href="/studies/#chapter-${chapter}">${t("studies.of_chapter")}</a>` : ""}</div>`;
 }

@@ -168,6 +168,7 @@ export const ELSEWHERE = {
   "hw-projector": "/classes/<slug>/projector/",
   "hw-person": "/classes/<slug>/board/",
   "hw-chart": "/r/<run>/<branch>/analytics",
+  "hw-study": "/studies/<slug>/",
   "hw-analytics": "/r/<run>/<branch>/analytics",
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",
