@@ -50,3 +50,15 @@ test("to an instant and back", () => {
     assert.equal(map.classAt(0, map.labAt(at_us).at_us, at_us), at_us);
   }
 });
+
+test("an event of a lab that stands is at the instant at which it was told, not at the first with that lab's instant", () => {
+  const standing = new ClassMap([
+    [10 * S, 0, 5, 1000, "play", 1000],
+    [20 * S, 0, 30, 11_000, "pause", 0],
+    [25 * S, 0, 34, 11_000, "pause", 0],
+  ]);
+  assert.equal(standing.classOf(0, 32, 11_000), 25 * S);
+  assert.equal(standing.classOf(0, 20, 6000), 15 * S);
+  assert.equal(standing.classOf(0, 35, 12_000), null);
+  assert.equal(standing.classOf(1, 1, 0), null);
+});

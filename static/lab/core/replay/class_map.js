@@ -61,6 +61,22 @@ export class ClassMap {
   }
 
   /**
+   * The instant of the class at which an event of a lab was shown first; null where it never was. Where time stands, events of one
+   * instant of the lab are told one after the other, so its instant alone does not say when.
+   * @param {number} lab
+   * @param {number} seq
+   * @param {number} lab_us
+   */
+  classOf(lab, seq, lab_us) {
+    const i = this.#rows.findIndex((row) => row[1] === lab && row[2] >= seq);
+    if (i < 0) return null;
+    const [at_us] = this.#rows[i];
+    const before = this.#rows[i - 1];
+    if (!before || before[1] !== lab || before[4] === "pause" || !before[5]) return at_us;
+    return Math.max(before[0], Math.min(at_us, before[0] + ((lab_us - before[3]) * SECOND_US) / before[5]));
+  }
+
+  /**
    * When a row shows an instant of its lab; an instant that was passed over is shown by what comes after it.
    * @param {number} i
    * @param {number} lab_us

@@ -18,7 +18,7 @@ export async function loadLines() {
     /** @type {Index} */
     const index = await answer.json();
     return answer.ok ? index.marks.flatMap((mark) => {
-      const at_us = replay.classMap.classAt(n, mark.at_us);
+      const at_us = replay.classMap.classOf(n, mark.seq, mark.at_us);
       return at_us === null ? [] : [{ at_us, text: markWords(mark, texts), lang: "", tone: "event" }];
     }) : [];
   }));
