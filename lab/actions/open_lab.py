@@ -14,7 +14,7 @@ from lab.runtime.live_run import LiveRun
 
 BROKERS = 3
 LINES = (
-    "kafka-topics.sh --create --topic orders --partitions 3 --replication-factor 3",
+    "kafka-topics.sh --create --topic orders --replica-assignment 1:2:3,2:3:1,3:1:2",
     'wait "isr orders-0 == [1,2,3]" 30s',
     "producer open p1 --acks all",
     "producer stream p1 orders 2",
