@@ -77,6 +77,7 @@ export const GROUPS = {
       { tag: "hw-consumer", frame: "narrow", body: () => html`<hw-consumer></hw-consumer>` },
       { tag: "hw-links", frame: "narrow", body: () => html`<hw-links></hw-links>` },
       { tag: "hw-connect", frame: "narrow", body: () => html`<hw-connect></hw-connect>` },
+      { tag: "hw-save-page", frame: "narrow", body: () => html`<hw-save-page></hw-save-page>` },
       { tag: "hw-own-assignor", frame: "narrow", body: () => html`<hw-own-assignor></hw-own-assignor>` },
       { tag: "hw-open-client", body: () => html`<hw-open-client kind="producer"></hw-open-client>` },
       { tag: "hw-exercise", frame: "narrow", body: () => html`<hw-exercise></hw-exercise>` },
@@ -160,6 +161,9 @@ GROUPS.classroom = {
 
 /** Elements of other pages, which are looked at there: element -> page. */
 export const ELSEWHERE = {
+  "hw-about": "/api/runs/<run>/<branch>/page.html",
+  "hw-switches": "/api/runs/<run>/<branch>/page.html",
+  "hw-ink": "/r/<run>/<branch>",
   "hw-differences": "/compare/",
   "hw-following": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
