@@ -116,6 +116,42 @@ def test_playing_ends_at_the_end(replay: Page) -> None:
     expect(replay.get_by_role("button", name="Play")).to_be_visible()
 
 
+def test_notes_are_written_at_an_instant_found_again_and_deleted(replay: Page) -> None:
+    replay.get_by_role("button", name="A broker dies").first.click()
+    replay.keyboard.press("n")
+    replay.get_by_label("Note at").fill("Look at <b>the epoch</b>")
+    replay.get_by_label("for the whole class").check()
+    replay.get_by_role("button", name="Save", exact=True).click()
+    written = replay.locator(".instants li", has_text="Look at <b>the epoch</b>")
+    expect(written).to_contain_text("for the class")
+    replay.keyboard.press("Home")
+    replay.keyboard.press("/")
+    replay.keyboard.type("EPOCH look")
+    expect(written).to_contain_text("note")
+    written.get_by_role("button").first.click()
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(3)
+    assert violations(replay, within=".replay-side") == []
+    replay.get_by_role("button", name="Notes", exact=True).click()
+    written.get_by_role("button", name="Delete").click()
+    expect(written).to_have_count(0)
+
+
+def test_staff_set_chapters_after_the_class_and_a_time_is_a_place(replay: Page) -> None:
+    replay.get_by_role("searchbox").fill("0:59")
+    replay.get_by_role("button", name="Go to 0:59").click()
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
+    replay.get_by_role("button", name="Chapters", exact=True).click()
+    replay.get_by_role("button", name="Add a chapter here").click()
+    replay.get_by_label("Chapter that begins").fill("Wrap-up")
+    replay.keyboard.press("Enter")
+    expect(replay.locator("hw-replay-bar .chapter", has_text="Wrap-up")).to_be_visible()
+    replay.get_by_role("button", name="Delete: Wrap-up").click()
+    expect(replay.locator("hw-replay-bar .chapter", has_text="Wrap-up")).to_have_count(0)
+    replay.keyboard.press("?")
+    expect(replay.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert violations(replay, within="dialog") == []
+
+
 def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, recorded: Classroom) -> None:
     replay.get_by_role("button", name="A broker dies").first.click()
     expect(replay.locator("hw-replay-stage-bar .mono")).to_contain_text(re.compile(r"event [1-9]\d* of"))

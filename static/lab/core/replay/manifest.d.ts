@@ -18,5 +18,6 @@ export interface Manifest {
   people: { p: string; name: string; role: string }[];
   questions: { question: number; at_us: number; text: string; p: string }[];
   steps: { en: string; "zh-CN": string }[];
-  can: { take_over?: boolean; correct?: boolean; seal?: boolean; export?: boolean; note?: boolean };
+  polls: { poll: number; at_us: number; title: string }[];
+  can: { take_over?: boolean; correct?: boolean; seal?: boolean; export?: boolean; note?: boolean; share_note?: boolean };
 }

@@ -177,6 +177,7 @@ export const ELSEWHERE = {
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",
   "hw-replay-caption": "/classes/<slug>/replay/",
+  "hw-replay-help": "/classes/<slug>/replay/",
   "hw-replay-empty": "/classes/<slug>/replay/",
   "hw-replay-lists": "/classes/<slug>/replay/",
   "hw-replay-poll": "/classes/<slug>/replay/",

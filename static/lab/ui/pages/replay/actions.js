@@ -13,6 +13,9 @@ const said = signal(null);
 const isBusy = signal(false);
 const SAID_MS = 4000;
 
+/** Says why something was not done. @param {Error & { what?: string, todo?: string }} error */
+export const refuse = ({ what = "", todo = "", message }) => void (said.value = { tone: "bad", what: what || message, todo });
+
 /** A new run of one's own that goes on from what is shown. */
 export async function takeOver() {
   const at = place();
@@ -23,8 +26,7 @@ export async function takeOver() {
     const { href } = await replay.send("take-over", at);
     location.assign(href);
   } catch (error) {
-    const { what = "", todo = "", message } = /** @type {{ what?: string, todo?: string, message: string }} */ (error);
-    said.value = { tone: "bad", what: what || message, todo };
+    refuse(/** @type {Error} */ (error));
   } finally {
     isBusy.value = false;
   }

@@ -2,6 +2,7 @@
 import { HwElement, html, svg } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
+import { lines } from "./lines.js";
 import * as replay from "./store.js";
 
 /** @import { Span } from "../../../core/replay/manifest.d.ts" */
@@ -89,7 +90,7 @@ class HwReplayBar extends HwElement {
   render() {
     const found = replay.manifest.value;
     if (!found) return "";
-    const { audio, off_record, questions } = found;
+    const { audio, off_record, polls, questions } = found;
     const at = clockText(replay.at_us.value);
     const repeated = replay.loop.value;
     return html`<div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")} aria-valuemin="0"
@@ -100,6 +101,10 @@ class HwReplayBar extends HwElement {
         ${this.#spans(replay.idle.value, "idle", t("replay.idle"))}${this.#spans(off_record, "off", t("replay.off_record"))}
         ${this.#spans(audio.lost, "lost", t("replay.lost"))}${repeated ? this.#spans([repeated], "loop", t("replay.loop")) : ""}
         ${questions.map((one) => html`<i class="dot question" title="${clockText(one.at_us)} ${one.text}"
+          .style=${`left:${part(one.at_us)}%`}></i>`)}
+        ${polls.map((one) => html`<i class="dot poll" title="${clockText(one.at_us)} ${one.title}"
+          .style=${`left:${part(one.at_us)}%`}></i>`)}
+        ${lines.value.filter((line) => line.isAlarm).map((one) => html`<i class="alarm" title="${clockText(one.at_us)} ${one.text}"
           .style=${`left:${part(one.at_us)}%`}></i>`)}
         ${found.chapters.map((one, i) => html`<i class="flag" .style=${`left:${part(one.at_us)}%`} aria-hidden="true">${i + 1}</i>`)}
         <i class="head" .style=${`left:${part(replay.at_us.value)}%`} aria-hidden="true"></i></div>

@@ -2,6 +2,8 @@
 import { closest } from "../../kit/events.js";
 import { share, takeOver } from "./actions.js";
 import { toggleCaptions } from "./captions.js";
+import { helpShown } from "./help.js";
+import { write } from "./instants.js";
 import { step } from "./stage.js";
 import * as replay from "./store.js";
 import { toChapter } from "./transport.js";
@@ -20,9 +22,12 @@ const handlers = new Map(Object.entries({
   "]": () => toChapter(1),
   home: () => replay.seek(0),
   end: () => replay.seek(replay.length_us.peek()),
+  "/": () => /** @type {HTMLElement | null} */ (document.querySelector("hw-replay-lists .search"))?.focus(),
+  "?": () => (helpShown.value = true),
   b: takeOver,
   c: toggleCaptions,
   l: replay.toggleLoop,
+  n: () => write("notes"),
   s: share,
 }));
 

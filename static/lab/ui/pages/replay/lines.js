@@ -7,7 +7,10 @@ import * as replay from "./store.js";
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Index } from "../../../core/recording/recording.js" */
 
-/** By class time. @type {Signal<{ at_us: number, text: string, lang: string, tone: string }[]>} */
+/** Marks of these kinds are on the bar. */
+const ALARMS = ["InvariantViolated", "LogTruncated", "BrokerStopped"];
+
+/** By class time. @type {Signal<{ at_us: number, text: string, lang: string, tone: string, isAlarm: boolean }[]>} */
 export const lines = signal([]);
 
 /** Reads the marks of all labs. They are at the instants at which they were shown; what was not shown is not among them. */
@@ -19,7 +22,7 @@ export async function loadLines() {
     const index = await answer.json();
     return answer.ok ? index.marks.flatMap((mark) => {
       const at_us = replay.classMap.classOf(n, mark.seq, mark.at_us);
-      return at_us === null ? [] : [{ at_us, text: markWords(mark, texts), lang: "", tone: "event" }];
+      return at_us === null ? [] : [{ at_us, text: markWords(mark, texts), lang: "", tone: "event", isAlarm: ALARMS.includes(mark.kind) }];
     }) : [];
   }));
   lines.value = found.flat().sort((a, b) => a.at_us - b.at_us);

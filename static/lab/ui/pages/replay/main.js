@@ -3,10 +3,14 @@ import "../../classroom/heat.js";
 import "./actions.js";
 import "./bar.js";
 import "./captions.js";
+import "./help.js";
 import "./keys.js";
+import "./lists.js";
 import "./side.js";
 import "./stage.js";
 import "./transport.js";
+import { loadLines } from "./lines.js";
 import { open } from "./store.js";
 
-void open();
+// What is on the bar beside the chapters comes after the picture.
+void open().then(loadLines);

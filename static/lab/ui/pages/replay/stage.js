@@ -1,6 +1,7 @@
 // The lab that was shown, drawn at the instant of the class: as who led looked at it, or as one likes.
 import { Player } from "../../../core/player/player.js";
 import { anchorOf, PARTS } from "../../../core/layout/ink.js";
+import { lostRecords, sortedAlarms } from "../../../core/view/alarms.js";
 import { createStage } from "../../../draw/stage.js";
 import { HwElement, byId, html } from "../../kit/element.js";
 import { t, texts } from "../../kit/i18n.js";
@@ -20,8 +21,8 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The lab whose picture is shown, by number; null where no lab was shown. @type {Signal<number | null>} */
 export const lab = signal(null);
-/** What the picture shows: its event and how many there are. @type {Signal<{ seq: number, at_us: number, last: number, said: string }>} */
-export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "" });
+/** What the picture shows: its event, how many there are, unexplained alarms up to it, and records that were lost though acknowledged. */
+export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 });
 
 /** @type {Map<number, Player>} */
 const players = new Map();
@@ -51,7 +52,10 @@ function playerOf(n) {
 function tell() {
   if (!player) return;
   const last = player.event(player.seq);
-  shownEvent.value = { seq: player.seq, at_us: player.at_us, last: player.live_seq, said: last ? sentence(last) : "" };
+  const { seq, at_us, view: shown } = player;
+  if (!shown) return;
+  shownEvent.value = { seq, at_us, last: player.live_seq, said: last ? sentence(last) : "", alarms: sortedAlarms(shown).unexplained.length,
+    lost: lostRecords(shown).records };
 }
 
 /** Who moves the picture looks for themselves from then on. */
@@ -148,7 +152,7 @@ class HwReplayStageBar extends HwElement {
     const labs = replay.manifest.value?.labs ?? [];
     const n = lab.value;
     const screen = view()?.screen;
-    const { seq, at_us, last, said } = shownEvent.value;
+    const { seq, at_us, last, said, alarms, lost } = shownEvent.value;
     const name = lead?.name || (stage?.shown ? stage.name : "") || "";
     return html`<b>${t("replay.stage")}</b>
       <div class="seg" role="group" aria-label=${t("replay.camera")}>${/** @type {const} */ (["led", "free"]).map((one) => html`<button
@@ -158,6 +162,8 @@ class HwReplayStageBar extends HwElement {
       ${screen && SCREENS.includes(screen) && lead ? html`<span class="tag">${t("replay.looks_at",
         { name, screen: t(`stage.${screen}`) })}</span>` : ""}
       <span class="spacer"></span>
+      ${n !== null && alarms ? html`<span class="tag bad">✕ ${t("health.alarms", { n: alarms })}</span>` : ""}
+      ${n !== null && lost ? html`<span class="tag bad">✕ ${t("health.lost", { n: lost })}</span>` : ""}
       ${n === null ? "" : html`<span class="said">${said}</span><span class="mono dim">${labClock(at_us).clock} · ${t("replay.event_of",
         { n: seq, of: last })}</span>`}
       ${replay.stepped.value ? html`<button class="chip" @click=${() => void replay.seek(replay.atNow())}>${t("replay.back_to",

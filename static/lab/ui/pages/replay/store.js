@@ -209,6 +209,14 @@ export function toggleLoop() {
   return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
 }
 
+/** @param {string} path */
+export async function ask(path) {
+  const answer = await fetch(base + path, { headers: { accept: "application/json" } });
+  const content = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.what), content);
+  return content;
+}
+
 /** @param {string} path @param {unknown} body @param {string} [method] */
 export async function send(path, body, method = "POST") {
   const answer = await fetch(base + path, { method, body: JSON.stringify(body),

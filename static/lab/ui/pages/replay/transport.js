@@ -3,6 +3,8 @@ import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
 import { captionsOn, languages, toggleCaptions } from "./captions.js";
+import { helpShown } from "./help.js";
+import { write } from "./instants.js";
 import { lab, step } from "./stage.js";
 import * as replay from "./store.js";
 
@@ -54,6 +56,10 @@ class HwReplayTransport extends HwElement {
         @click=${replay.toggleLoop}>⟲ ${t("replay.loop")}</button>
       ${languages.value.length ? html`<button class="chip" aria-pressed=${captionsOn.value}
         @click=${toggleCaptions}>CC ${languages.value.map((one) => (one === "en" ? "EN" : "中")).join(" · ")} <kbd>C</kbd></button>` : ""}
+      ${manifest.value.can.note ? html`<button class="chip"
+        @click=${() => write("notes")}>＋ ${t("replay.note")} <kbd>N</kbd></button>` : ""}
+      <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
+        @click=${() => (helpShown.value = true)}>?</button>
       ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}`;
   }
 }
