@@ -144,7 +144,10 @@ effect(() => {
   lookedAt = now;
 });
 effect(() => void (replay.at_us.value, tell()));
-effect(() => drawn?.setInk(tree.value.ink ?? {}));
+effect(() => {
+  const { ink = {} } = tree.value;
+  drawn?.setInk(ink);
+});
 
 class HwReplayStageBar extends HwElement {
   render() {
