@@ -1,5 +1,7 @@
 """The live pages of a class: the instructor's board, the big screen, and where one watches who leads."""
 
+import asyncio
+
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from lab.actions.classes import door
-from lab.actions.classes.live_class import live_classes
+from lab.actions.classes.live_class import class_folder, live_classes
+from lab.classroom.audio.store import room_minutes
 from lab.classroom.codes import shown_code, shown_digits
 from lab.models import Class, Role
 from lab.rights import membership_of
@@ -29,7 +32,11 @@ async def board(request: HttpRequest, slug: str) -> HttpResponse:
         raise Refusal("refusal.not_allowed", 403)
     is_open = door.is_open(classroom, timezone.now()) and classroom.code is not None
     code = shown_code(classroom.code) if is_open and classroom.code is not None else ""
-    return await page(request, "class/board.html", {"classroom": classroom, "code": code})
+    minutes = await asyncio.to_thread(room_minutes, class_folder(slug))
+    context = {"classroom": classroom, "code": code, "sound_minutes": minutes}
+    response = await page(request, "class/board.html", context)
+    response.uses_microphone = True  # type: ignore[attr-defined]
+    return response
 
 
 @never_cache

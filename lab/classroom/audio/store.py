@@ -80,6 +80,12 @@ def room_bytes(folder: Path) -> int:
     return max(0, shutil.disk_usage(_existing(folder)).free - MIN_FREE_BYTES)
 
 
+def room_minutes(folder: Path) -> int:
+    """How many minutes of sound a class may still record, at 32 kbit/s: the disk and the length of a class allow it."""
+    by_length = (MAX_CLASS_US - sum(one.length_us for one in heard(folder).pieces)) // 60_000_000
+    return max(0, min(by_length, room_bytes(folder) * 60 // BYTES_AN_HOUR))
+
+
 def put_slice(folder: Path, number: int, index: int, about: Arriving, data: bytes, digest: str) -> None:
     """Keeps a slice. One that is there already, or whose piece is whole, changes nothing. Raises Refusal: 400 for bytes
     that are not those of the digest, 409 for another slice in its place or too long a class, 507 for a full disk.

@@ -57,6 +57,7 @@ export interface ClassTree {
   paused?: boolean;
   timer?: { from_us: number; seconds: number };
   recording?: boolean;
+  audio?: { p: string; name: string; arrived_us: number; lost_us: number };
   people?: Record<string, Person>;
   questions?: Record<string, Question>;
   notes?: Record<string, Note>;

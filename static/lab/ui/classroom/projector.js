@@ -21,7 +21,7 @@ class HwProjector extends HwElement {
     const left_us = timer ? timer.from_us + timer.seconds * 1e6 - now_us.value : 0;
     const shows = stage?.shown ? (stage.name ? t("board.mine.stage", { name: stage.name }) : t("board.screen.stage"))
       : lead ? t("board.leads", { name: lead.name }) : "";
-    return html`<div class="projector-body">
+    return html`<div class="projector-body"><hw-sound-mark></hw-sound-mark>
       <p class="large mono">${t("board.screen.here", { n: count.value?.learners ?? 0 })}</p>
       ${timer ? html`<p class="huge mono" role="timer">${clockText(left_us)}</p>` : ""}
       ${this.#poll()}

@@ -1,5 +1,6 @@
 // The page for the big screen of a class: /classes/<slug>/projector/.
 import "../../classroom/projector.js";
+import "../../classroom/sound_mark.js";
 import { byId } from "../../kit/element.js";
 import { connect } from "../../classroom/connect.js";
 

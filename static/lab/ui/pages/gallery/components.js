@@ -171,6 +171,8 @@ export const ELSEWHERE = {
   "hw-class-refusal": "/classes/<slug>/board/",
   "hw-projector": "/classes/<slug>/projector/",
   "hw-person": "/classes/<slug>/board/",
+  "hw-microphone": "/classes/<slug>/board/",
+  "hw-sound-mark": "/r/<run>/<branch>",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-study": "/studies/<slug>/",
   "hw-analytics": "/r/<run>/<branch>/analytics",

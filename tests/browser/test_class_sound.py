@@ -1,0 +1,116 @@
+"""The sound of a class, recorded by a real browser from a tone at known instants: offline, reloaded, and aligned."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, BrowserType, Page, expect
+
+from lab.actions.classes.live_class import close_classes, live_classes
+from lab.models import Class, Run
+from tests.support.lab_page import WIDE
+from tests.support.lab_server import PATIENCE_S, LabServer
+
+ALIGNED_US = 200_000
+MICROPHONE = """
+  // A microphone that hears 100 ms of a tone at the begin of every second of `heard.currentTime`.
+  navigator.mediaDevices.getUserMedia = async () => {
+    const context = (window.heard = new AudioContext());
+    const tone = new OscillatorNode(context, { frequency: 800 });
+    const gain = new GainNode(context, { gain: 0 });
+    for (let s = 1; s < 120; s++) {
+      gain.gain.setValueAtTime(0.5, s);
+      gain.gain.setValueAtTime(0, s + 0.1);
+    }
+    const out = new MediaStreamAudioDestinationNode(context, { channelCount: 1 });
+    tone.connect(gain).connect(out);
+    tone.start();
+    return out.stream;
+  };
+"""
+ONSETS = """async (address) => {
+  const data = await (await fetch(address)).arrayBuffer();
+  const context = new OfflineAudioContext(1, 48000, 48000);
+  const samples = (await context.decodeAudioData(data)).getChannelData(0);
+  const found = [];
+  for (let at = 0, quiet = 0; at < samples.length; at++) {
+    if (Math.abs(samples[at]) > 0.1) {
+      if (quiet > 24000) found.push(at / 48000);
+      quiet = 0;
+    } else quiet++;
+  }
+  return found;
+}"""
+
+
+@pytest.fixture
+def hearing(browser_type: BrowserType, browser_type_launch_args: dict[str, object]) -> Iterator[Browser]:
+    """A browser that grants the microphone."""
+    args = [
+        "--use-fake-ui-for-media-stream",
+        "--use-fake-device-for-media-stream",
+        "--autoplay-policy=no-user-gesture-required",
+    ]
+    found = browser_type.launch(**{**browser_type_launch_args, "args": args})  # type: ignore[arg-type]
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def board(hearing: Browser, lab_server: LabServer) -> Iterator[Page]:
+    """The board of a new class, with a microphone that hears the tone."""
+    context = hearing.new_context(viewport=WIDE)
+    context.set_default_timeout(PATIENCE_S * 1000)
+    page = context.new_page()
+    page.add_init_script(MICROPHONE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/classes/")
+    form = page.locator("#new-class")
+    form.get_by_label("Name").fill("Storage systems")
+    form.get_by_role("button", name="Start class").click()
+    page.get_by_role("link", name="Open the board").click()
+    yield page
+    lab_server.call(lambda _: close_classes())
+    Run.objects.filter(classroom__isnull=False).update(classroom=None)
+    Class.objects.all().delete()
+
+
+def arrival(page: Page, path: str) -> object:
+    return page.expect_response(lambda answer: path in answer.url and answer.status == 200)
+
+
+def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, lab_server: LabServer) -> None:
+    slug = board.url.rstrip("/").split("/")[-2]
+    sound = f"/api/classes/{slug}/recording/audio/"
+
+    def class_us() -> int:
+        found = lab_server.call(lambda _: live_classes().opened(slug))
+        return int(found.room.now_us())
+
+    with arrival(board, sound):  # type: ignore[attr-defined]
+        board.get_by_role("button", name="Record sound").click()
+    expect(board.locator("hw-microphone")).to_contain_text("Sound is recorded")
+    begun_us = class_us() - int(board.evaluate("heard.currentTime") * 1e6)
+    board.context.set_offline(True)
+    expect(board.locator("hw-microphone")).to_contain_text("The server does not answer")
+    board.context.set_offline(False)
+    with arrival(board, sound):  # type: ignore[attr-defined]
+        pass
+    with arrival(board, "/end"):  # type: ignore[attr-defined]
+        board.reload()
+    expect(board.locator("hw-microphone")).to_contain_text("Sound is recorded")
+    with arrival(board, sound):  # type: ignore[attr-defined]
+        pass
+    with arrival(board, "/end"):  # type: ignore[attr-defined]
+        board.get_by_role("button", name="Stop recording sound").click()
+    expect(board.locator("hw-microphone")).to_contain_text("of sound kept")
+    told = board.evaluate(f"fetch('/api/classes/{slug}/recording/manifest.json').then((answer) => answer.json())")[
+        "audio"
+    ]
+    assert len(told["pieces"]) == 2 and told["lost"] == []
+    first = told["pieces"][0]
+    onsets = board.evaluate(ONSETS, f"{sound}{first['piece']}")
+    assert len(onsets) >= 2
+    for onset_s in onsets:
+        off_us = (first["at_us"] + onset_s * 1e6 - begun_us) % 1_000_000
+        print("aligned within", min(off_us, 1_000_000 - off_us) / 1000, "ms")
+        assert min(off_us, 1_000_000 - off_us) < ALIGNED_US
