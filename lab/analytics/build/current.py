@@ -27,7 +27,8 @@ def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
     costs no job.
     """
     nothing: Any = pa.table({"_": pa.array([], pa.int8())})
-    return spark.createDataFrame(nothing).select(
+    # Spark Connect infers no types where there are no rows.
+    return spark.createDataFrame(nothing, "_ tinyint").select(
         *(F.lit(None).cast(type).alias(name) for name, type in columns.items())
     )
 
