@@ -59,12 +59,12 @@ class Worker:
         from lab.analytics.store.builds import Store
         from lab.analytics.tables.registry import TABLES
 
-        made = 0
+        made, count = 0, sum(table.unit == "branch" for table in TABLES.values())
 
         def told(_: object) -> None:
             nonlocal made
             made += 1
-            progress = STARTED + (1 - STARTED) * min(1.0, made / len(TABLES))
+            progress = STARTED + (1 - STARTED) * min(1.0, made / count)
             self._say(Report(job, stage="tables", progress=progress))
 
         self._say(Report(job, stage="read", progress=STARTED))

@@ -70,6 +70,44 @@ def dirty_branches(
     return plan
 
 
+def dirty_logs(
+    base: Build | None,
+    ledger: Mapping[str, BranchEntry],
+    tables: Sequence[Table],
+    codes: Mapping[str, str],
+    chosen: Iterable[str],
+    classes: Mapping[str, Sequence[str]],
+    *,
+    is_full: bool = False,
+) -> Plan:
+    """What is to be made of the tables of logs, of classes and over all, but those that are read.
+
+    Args:
+        base: the newest build.
+        ledger: the logs as they have been read now.
+        tables: those wanted, with their needs.
+        codes: the digests of their code.
+        chosen: logs.
+        classes: the classes to look at, each with the logs that their tables are made of.
+        is_full: makes everything anew.
+    """
+    logs = {name: entry.last_seq for name, entry in ledger.items() if entry.unit == "log"}
+    now: dict[str, Mapping[str, int]] = {
+        "log": {name: logs[name] for name in chosen},
+        "class": {slug: sum(logs[name] for name in names) for slug, names in classes.items()},
+        "all": {"all": sum(logs.values())},
+    }
+    plan = Plan()
+    for table in tables:
+        if not table.needs or table.unit not in now:
+            continue
+        made_to = {} if base is None or is_full else base.made_to(table.name, codes[table.name])
+        units = {unit: seq for unit, seq in sorted(now[table.unit].items()) if made_to.get(unit) != seq}
+        if units:
+            plan.tables.append(Dirty(table, units))
+    return plan
+
+
 def groups(plan: Plan, ledger: Mapping[str, BranchEntry]) -> list[list[str]]:
     """The branches of a plan in groups that are built one after the other; parents before what was forked of them."""
     found: list[list[str]] = []

@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 
+from lab.analytics.build.acts import FoundLog
 from lab.analytics.build.found import with_ancestors
+from lab.analytics.build.log_run import WantedLogs, build_logs
+from lab.analytics.build.logs import logs
+from lab.analytics.build.people import forget, is_pseudonym, pseudonym
 from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.erase import erase, people_in
 from lab.analytics.store.publish import drop_units, publish
 from lab.analytics.tables.registry import matching
 
@@ -49,18 +55,31 @@ def spark() -> "Iterator[Callable[[], SparkSession]]":
 
 
 def build_tables(
-    runs: Sequence[str] | None, patterns: Sequence[str], say: Callable[[str], None], *, is_full: bool, place: str | None
+    runs: Sequence[str] | None,
+    patterns: Sequence[str],
+    say: Callable[[str], None],
+    *,
+    classes: Sequence[str] | None = None,
+    is_full: bool,
+    place: str | None,
 ) -> tuple[Outcome, float]:
-    """Brings the tables up to the recordings, a line for each table. Returns what was done and the seconds it took.
+    """Brings the tables up to the recordings and logs, a line for each table. With `runs` or `classes` only those are
+    looked at. Returns what was done and the seconds it took.
 
-    Raises AnalyticsError for a run or a table that does not exist.
+    Raises AnalyticsError for a run, a class or a table that does not exist.
     """
+    if classes is not None and runs is None:
+        runs = []
     every = recordings()
     chosen = every if runs is None else [one for one in every if one.entry.run in runs]
     if runs is not None and (unknown := sorted(set(runs) - {one.entry.run for one in every})):
         raise AnalyticsError(
             f"There is no recording of run {unknown[0]}. Expected the short name in the run's address."
         )
+    is_all = runs is None
+    found_logs = [] if classes is None and not is_all else logs(classes)
+    if classes is not None and (unknown := sorted(set(classes) - {one.entry.class_ for one in found_logs})):
+        raise AnalyticsError(f"There is no log of class {unknown[0]}. Expected the short name in the class's address.")
     began_s = last_s = time.monotonic()
 
     def told(made: Made) -> None:
@@ -74,13 +93,59 @@ def build_tables(
         wanted = Wanted(with_ancestors(chosen, every), names or None, is_full=is_full, say=told)
         store = store_at(place)
         outcome = build(session, store, wanted)
-    if runs is None and outcome.build is not None:
-        gone = set(outcome.build.ledger()) - {one.entry.branch for one in every}
+        if found_logs:
+            erase_gone(store, found_logs, is_all=is_all)
+            learned = build_logs(session, store, WantedLogs(found_logs, names or None, is_full=is_full, say=told))
+            outcome = _both(outcome, learned)
+    if is_all and outcome.build is not None:
+        read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}
+        gone = read - {one.entry.branch for one in every}
         if gone:
             # Their runs have been deleted.
             _drop(store, outcome.build, gone)
             outcome.gone |= gone
     return outcome, time.monotonic() - began_s
+
+
+def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None:
+    """Takes out whoever has been erased from a class or has deleted their history since the last build."""
+    base = store.newest()
+    if base is None:
+        return
+    known = {one.entry.branch: one for one in found}
+    logs = {name for name, entry in base.ledger().items() if entry.unit == "log" and name not in known and is_all}
+    people = {
+        person
+        for log, there in people_in(store, base).items()
+        if log in known and known[log].entry.class_
+        for person in there - set(known[log].people.values())
+        if is_pseudonym(person)
+    }
+    # A class's log goes with the class; that of a learner with the learner.
+    if logs or people:
+        erase(store, base, people, logs)
+
+
+def _both(one: Outcome, other: Outcome) -> Outcome:
+    return Outcome(
+        other.build, [*one.published, *other.published], one.events, [*one.held, *other.held], one.gone | other.gone
+    )
+
+
+def forget_person(name: str, place: str | None) -> int:
+    """Takes a person out of all tables, for good: no later build reads of them. Returns how many acts went.
+
+    Raises AnalyticsError for a name that no account has.
+    """
+    user = get_user_model().objects.filter(username=name).first()
+    if user is None:
+        raise AnalyticsError(f"There is no account {name}. Expected the name that the person signs in with.")
+    data = Path(settings.DATA)
+    person = pseudonym(data, user.pk)
+    forget(data, person)
+    store = store_at(place)
+    found = store.newest()
+    return 0 if found is None else erase(store, found, {person})
 
 
 def named(pattern: str) -> list[str]:

@@ -35,6 +35,7 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `state`: `open`, `closed` or `gone`. `identity` and `origin` are what the recording says of itself and of what it
     was forked or copied from. `vocabularies`: what its events were written with, each from which event on.
+    `unit` is `log` where it is not a branch, but a log of acts.
     """
 
     branch: str
@@ -57,6 +58,7 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     identity: str = ""
     origin: str = ""
     vocabularies: tuple[tuple[int, str], ...] = ()
+    unit: str = "branch"
     ranges: tuple[ReadRange, ...] = ()
     damage: tuple[Damage, ...] = ()
 

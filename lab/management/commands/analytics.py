@@ -32,6 +32,7 @@ class Command(BaseCommand):
 
         build = verb("build", "bring the tables up to the recordings")
         build.add_argument("--runs", help="short names of runs, with commas between; default: all")
+        build.add_argument("--class", dest="classes", help="short names of classes, with commas between; default: all")
         build.add_argument("--tables", action="append", default=[], metavar="PATTERN", help="such as 'gold.*'")
         build.add_argument("--full", action="store_true", help="make everything anew")
         verb("status", "what has been read, how large the tables are, what could not be read")
@@ -52,7 +53,10 @@ class Command(BaseCommand):
         pin = verb("pin", "have vacuum keep a build")
         pin.add_argument("build", type=int)
         pin.add_argument("--off", action="store_true", help="let it go")
-        verb("forget", "take a run out of the tables").add_argument("--run", required=True)
+        forget = verb("forget", "take a run out of the tables, or a person for good")
+        what = forget.add_mutually_exclusive_group(required=True)
+        what.add_argument("--run")
+        what.add_argument("--person", metavar="NAME", help="what the person signs in with")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -67,7 +71,12 @@ class Command(BaseCommand):
     def _build(self, options: dict[str, Any]) -> None:
         say = (lambda line: None) if options["json"] else self.stdout.write
         outcome, took_s = making.build_tables(
-            _listed(options["runs"]), options["tables"], say, is_full=options["full"], place=options["tables_at"]
+            _listed(options["runs"]),
+            options["tables"],
+            say,
+            classes=_listed(options["classes"]),
+            is_full=options["full"],
+            place=options["tables_at"],
         )
         held = [f"{one.table}: {one.rule} does not hold in {one.failed} of {one.rows} rows" for one in outcome.held]
         if options["json"]:
@@ -144,6 +153,10 @@ class Command(BaseCommand):
         self.stdout.write(f"Build {number} is {'no longer ' if options['off'] else ''}pinned.")
 
     def _forget(self, options: dict[str, Any]) -> None:
+        if options["person"] is not None:
+            count = making.forget_person(options["person"], options["tables_at"])
+            self.stdout.write(f"Took {count} acts out of the tables. `analytics build` makes the rest anew.")
+            return
         count = making.forget_run(options["run"], options["tables_at"])
         self.stdout.write(f"Took {count} branches of {options['run']} out of the tables.")
 

@@ -1,0 +1,63 @@
+"""Which logs of acts there are: those of classes, and those of learners."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from lab.analytics.build.acts import FoundLog
+from lab.analytics.build.people import forgotten, pseudonym
+from lab.analytics.store.ledger import BranchEntry
+from lab.learning.log import learner_id
+from lab.models import Class, Participant, Run
+
+
+def class_log(slug: str) -> str:
+    """What the tables call the log of a class."""
+    return f"class:{slug}"
+
+
+def learner_log(person: str) -> str:
+    """What the tables call the log of a learner."""
+    return f"learner:{person}"
+
+
+def logs(classes: Sequence[str] | None = None) -> list[FoundLog]:
+    """The logs of this installation: all, or those of some classes and of their learners."""
+    data = Path(settings.DATA)
+    left_out = forgotten(data)
+    chosen = Class.objects.order_by("pk")
+    people = Participant.objects.filter(user__isnull=False).order_by("classroom_id", "number")
+    if classes is not None:
+        chosen = chosen.filter(slug__in=classes)
+        people = people.filter(classroom__slug__in=classes)
+    members: dict[int, dict[str, str]] = {}
+    for classroom_id, number, user_id in people.values_list("classroom_id", "number", "user_id"):
+        person = pseudonym(data, user_id)
+        if person not in left_out:
+            members.setdefault(classroom_id, {})[f"p{number}"] = person
+    found = []
+    for one in chosen:
+        folder = data / "classes" / one.slug / "class-0"
+        if folder.is_dir():
+            name = class_log(one.slug)
+            entry = BranchEntry(name, "", str(folder), class_=one.slug, unit="log")
+            found.append(FoundLog(folder, entry, members.get(one.pk, {})))
+    rooms: dict[int, dict[str, str]] = {}
+    memberships = set(Participant.objects.filter(user__isnull=False).values_list("user_id", "classroom__slug"))
+    runs = Run.objects.filter(classroom__isnull=False).values_list("owner_id", "slug", "classroom__slug")
+    for owner_id, run, slug in runs:
+        # Whoever has been erased from a class keeps their own history, which is no part of the class any more.
+        if (owner_id, slug) in memberships:
+            rooms.setdefault(owner_id, {})[run] = slug
+    users = get_user_model().objects.order_by("pk")
+    if classes is not None:
+        users = users.filter(participations__classroom__slug__in=classes).distinct()
+    for user_id in users.values_list("pk", flat=True):
+        person, folder = pseudonym(data, user_id), data / "learning" / learner_id(user_id) / "learning-0"
+        if person not in left_out and folder.is_dir():
+            # Where it lies is another name of the learner.
+            entry = BranchEntry(learner_log(person), "", "", learner=person, unit="log")
+            found.append(FoundLog(folder, entry, rooms=rooms.get(user_id, {})))
+    return found

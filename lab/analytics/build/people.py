@@ -1,0 +1,59 @@
+"""What tables call a person: a keyed hash. The key lies beside the recordings and is in no table.
+
+`DATA/analytics-people/key` is the key; `forgotten` beside it lists those who must not come back, one pseudonym a line.
+"""
+
+import base64
+import hmac
+import os
+import re
+import secrets
+from hashlib import sha256
+from pathlib import Path
+
+_FOLDER = "analytics-people"
+_KEY_BYTES = 32
+_ID_BYTES = 16
+_PSEUDONYM = re.compile(r"[a-z2-7]{26}\Z")
+
+
+def pseudonym(data: Path, user_id: int) -> str:
+    """26 characters for an account or a guest of this installation."""
+    digest = hmac.new(_key(data), f"user:{user_id}".encode(), sha256).digest()[:_ID_BYTES]
+    return base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+def is_pseudonym(name: str) -> bool:
+    """Whether a name is that of a person, and not the code of an anonymous vote."""
+    return _PSEUDONYM.match(name) is not None
+
+
+def forgotten(data: Path) -> frozenset[str]:
+    """Those who are in no table, whatever the logs hold."""
+    path = data / _FOLDER / "forgotten"
+    return frozenset(path.read_text().split()) if path.exists() else frozenset()
+
+
+def forget(data: Path, person: str) -> None:
+    """Has builds leave a person out from now on."""
+    path = data / _FOLDER / "forgotten"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"forgotten.{secrets.token_hex(8)}")
+    partial.write_text("\n".join(sorted({*forgotten(data), person})) + "\n")
+    partial.replace(path)
+
+
+def _key(data: Path) -> bytes:
+    path = data / _FOLDER / "key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Whole or not there: another process must not read a part of a key.
+        partial = path.with_name(f"key.{secrets.token_hex(8)}")
+        partial.write_bytes(secrets.token_bytes(_KEY_BYTES))
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            pass
+        finally:
+            partial.unlink()
+    return path.read_bytes()

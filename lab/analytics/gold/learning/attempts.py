@@ -1,0 +1,191 @@
+"""Attempts at lessons, with their steps and the wrong states that they passed through. One unit a log."""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.acts import CLASS, LEARNER, LESSON, LOG
+from lab.analytics.tables import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Table, Tables, between, c, not_null, one_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PAUSE_MS = 120_000
+"""Longer gaps between acts are no work."""
+_ANSWERS = ("PredictionSettled", "AnswerGiven")
+_NOT_OF_LESSONS = ("ReviewAsked", "ReviewAnswered", "ChallengeJudged")
+ATTEMPT = c("attempt", STRING, "learner, lesson and number of the attempt", personal=True)
+
+
+def _of_attempts(acts: "DataFrame") -> "DataFrame":
+    """The acts of learners' own logs in lessons, each with its attempt: one begins with each start of part 1."""
+    rows = acts.where(F.col("class_us").isNull() & F.col("lesson").isNotNull() & ~F.col("kind").isin(*_NOT_OF_LESSONS))
+    before = Window.partitionBy("log", "lesson").orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
+    starts = F.sum(F.when((F.col("kind") == "LessonStarted") & (F.col("part") == 1), 1).otherwise(0)).over(before)
+    number = F.greatest(starts, F.lit(1))
+    return rows.withColumn("number", number).withColumn(
+        "name", F.concat_ws("/", "learner", "lesson", number.cast("string"))
+    )
+
+
+def _first(value: str, condition: Column) -> Column:
+    return F.min_by(F.when(condition, F.col(value)), F.when(condition, F.col("seq")))
+
+
+def attempts(t: Tables) -> "DataFrame":
+    rows = _of_attempts(t.acts)
+    order = Window.partitionBy("log", "name").orderBy("seq")
+    gap_ms = F.col("at_ms") - F.lag("at_ms").over(order)
+    rows = rows.withColumn("worked_ms", F.when(gap_ms.between(0, PAUSE_MS), gap_ms).otherwise(0))
+    kind, is_answer = F.col("kind"), F.col("kind").isin(*_ANSWERS)
+    # An attempt that a later one follows will not be gone on with.
+    later = F.max("number").over(Window.partitionBy("log", "lesson"))
+    rows = rows.withColumn("is_last", F.col("number") == later)
+    # The first answer to each step counts.
+    place = F.row_number().over(Window.partitionBy("log", "name", "step", is_answer).orderBy("seq"))
+    rows = rows.withColumn("is_first", is_answer & (place == 1))
+    is_done = (kind == "LessonFinished") & (F.col("part") == F.col("parts"))
+    is_step_done = kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
+    found = rows.groupBy("log", "learner", "lesson", "name").agg(
+        F.max("class").alias("class"),
+        F.max("content").alias("content"),
+        F.max_by("lab", F.when(F.col("lab") != "", F.col("seq"))).alias("branch_name"),
+        F.min("at_ms").alias("began_ms"),
+        F.max("at_ms").alias("ended_ms"),
+        F.when(F.max(is_done), "finished").when(F.max("is_last"), "open").otherwise("left").alias("state"),
+        (F.sum("worked_ms") / 1_000).alias("active_s"),
+        F.count_if(kind == "LessonReset").alias("resets"),
+        F.count_if(kind == "HintShown").alias("hints"),
+        F.count_distinct(F.when(is_step_done, F.col("step"))).alias("steps_done"),
+        F.count_if(F.col("is_first") & F.col("right")).alias("right_first"),
+        F.avg(F.when(F.col("is_first"), F.col("brier"))).alias("brier"),
+    )
+    return found.withColumnRenamed("name", "attempt").withColumnRenamed("branch_name", "lab")
+
+
+ATTEMPTS = Table(
+    name="gold.attempts",
+    unit="log",
+    key=("attempt",),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        LOG, ATTEMPT, LEARNER, CLASS, LESSON,
+        c("content", STRING, "digest of the lesson's content"),
+        c("lab", STRING, "run and branch of the attempt", personal=True),
+        c("began_ms", BIGINT, "wall time of its first act"),
+        c("ended_ms", BIGINT, "wall time of its last act"),
+        c("state", STRING, "finished, open, or left for a later attempt"),
+        c("active_s", DOUBLE, "time between acts, without gaps over 120 s"),
+        c("resets", BIGINT, "how often it was started over"),
+        c("hints", BIGINT, "how many hints were opened"),
+        c("steps_done", BIGINT, "how many steps are done"),
+        c("right_first", BIGINT, "how many first answers were right"),
+        c("brier", DOUBLE, "mean score of the first predictions: 0 is best"),
+    ),
+    checks=(one_of("state", "finished", "open", "left"), not_null("learner", "lesson"), between("brier", 0, 2)),
+    make=attempts,
+    doc="an attempt of a learner at a lesson",
+)  # fmt: skip
+
+
+def attempt_steps(t: Tables) -> "DataFrame":
+    rows = _of_attempts(t.acts).where(F.col("step").isNotNull())
+    kind = F.col("kind")
+    is_answer, is_hint = kind.isin(*_ANSWERS), kind == "HintShown"
+    is_done = kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
+    is_reply = kind.isin("PredictionGiven", "AnswerGiven")
+    answered = F.min(F.when(is_reply, F.col("seq"))).over(Window.partitionBy("log", "name", "step"))
+    rows = rows.withColumn("is_before", is_hint & (answered.isNull() | (F.col("seq") < answered)))
+    found = rows.groupBy("log", "learner", "lesson", "name", "step").agg(
+        F.max("class").alias("class"),
+        F.max("content").alias("content"),
+        F.min("at_ms").alias("began_ms"),
+        _first("at_ms", is_done).alias("reached_ms"),
+        _first("lab_at_us", is_done).alias("reached_at_us"),
+        _first("lab_seq", is_done).alias("lab_seq"),
+        F.max(F.when(F.col("lab") != "", F.col("lab"))).alias("lab"),
+        ((_first("at_ms", is_done) - F.min("at_ms")) / 1_000).alias("spent_s"),
+        F.coalesce(F.max("attempt"), F.lit(1)).alias("tries"),
+        F.count_if(is_hint).alias("hints"),
+        F.count_if(F.col("is_before")).alias("hints_before"),
+        F.coalesce(F.max(kind == "StepSkipped"), F.lit(False)).alias("skipped"),
+        _first("choice", is_answer).alias("choice"),
+        _first("p", is_answer).alias("p"),
+        _first("choices", is_answer).alias("choices"),
+        _first("outcome", is_answer).alias("outcome"),
+        _first("right", is_answer).alias("right"),
+        _first("brier", is_answer).alias("brier"),
+        _first("misconception", is_answer & ~F.col("right")).alias("misconception"),
+        _first("tags", is_answer).alias("tags"),
+    )
+    return found.withColumnRenamed("name", "attempt")
+
+
+STEPS = Table(
+    name="gold.attempt_steps",
+    unit="log",
+    key=("attempt", "step"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        LOG, ATTEMPT, LEARNER, CLASS, LESSON,
+        c("content", STRING, "digest of the lesson's content"),
+        c("step", STRING, "the step's id"),
+        c("began_ms", BIGINT, "wall time of the first act at it"),
+        c("reached_ms", BIGINT, "wall time at which it was done"),
+        c("reached_at_us", BIGINT, "simulated time then"),
+        c("lab_seq", BIGINT, "the last event of the lab then"),
+        c("lab", STRING, "run and branch", personal=True),
+        c("spent_s", DOUBLE, "from the first act at it until it was done"),
+        c("tries", INT, "how many attempts at the step"),
+        c("hints", BIGINT, "how many hints were opened"),
+        c("hints_before", BIGINT, "of those, before the first answer"),
+        c("skipped", BOOLEAN, "whether the learner went on without it"),
+        c("choice", STRING, "the first answer"),
+        c("p", DOUBLE, "how sure", unit="0..1"),
+        c("choices", INT, "how many choices there were"),
+        c("outcome", STRING, "what came true"),
+        c("right", BOOLEAN, "whether the first answer was right"),
+        c("brier", DOUBLE, "its score: 0 is best"),
+        c("misconception", STRING, "tag of the first answer where it was wrong"),
+        c("tags", "array<string>", "tags of all wrong choices that were offered"),
+    ),
+    checks=(between("p", 0, 1), between("brier", 0, 2)),
+    make=attempt_steps,
+    doc="a step in an attempt, with its first answer",
+)  # fmt: skip
+
+
+def wrong_states(t: Tables) -> "DataFrame":
+    rows = _of_attempts(t.acts).where("kind = 'WrongStateShown'")
+    found = rows.groupBy("log", "learner", "class", "lesson", "name", "step", "wrong").agg(
+        F.max("misconception").alias("misconception"),
+        F.min_by("lab", "seq").alias("lab"),
+        F.min_by("lab_seq", "seq").alias("first_seq"),
+        F.min_by("lab_at_us", "seq").alias("first_at_us"),
+        F.count("*").alias("times"),
+    )
+    return found.withColumnRenamed("name", "attempt").withColumnRenamed("wrong", "state")
+
+
+WRONG_STATES = Table(
+    name="gold.wrong_states",
+    unit="log",
+    key=("attempt", "step", "state", "class"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        LOG, ATTEMPT, LEARNER, CLASS, LESSON,
+        c("step", STRING, "the step's id"),
+        c("state", STRING, "the wrong state's id"),
+        c("misconception", STRING, "its tag"),
+        c("lab", STRING, "run and branch", personal=True),
+        c("first_seq", BIGINT, "the event of the lab at which it was first seen"),
+        c("first_at_us", BIGINT, "simulated time then"),
+        c("times", BIGINT, "how often it was seen"),
+    ),
+    make=wrong_states,
+    doc="a wrong state of the cluster that an attempt passed through",
+)  # fmt: skip

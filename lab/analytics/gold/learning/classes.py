@@ -1,0 +1,341 @@
+"""What a class found hard, took for true, and was sure of. One unit a class; private acts are in none of these."""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, Window
+from pyspark.sql import functions as F
+
+from lab.analytics.silver.acts import CLASS, LESSON
+from lab.analytics.tables import BIGINT, DOUBLE, INT, STRING, Table, Tables, array, between, c, map_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MIN_DISCRIMINATION = 20
+"""With fewer learners the correlation is noise."""
+BUCKET_S = 30
+_ANSWERS = ("PredictionSettled", "AnswerGiven", "TransferAnswered")
+STEP = c("step", STRING, "the step's id")
+
+
+def in_class() -> Column:
+    """Whether a row was made in a class."""
+    return F.col("class") != ""
+
+
+def first_steps(steps: "DataFrame", *keys: str) -> "DataFrame":
+    """Of each learner the first time that they were at a step."""
+    order = Window.partitionBy(*keys, "learner", "lesson", "step").orderBy("began_ms", "attempt")
+    return steps.withColumn("place", F.row_number().over(order)).where("place = 1").drop("place")
+
+
+def statistics(first: "DataFrame", *keys: str) -> "DataFrame":
+    """What the first answers to each question say, by `keys`, lesson and step."""
+    score = Window.partitionBy(*keys, "learner", "lesson")
+    right = F.col("right").cast("int")
+    rows = first.withColumn("rest", F.sum(right).over(score) - right)
+    is_answered = F.col("right").isNotNull()
+    correlation = F.corr(F.when(is_answered, right).cast("double"), F.when(is_answered, F.col("rest")).cast("double"))
+    spent = F.when(F.col("reached_ms").isNotNull(), F.col("spent_s"))
+    quarters = F.percentile(spent, F.array(F.lit(0.25), F.lit(0.5), F.lit(0.9)))
+    found = rows.groupBy(*keys, "lesson", "step").agg(
+        F.max("content").alias("content"),
+        F.count_distinct("learner").alias("learners"),
+        F.count_if(is_answered).alias("n"),
+        F.avg(right).alias("difficulty"),
+        F.when(F.count_if(is_answered) >= MIN_DISCRIMINATION, F.nullif(correlation, F.lit(float("nan"))))
+        .alias("discrimination"),
+        F.avg(F.when(is_answered, F.col("p"))).alias("p_mean"),
+        F.avg("brier").alias("brier_mean"),
+        F.avg(F.when(F.col("p").isNotNull() & is_answered, F.col("p") - right)).alias("gap"),
+        quarters.alias("quarters"),
+        F.avg((F.col("hints") > 0).cast("int")).alias("hint_share"),
+        F.avg(F.when(F.col("hints_before") > 0, right)).alias("right_with_hint"),
+        F.avg(F.when(F.col("hints_before") == 0, right)).alias("right_without_hint"),
+        F.avg(F.col("skipped").cast("int")).alias("gave_up_share"),
+        F.min("reached_ms").alias("first_ms"),
+    )  # fmt: skip
+    for place, name in enumerate(("spent_p25_s", "spent_p50_s", "spent_p90_s")):
+        found = found.withColumn(name, F.col("quarters")[place])
+    return found.drop("quarters")
+
+
+STATISTICS = (
+    c("content", STRING, "digest of the lesson's content"),
+    c("learners", BIGINT, "how many learners were at the step"),
+    c("n", BIGINT, "how many answered its question"),
+    c("difficulty", DOUBLE, "share of first answers that were right", unit="0..1"),
+    c("discrimination", DOUBLE, "correlation of right with the rest of the score; none below 20 answers"),
+    c("p_mean", DOUBLE, "how sure they were", unit="0..1"),
+    c("brier_mean", DOUBLE, "mean score: 0 is best"),
+    c("gap", DOUBLE, "how sure they were, less how often they were right"),
+    c("spent_p25_s", DOUBLE, "time at the step, lower quarter"),
+    c("spent_p50_s", DOUBLE, "time at the step, median"),
+    c("spent_p90_s", DOUBLE, "time at the step, nine of ten"),
+    c("hint_share", DOUBLE, "share of learners who opened a hint"),
+    c("right_with_hint", DOUBLE, "share right of those who had opened a hint before", unit="0..1"),
+    c("right_without_hint", DOUBLE, "share right of the others", unit="0..1"),
+    c("gave_up_share", DOUBLE, "share of learners who went on without it"),
+    c("first_ms", BIGINT, "wall time at which the first one had done it"),
+)
+
+
+def item_statistics(t: Tables) -> "DataFrame":
+    return statistics(first_steps(t.attempt_steps.where(in_class()), "class"), "class")
+
+
+ITEMS = Table(
+    name="gold.item_statistics",
+    unit="class",
+    key=("class", "lesson", "step"),
+    needs=("gold.attempt_steps",),
+    small=True,
+    columns=(CLASS, LESSON, STEP, *STATISTICS),
+    checks=(between("difficulty", 0, 1), between("discrimination", -1.000001, 1.000001)),
+    make=item_statistics,
+    doc="a step in a class: how hard its question was, and how well it tells learners apart",
+)
+
+
+def _mistakes(acts: "DataFrame") -> "DataFrame":
+    """Each wrong choice or wrong state with a tag."""
+    rows = acts.where(in_class() & F.col("misconception").isNotNull() & F.col("class_us").isNull())
+    is_state = F.col("kind") == "WrongStateShown"
+    rows = rows.where(is_state | ~F.col("right"))
+    return rows.select(
+        "class", "learner", "lesson", F.col("misconception").alias("tag"), "p", "at_ms", is_state.alias("is_state")
+    )
+
+
+def misconceptions(t: Tables) -> "DataFrame":
+    mistakes = _mistakes(t.acts)
+    own = t.acts.where(in_class() & F.col("class_us").isNull())
+    people = own.groupBy("class").agg(F.count_distinct("learner").alias("all"))
+    answers = t.acts.where(in_class() & F.col("kind").isin(*_ANSWERS))
+    asked = answers.select("class", "learner", "at_ms", "right", F.explode_outer("tags").alias("tag")).where(
+        "tag is not null"
+    )
+    counts = asked.groupBy("class", "tag").agg(F.count("*").alias("asked"))
+    first = mistakes.groupBy("class", "tag", "learner").agg(F.min("at_ms").alias("wrong_ms"))
+    later = asked.join(first, ["class", "tag", "learner"]).where("at_ms > wrong_ms")
+    later = later.groupBy("class", "tag", "learner").agg(F.min_by("right", "at_ms").alias("is_refuted"))
+    again = mistakes.join(first, ["class", "tag", "learner"]).where("at_ms > wrong_ms")
+    later = later.groupBy("class", "tag").agg(F.count_if("is_refuted").alias("refuted"))
+    again = again.groupBy("class", "tag").agg(F.count_distinct("learner").alias("returned"))
+    found = mistakes.groupBy("class", "tag").agg(
+        F.count_distinct("learner").alias("learners"),
+        F.avg("p").alias("p_mean"),
+        F.count_if(~F.col("is_state")).alias("by_choice"),
+        F.count_if("is_state").alias("by_state"),
+        F.array_sort(F.collect_set("lesson")).alias("lessons"),
+        F.min("at_ms").alias("first_ms"),
+    )
+    found = found.join(people, "class")
+    for more in (counts, later, again):
+        found = found.join(more, ["class", "tag"], "left")
+    found = found.withColumn("share", F.col("learners") / F.col("all"))
+    return found.na.fill(0, ["asked", "refuted", "returned"])
+
+
+MISCONCEPTIONS = Table(
+    name="gold.misconceptions",
+    unit="class",
+    key=("class", "tag"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        CLASS,
+        c("tag", STRING, "the misconception"),
+        c("learners", BIGINT, "how many learners showed it"),
+        c("share", DOUBLE, "share of the learners of the class", unit="0..1"),
+        c("asked", BIGINT, "answers to questions that offered it"),
+        c("p_mean", DOUBLE, "how sure they were of it", unit="0..1"),
+        c("by_choice", BIGINT, "wrong answers that show it"),
+        c("by_state", BIGINT, "wrong states that show it"),
+        c("lessons", array(STRING), "where"),
+        c("first_ms", BIGINT, "wall time of the first"),
+        c("refuted", BIGINT, "learners who were right when next asked"),
+        c("returned", BIGINT, "learners who showed it again"),
+    ),
+    checks=(between("share", 0, 1), between("p_mean", 0, 1)),
+    make=misconceptions,
+    doc="a misconception that a class has shown",
+)
+
+
+def mistake_pairs(t: Tables) -> "DataFrame":
+    mistakes = _mistakes(t.acts).select("class", "learner", "tag").distinct()
+    other = mistakes.withColumnRenamed("tag", "other")
+    both = mistakes.join(other, ["class", "learner"])
+    return both.groupBy("class", "tag", "other").agg(F.count("*").alias("learners"))
+
+
+PAIRS = Table(
+    name="gold.mistake_pairs",
+    unit="class",
+    key=("class", "tag", "other"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        CLASS, c("tag", STRING, "a misconception"), c("other", STRING, "another, or the same"),
+        c("learners", BIGINT, "how many learners showed both"),
+    ),
+    make=mistake_pairs,
+    doc="two misconceptions of a class that the same learners show",
+)  # fmt: skip
+
+
+def mistake_groups(t: Tables) -> "DataFrame":
+    mistakes = _mistakes(t.acts).groupBy("class", "learner").agg(F.array_sort(F.collect_set("tag")).alias("tags"))
+    groups = mistakes.groupBy("class", "tags").agg(
+        F.count("*").alias("learners"), F.array_sort(F.collect_list("learner")).alias("members")
+    )
+    return groups.withColumn("mistakes", F.concat_ws(" ", "tags"))
+
+
+GROUPS = Table(
+    name="gold.mistake_groups",
+    unit="class",
+    key=("class", "mistakes"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        CLASS, c("mistakes", STRING, "misconceptions, with spaces between"),
+        c("learners", BIGINT, "how many learners showed exactly these"),
+        c("members", array(STRING), "who they are", personal=True),
+    ),
+    make=mistake_groups,
+    doc="learners of a class with the same mistakes",
+)  # fmt: skip
+
+
+def step_times(t: Tables) -> "DataFrame":
+    first = first_steps(t.attempt_steps.where(in_class() & F.col("reached_ms").isNotNull()), "class")
+    bucket = (F.floor(F.col("spent_s") / BUCKET_S) * BUCKET_S).alias("bucket_s")
+    return first.groupBy("class", "lesson", "step", bucket).agg(F.count("*").alias("learners"))
+
+
+TIMES = Table(
+    name="gold.step_times",
+    unit="class",
+    key=("class", "lesson", "step", "bucket_s"),
+    needs=("gold.attempt_steps",),
+    small=True,
+    columns=(
+        CLASS, LESSON, STEP, c("bucket_s", BIGINT, "time at the step, in steps of 30 s"),
+        c("learners", BIGINT, "how many learners took so long"),
+    ),
+    make=step_times,
+    doc="how many learners of a class took how long at a step",
+)  # fmt: skip
+
+
+def stuck_points(t: Tables) -> "DataFrame":
+    rows = t.acts.where(F.col("kind").isin("StuckBegan", "StuckEnded"))
+    after = Window.partitionBy("class", "learner").orderBy("seq")
+    began = rows.withColumn("end_us", F.lead("class_us").over(after)).where("kind = 'StuckBegan'")
+    rows = began.withColumn("length_s", (F.col("end_us") - F.col("class_us")) / 1_000_000)
+    by = rows.groupBy("class", "lesson", "step", "why").agg(F.count("*").alias("times"))
+    pairs = F.array_sort(F.collect_list(F.struct("why", "times")))
+    by = by.groupBy("class", "lesson", "step").agg(F.map_from_entries(pairs).alias("by_reason"))
+    found = rows.groupBy("class", "lesson", "step").agg(
+        F.count_distinct("learner").alias("learners"),
+        F.count("*").alias("episodes"),
+        F.percentile("length_s", 0.5).alias("median_s"),
+        F.min("class_us").alias("first_us"),
+    )
+    return found.join(by, ["class", "lesson", "step"])
+
+
+STUCK = Table(
+    name="gold.stuck_points",
+    unit="class",
+    key=("class", "lesson", "step"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        CLASS, LESSON, c("step", STRING, "number of the step"),
+        c("learners", BIGINT, "how many learners were stuck there"),
+        c("episodes", BIGINT, "how often"),
+        c("by_reason", map_of("string", "bigint"), "how often for which reason"),
+        c("median_s", DOUBLE, "how long, of those that ended"),
+        c("first_us", BIGINT, "class time of the first"),
+    ),
+    make=stuck_points,
+    doc="a step at which learners of a class were stuck",
+)  # fmt: skip
+
+
+def by_stop(acts: "DataFrame", *keys: str) -> "DataFrame":
+    """Predictions by how sure they were."""
+    rows = acts.where(F.col("kind").isin("PredictionSettled", "TransferAnswered") & F.col("p").isNotNull())
+    is_guess = F.abs(F.col("p") - 1 / F.col("choices")) < 1e-6
+    stop = F.when(is_guess, "guess").otherwise(F.format_string("%.2f", "p")).alias("stop")
+    return rows.groupBy(*keys, stop).agg(
+        F.count_distinct("learner").alias("learners"),
+        F.count("*").alias("answers"),
+        F.avg("p").alias("said"),
+        F.avg(F.col("right").cast("int")).alias("was"),
+    )
+
+
+STOPS = (
+    c("stop", STRING, "how sure: guess, or a probability"),
+    c("learners", BIGINT, "of so many learners"),
+    c("answers", BIGINT, "how many predictions"),
+    c("said", DOUBLE, "how sure they were", unit="0..1"),
+    c("was", DOUBLE, "share that came true", unit="0..1"),
+)
+
+
+def calibration(t: Tables) -> "DataFrame":
+    return by_stop(t.acts.where(in_class()), "class")
+
+
+CALIBRATION = Table(
+    name="gold.calibration",
+    unit="class",
+    key=("class", "stop"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(CLASS, *STOPS),
+    make=calibration,
+    doc="predictions of a class at one degree of confidence",
+)
+
+
+def poll_rounds(t: Tables) -> "DataFrame":
+    acts = t.acts.where("poll is not null")
+    revealed = acts.where(F.col("kind").isin("PollMade", "Revealed")).groupBy("class", "poll")
+    outcomes = revealed.agg(F.max_by("outcome", F.when(F.col("outcome").isNotNull(), F.col("seq"))).alias("true"))
+    cast = acts.where("kind = 'Voted'").groupBy("class", "poll", "round", "learner")
+    votes = cast.agg(F.max_by("choice", "seq").alias("choice"), F.min("class_us").alias("at_us"))
+    votes = votes.join(outcomes, ["class", "poll"], "left").withColumn("is_right", F.col("choice") == F.col("true"))
+    rounds = Window.partitionBy("class", "poll", "learner").orderBy("round")
+    votes = votes.withColumn("was_right", F.lag("is_right").over(rounds))
+    return votes.groupBy("class", "poll", "round").agg(
+        F.count("*").alias("answers"),
+        F.sum(F.col("is_right").cast("int")).alias("right"),
+        F.count_if(F.col("is_right") & ~F.col("was_right")).alias("changed_to_right"),
+        F.count_if(~F.col("is_right") & F.col("was_right")).alias("changed_to_wrong"),
+        F.min("at_us").alias("first_us"),
+    )
+
+
+POLLS = Table(
+    name="gold.poll_rounds",
+    unit="class",
+    key=("class", "poll", "round"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(
+        CLASS, c("poll", INT, "number of the poll"), c("round", INT, "round, from 1"),
+        c("answers", BIGINT, "how many voted"),
+        c("right", BIGINT, "how many were right; none where no answer is"),
+        c("changed_to_right", BIGINT, "who were wrong in the round before"),
+        c("changed_to_wrong", BIGINT, "who were right in the round before"),
+        c("first_us", BIGINT, "class time of the first vote"),
+    ),
+    make=poll_rounds,
+    doc="a round of a poll",
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""What a lesson does, for those who write and teach it: over all learners, and never of fewer than five."""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from lab.analytics.gold.learning.classes import STATISTICS, STEP, STOPS, by_stop, first_steps, statistics
+from lab.analytics.silver.acts import LESSON
+from lab.analytics.tables import BIGINT, STRING, Table, Tables, c, holds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MIN_LEARNERS = 5
+_LARGE = f"learners >= {MIN_LEARNERS}"
+_ENOUGH = holds("at least five learners", _LARGE)
+
+
+def lesson_steps(t: Tables) -> "DataFrame":
+    found = statistics(first_steps(t.attempt_steps))
+    last = t.attempt_steps.groupBy("attempt", "lesson").agg(
+        F.max_by("step", F.struct("began_ms", "step")).alias("step")
+    )
+    open_ones = t.attempts.where("state <> 'finished'").select("attempt")
+    stopped = last.join(open_ones, "attempt").groupBy("lesson", "step").agg(F.count("*").alias("stopped"))
+    return found.where(_LARGE).join(stopped, ["lesson", "step"], "left").na.fill(0, ["stopped"])
+
+
+STEPS = Table(
+    name="gold.lesson_steps",
+    unit="all",
+    key=("lesson", "step"),
+    needs=("gold.attempt_steps", "gold.attempts"),
+    small=True,
+    columns=(
+        LESSON, STEP, *STATISTICS,
+        c("stopped", BIGINT, "attempts whose last act was at this step, and that are not finished"),
+    ),
+    checks=(_ENOUGH,),
+    make=lesson_steps,
+    doc="a step of a lesson over all learners: where people stop, and what hints did",
+)  # fmt: skip
+
+
+def lesson_wrong_states(t: Tables) -> "DataFrame":
+    return (
+        t.wrong_states.groupBy("lesson", "step", "state")
+        .agg(
+            F.max("misconception").alias("misconception"),
+            F.count_distinct("learner").alias("learners"),
+            F.sum("times").alias("times"),
+        )
+        .where(_LARGE)
+    )
+
+
+WRONG_STATES = Table(
+    name="gold.lesson_wrong_states",
+    unit="all",
+    key=("lesson", "step", "state"),
+    needs=("gold.wrong_states",),
+    small=True,
+    columns=(
+        LESSON, STEP, c("state", STRING, "the wrong state's id"), c("misconception", STRING, "its tag"),
+        c("learners", BIGINT, "how many learners passed through it"), c("times", BIGINT, "how often it was seen"),
+    ),
+    checks=(_ENOUGH,),
+    make=lesson_wrong_states,
+    doc="a wrong state of a step over all learners",
+)  # fmt: skip
+
+
+def lesson_calibration(t: Tables) -> "DataFrame":
+    return by_stop(t.acts, "lesson").where(_LARGE)
+
+
+CALIBRATION = Table(
+    name="gold.lesson_calibration",
+    unit="all",
+    key=("lesson", "stop"),
+    needs=("silver.acts",),
+    small=True,
+    columns=(LESSON, *STOPS),
+    checks=(_ENOUGH,),
+    make=lesson_calibration,
+    doc="predictions in a lesson at one degree of confidence, over all learners",
+)

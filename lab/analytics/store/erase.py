@@ -1,0 +1,113 @@
+"""Takes a person out of the tables: acts that name them are written anew without, and all that was made of acts goes.
+
+The next build makes it again, without them. Needs no JVM.
+"""
+
+import uuid
+from collections.abc import Set
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from lab.analytics.store.builds import Build, Store, StoredFile
+from lab.analytics.store.publish import Changes, TableChange, publish
+from lab.analytics.store.reading import rows
+from lab.analytics.store.vacuum import vacuum
+
+ACTS = "bronze.acts"
+UNITS = ("log", "class", "all")
+"""Of tables that are made of acts."""
+_NAMING = ("log", "who", "payload")
+
+
+class NotErasedError(Exception):
+    """A person is in a file that should not hold them any more."""
+
+
+def people_in(store: Store, build: Build) -> dict[str, set[str]]:
+    """Those who act in each log that has been read."""
+    found: dict[str, set[str]] = {}
+    table = rows(store, build, "silver.acts", columns=["log", "learner"])
+    if table is not None:
+        for log, person in set(zip(*(table.column(name).to_pylist() for name in ("log", "learner")), strict=True)):
+            if person:
+                found.setdefault(log, set()).add(person)
+    return found
+
+
+def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozenset()) -> int:
+    """Takes people and whole logs out of all tables, of older builds and pinned ones, too. Returns how many acts went.
+
+    Raises:
+        ConflictError: a build that is being made is about the same logs.
+        NotErasedError: a file still holds one of the people.
+    """
+    ledger = build.ledger()
+    gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
+    every = {name for name, entry in ledger.items() if entry.unit == "log"}
+    changes = Changes(touched=set(every), dropped=set(gone & every))
+    for name, state in build.file.tables.items():
+        if state.unit in UNITS:
+            changes.tables[name] = TableChange(state, replaced=set(build.made_to(name)))
+    count = _write_anew(store, build, changes, people)
+    publish(store, build, changes)
+    for number in store.pinned():
+        store.pin(number, is_pinned=False)
+    vacuum(store, keep=1, young_s=0)
+    for log in gone:
+        for name in list(store.files.names(f"_quarantine/{log}")):
+            store.files.delete(name)
+    _insist_on_gone(store, people)
+    return count
+
+
+def _write_anew(store: Store, build: Build, changes: Changes, people: Set[str]) -> int:
+    """Writes the acts that stay as one file. Returns how many do not."""
+    acts = rows(store, build, ACTS)
+    if acts is None:
+        return 0
+    left = acts.filter(pc.invert(pc.is_in(acts.column("log"), pa.array(sorted(changes.dropped), pa.string()))))
+    for person in people:
+        left = left.filter(pc.invert(_naming(left, person)))
+    units = {log: seq for log, seq in build.made_to(ACTS).items() if log not in changes.dropped}
+    if units:
+        first = next(file for file in build.entries(ACTS) if file.units)
+        path, size = _written(store, left) if left.num_rows else ("", 0)
+        file = StoredFile(path, left.num_rows, size, units, len(units), first.code)
+        changes.tables[ACTS].files.append(file)
+    return int(acts.num_rows - left.num_rows)
+
+
+def _written(store: Store, table: pa.Table) -> tuple[str, int]:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.sort_by([("log", "ascending"), ("seq", "ascending")]), sink, compression="zstd")
+    data = sink.getvalue().to_pybytes()
+    path = f"{ACTS}/erased-{uuid.uuid4().hex}.parquet"
+    store.files.create(path, data)
+    return path, len(data)
+
+
+def _naming(table: pa.Table, person: str) -> pa.ChunkedArray:
+    """Which rows of acts name somebody."""
+    found = [pc.match_substring(table.column(name), person) for name in _NAMING]
+    return pc.fill_null(pc.or_kleene(pc.or_kleene(found[0], found[1]), found[2]), False)
+
+
+def _insist_on_gone(store: Store, people: Set[str]) -> None:
+    """Reads each file that is left. Raises NotErasedError."""
+    build = store.newest()
+    if build is None or not people:
+        return
+    entries = b"".join(map(msgspec.json.encode, build.ledger().values()))
+    for name in build.tables:
+        if build.file.tables[name].unit not in UNITS:
+            continue
+        for file in build.files(name):
+            text = str(ds.dataset(store.path(file), format="parquet").to_table().to_pylist())
+            if any(person in text for person in people):
+                raise NotErasedError(f"{file.path} still names somebody who was to be erased")
+    if any(person.encode() in entries for person in people):
+        raise NotErasedError("the ledger still names somebody who was to be erased")

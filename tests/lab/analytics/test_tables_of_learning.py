@@ -1,0 +1,243 @@
+"""Tables of learning: what a class of six did, against answers worked out by hand and the lab's own folds."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from pyspark.sql import SparkSession
+
+from lab.analytics.build.log_run import WantedLogs, build_logs
+from lab.analytics.build.logs import class_log, learner_log, logs
+from lab.analytics.build.people import forget, pseudonym
+from lab.analytics.cli.making import erase_gone
+from lab.analytics.store.builds import Store
+from lab.analytics.store.erase import erase
+from lab.analytics.store.reading import rows
+from lab.classroom.events import help, poll, room, work
+from lab.classroom.journal import FORMAT, ClassJournal, Header
+from lab.learning.events import (
+    AnswerGiven,
+    HintShown,
+    LessonFinished,
+    LessonStarted,
+    PredictionGiven,
+    PredictionSettled,
+    StepChecked,
+    StepSkipped,
+    WrongStateShown,
+)
+from lab.learning.log import append, close_all, delete_history, learner_id, summary_of
+from lab.models import Class, Participant, Run
+
+NOON_MS = 1_780_000_000_000
+TAG = "hw-is-leo"
+OTHER = "acks-wait-for-all"
+RIGHT = (True, True, False, False, False)
+SURE = (0.9, 0.7, 0.9, 0.5, 0.25)
+"""What five learners said; the sixth skipped the question."""
+
+
+class Lesson:
+    """A class with its learners on disk and in the database, and the tables of them."""
+
+    def __init__(self, session: SparkSession, data: Path) -> None:
+        self.session, self.data = session, data
+        self.store = Store.at(str(data / "tables"))
+        users = get_user_model().objects
+        self.teacher = users.create_user("teaches the tables")
+        self.users = [users.create_user(f"learns {number}") for number in range(6)]
+        self.room = Class.objects.create(slug="kite", owner=self.teacher, title="Kite", link_key="k" * 32)
+        for number, user in enumerate(self.users, 1):
+            Participant.objects.create(classroom=self.room, number=number, user=user, skeleton=f"s{number}")
+            Run.objects.create(slug=f"r{number}", owner=user, name="x", seed=1, brokers=3, classroom=self.room)
+        self.journal = ClassJournal(data / "classes" / "kite", Header(FORMAT, "kite", NOON_MS))
+        self.seq = 0
+        self.write(1, "room", room.ClassOpened("first-steps", 2, 10, (0, 1)))
+
+    def write(self, class_s: float, who: str, event: Any) -> None:
+        self.seq += 1
+        self.journal.append([(self.seq, int(class_s * 1_000_000), who, "", event)])
+
+    def person(self, number: int) -> str:
+        return pseudonym(self.data, self.users[number].pk)
+
+    def build(self) -> list[int]:
+        return build_logs(lambda: self.session, self.store, WantedLogs(logs())).published
+
+    def rows(self, table: str, **where: Any) -> list[dict[str, Any]]:
+        build = self.store.newest()
+        assert build is not None
+        found = rows(self.store, build, table)
+        listed = [] if found is None else found.to_pylist()
+        return [row for row in listed if all(row[name] == value for name, value in where.items())]
+
+    def delete(self) -> None:
+        self.journal.close()
+        close_all()
+        for user in (*self.users, self.teacher):
+            user.delete()
+
+
+def learn(user_id: int, number: int) -> None:
+    """A lesson with a prediction and a goal: where somebody was wrong, the cluster was, too."""
+    at_ms = NOON_MS + number * 1_000
+
+    def add(event: Any, after_s: int) -> None:
+        append(user_id, event, at_ms + after_s * 1_000)
+
+    where: dict[str, Any] = {"lesson": "first-steps", "run": f"r{number + 1}", "branch": "main", "at_us": 5_000}
+    add(LessonStarted(**where, seq=1), 0)
+    if number < 5:
+        right, p = RIGHT[number], SURE[number]
+        if number in (1, 2):
+            add(HintShown(**where, step="guess", hint=1), 5)
+        add(PredictionGiven(**where, step="guess", choice="a" if right else "b", choices=4, p=p), 10)
+        settled = PredictionSettled(
+            **where, step="guess", choice="a" if right else "b", choices=4, p=p, outcome="a", right=right,
+            brier=0.1 if right else 1.2, misconception="" if right else TAG, tags=(TAG, OTHER), seq=40 + number,
+        )  # fmt: skip
+        add(settled, 40)
+    else:
+        add(StepSkipped(**where, step="guess"), 10)
+    if number == 2:
+        add(WrongStateShown(**where, step="cut", wrong="split", misconception=OTHER, seq=60), 50)
+        add(PredictionSettled(
+            **where, step="again", choice="a", choices=4, p=0.9, outcome="a", right=True, brier=0.1, tags=(TAG,)), 60,
+        )  # fmt: skip
+    if number < 4:
+        add(StepChecked(**where, step="cut", seq=70), 400)
+        add(LessonFinished(**where), 401)
+
+
+@pytest.fixture(scope="module")
+def lesson(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, database: None) -> Iterator[Lesson]:
+    from django.test import override_settings
+
+    data = tmp_path_factory.mktemp("learning")
+    with override_settings(DATA=data, TABLES=data / "tables"):
+        close_all()
+        made = Lesson(session, data)
+        for number, user in enumerate(made.users):
+            made.write(2, "room", room.Joined(f"p{number + 1}", "learner", False, "number"))
+            learn(user.pk, number)
+        append(made.users[0].pk, AnswerGiven(lesson="first-steps", step="cut", answer="x", right=False), NOON_MS)
+        made.write(20, "room", work.StuckBegan("p3", "struggles", 1, "refused", 3, 20))
+        made.write(50, "room", work.StuckEnded("p3"))
+        made.write(55, "p4", help.HandRaised("p4", "r4/main", 3, 9, "", ""))
+        made.write(60, "i1", poll.PollMade(1, "choice", 1, (1, 2), False, True, "", 0))
+        for turn, answers in enumerate((("0", "0", "1"), ("1", "0", "1")), 1):
+            made.write(60 + turn, "i1", poll.PollOpened(1, turn, 0))
+            for number, answer in enumerate(answers, 1):
+                made.write(60 + turn, f"p{number}", poll.Voted(1, turn, f"p{number}", answer, 70))
+        made.write(65, "i1", poll.Revealed(1, "1", "", 0))
+        assert made.build() == [1]
+        yield made
+        made.delete()
+
+
+def test_attempts_are_what_the_log_of_the_learner_adds_up_to(lesson: Lesson) -> None:
+    for number, user in enumerate(lesson.users):
+        mine = summary_of(user.pk).lessons["first-steps"]
+        (row,) = lesson.rows("gold.attempts", learner=lesson.person(number))
+        assert (row["state"] == "finished") == (mine.finished_at_ms is not None), number
+        assert row["hints"] == sum(step.hints for step in mine.steps.values())
+        assert row["steps_done"] == sum(step.checked_at_ms is not None for step in mine.steps.values())
+        assert (row["class"], row["lab"]) == ("kite", f"r{number + 1}/main")
+    # 400 s without an act are no work.
+    assert lesson.rows("gold.attempts", learner=lesson.person(3))[0]["active_s"] == 41.0
+
+
+def test_a_question_is_as_hard_as_first_answers_say(lesson: Lesson) -> None:
+    (item,) = lesson.rows("gold.item_statistics", step="guess")
+    assert (item["class"], item["learners"], item["n"], item["difficulty"]) == ("kite", 6, 5, 0.4)
+    assert item["p_mean"] == pytest.approx(sum(SURE) / 5)
+    assert item["gap"] == pytest.approx(sum(SURE) / 5 - 0.4)
+    assert item["gave_up_share"] == pytest.approx(1 / 6)
+    # Of the two who had a hint one was right, of the three others one.
+    assert (item["right_with_hint"], item["right_without_hint"]) == (0.5, pytest.approx(1 / 3))
+    assert item["discrimination"] is None
+
+
+def test_misconceptions_say_who_shares_them_and_what_became_of_them(lesson: Lesson) -> None:
+    first, second = sorted(lesson.rows("gold.misconceptions"), key=lambda row: -row["learners"])
+    assert (first["tag"], first["learners"], first["share"], first["asked"]) == (TAG, 3, 0.5, 6)
+    assert first["p_mean"] == pytest.approx((0.9 + 0.5 + 0.25) / 3)
+    assert (first["by_choice"], first["by_state"], first["refuted"], first["returned"]) == (3, 0, 1, 0)
+    assert (second["tag"], second["by_choice"], second["by_state"]) == (OTHER, 0, 1)
+    pairs = {(row["tag"], row["other"]): row["learners"] for row in lesson.rows("gold.mistake_pairs")}
+    assert pairs == {(TAG, TAG): 3, (TAG, OTHER): 1, (OTHER, TAG): 1, (OTHER, OTHER): 1}
+    groups = {row["mistakes"]: row["members"] for row in lesson.rows("gold.mistake_groups")}
+    assert groups[f"{OTHER} {TAG}"] == [lesson.person(2)]
+    assert groups[TAG] == sorted([lesson.person(3), lesson.person(4)])
+
+
+def test_confidence_polls_times_and_stuck_places(lesson: Lesson) -> None:
+    stops = {row["stop"]: (row["answers"], row["was"]) for row in lesson.rows("gold.calibration")}
+    assert stops == {"0.90": (3, pytest.approx(2 / 3)), "0.70": (1, 1), "0.50": (1, 0), "guess": (1, 0)}
+    one, two = lesson.rows("gold.poll_rounds")
+    assert (one["answers"], one["right"]) == (3, 1)
+    assert (two["right"], two["changed_to_right"], two["changed_to_wrong"]) == (2, 1, 0)
+    (stuck,) = lesson.rows("gold.stuck_points")
+    assert (stuck["step"], stuck["learners"], stuck["median_s"]) == ("1", 1, 30.0)
+    assert dict(stuck["by_reason"]) == {"refused": 1}
+    assert {row["bucket_s"]: row["learners"] for row in lesson.rows("gold.step_times", step="guess")} == {30: 5}
+
+
+def test_lessons_show_where_people_stop_and_nothing_of_fewer_than_five(lesson: Lesson) -> None:
+    steps = {row["step"]: row for row in lesson.rows("gold.lesson_steps")}
+    assert steps.keys() == {"guess"}
+    assert (steps["guess"]["learners"], steps["guess"]["stopped"]) == (6, 2)
+    assert lesson.rows("gold.lesson_wrong_states") == []
+
+
+def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Lesson) -> None:
+    assert lesson.build() == []
+    lesson.write(70, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
+    before = len(lesson.rows("bronze.acts"))
+    assert lesson.build() != []
+    assert len(lesson.rows("bronze.acts")) == before + 1
+    # One was erased from the class, one deletes their history, one is to be forgotten.
+    erased, deleted, forgotten = (lesson.person(number) for number in (4, 5, 3))
+    Participant.objects.filter(number=5).update(user=None)
+    delete_history(lesson.users[5].pk)
+    erase_gone(lesson.store, logs(), is_all=True)
+    forget(lesson.data, forgotten)
+    newest = lesson.store.newest()
+    assert newest is not None and erase(lesson.store, newest, {forgotten}) > 0
+    lesson.build()
+    names = ("bronze.acts", "silver.acts", "gold.attempts", "gold.mistake_groups")
+    text = str([lesson.rows(name) for name in names])
+    assert forgotten not in text and lesson.person(0) in text
+    # Whoever is erased from a class keeps a history of their own.
+    of_class = str([lesson.rows(name, **{"class": "kite"}) for name in names])
+    assert erased not in of_class and lesson.person(0) in of_class
+    assert {row["class"] for row in lesson.rows("gold.attempts", learner=erased)} == {""}
+    build = lesson.store.newest()
+    assert build is not None
+    assert learner_log(deleted) not in build.ledger() and class_log("kite") in build.ledger()
+    # What several people did is made without them.
+    (item,) = lesson.rows("gold.item_statistics", step="guess")
+    assert (item["n"], item["difficulty"]) == (3, pytest.approx(2 / 3))
+    assert lesson.rows("gold.lesson_steps") == []
+
+
+def test_a_damaged_batch_is_set_aside_and_a_history_begun_anew_replaces_the_old(lesson: Lesson) -> None:
+    lesson.write(80, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
+    lesson.write(81, "p2", help.HandRaised("p2", "r2/main", 3, 9, "", ""))
+    (path,) = (lesson.data / "classes" / "kite" / "class-0").glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b"r1/main")] ^= 1
+    path.write_bytes(bytes(data))
+    user = lesson.users[0]
+    delete_history(user.pk)
+    append(user.pk, LessonStarted(lesson="second", run="r1", branch="main"), NOON_MS)
+    lesson.build()
+    build = lesson.store.newest()
+    assert build is not None
+    (damage,) = build.ledger()[class_log("kite")].damage
+    assert (damage.reason, damage.from_seq, damage.to_seq) == ("crc", lesson.seq - 1, lesson.seq - 1)
+    assert lesson.rows("bronze.acts", seq=lesson.seq, log=class_log("kite"))
+    assert [row["lesson"] for row in lesson.rows("gold.attempts", learner=lesson.person(0))] == ["second"]
+    assert learner_id(user.pk) not in str(build.ledger())
