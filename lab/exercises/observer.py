@@ -97,15 +97,17 @@ class ExerciseObserver:
             live.stops[stop_of(self._user_id)] = lambda view, envelope: freeze.happens(view, envelope[4])
 
     def _completed(self, event: AnyEvent, live: LiveRun) -> AnyEvent:
-        """With the run, the instant and the wall time since the event before."""
+        """With the run, its class, the instant and the wall time since the event before."""
+        run = self._branch.run
         added: dict[str, Any] = {
-            "run": self._branch.run.slug,
+            "run": run.slug,
             "branch": self._branch.name,
             "seq": live.run.seq,
             "at_us": live.run.now_us,
             "era": live.run.config.era,
             "seed": live.run.config.seed,
             "content_version": self._session.exercise.content_version,
+            "classroom": run.classroom.slug if run.classroom is not None else "",
         }
         if hasattr(event, "seconds"):
             added["seconds"] = round(time.monotonic() - self._active_since_s, 3)

@@ -19,7 +19,7 @@ class LearningEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", om
         run, branch, seq, at_us: the instant of the run at which it happened; empty and 0 outside of a run.
         era, seed: of that run.
         content_version: digest of the lesson's content that the learner saw.
-        classroom: code of the class in which it happened; empty outside of a class.
+        classroom: slug of the class in whose lab it happened; empty outside of a class.
     """
 
     v: int = VERSION

@@ -120,6 +120,10 @@ def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom,
         classroom.server.call(lambda host: until_pace(host, 2))
         assert ada.ask({"k": "exercise", "op": "hint"})["k"] == "done"
         teacher.until_held("/people/p2 hints", 1)
+    user_id = Participant.objects.get(number=2).user_id
+    assert user_id is not None
+    written = [stored.event for stored in learning.history_of(user_id)]
+    assert {event.classroom for event in written if event.lesson == LESSON.slug} == {classroom.slug}
 
 
 def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(classroom: Classroom, lab: str) -> None:

@@ -10,7 +10,7 @@ class HwHeat extends HwElement {
 
   constructor() {
     super();
-    /** Names open nothing. */
+    /** In a narrow place, where names open nothing: the steps, and how each learner is. */
     this.plain = false;
   }
 
@@ -23,8 +23,8 @@ class HwHeat extends HwElement {
     return html`<div class="heat-frame" tabindex=${this.plain ? "0" : nothing}><table class="heat"><caption
       class="sr">${t("board.heat_caption")}</caption>
       <thead><tr><th scope="col">${t("board.learner")}</th>${numbers.map((step) => html`<th scope="col">${step}</th>`)}
-        <th scope="col">${t("board.on_step")}</th><th scope="col">${t("board.predictions")}</th><th
-          scope="col">${t("board.state")}</th></tr></thead>
+        ${this.plain ? "" : html`<th scope="col">${t("board.on_step")}</th><th scope="col">${t("board.predictions")}</th>`}
+        <th scope="col">${t("board.state")}</th></tr></thead>
       <tbody>${people.map(([p, person]) => html`<tr>
         <th scope="row">${this.plain ? html`<bdi>${shownName(p, person.name)}</bdi>` : html`<button class="link-button"
           @click=${() => (opened.value = p)}><bdi>${shownName(p, person.name)}</bdi></button>`}</th>
@@ -33,11 +33,12 @@ class HwHeat extends HwElement {
           return html`<td class="cell ${look}"><span aria-hidden="true">${sign}</span><span
             class="sr">${t(`board.sign.${look}`)}</span></td>`;
         })}
-        <td class="mono">${person.stuck ? t("board.min", { n: minutes(person.stuck_us ?? now_us.value) }) : ""}</td>
-        <td class="mono">${person.settled ? t("board.right_of", { n: person.right, of: person.settled }) : "—"}</td>
+        ${this.plain ? "" : html`
+          <td class="mono">${person.stuck ? t("board.min", { n: minutes(person.stuck_us ?? now_us.value) }) : ""}</td>
+          <td class="mono">${person.settled ? t("board.right_of", { n: person.right, of: person.settled }) : "—"}</td>`}
         <td>${stuckText(person) || t(`board.presence.${person.presence}`)}</td></tr>`)}</tbody>
       <tfoot><tr><th scope="row">${t("board.have_done")}</th>${done.map((n) => html`<td
-        class="mono">${n}</td>`)}<td></td><td></td><td></td></tr></tfoot>
+        class="mono">${n}</td>`)}${this.plain ? "" : html`<td></td><td></td>`}<td></td></tr></tfoot>
     </table></div>`;
   }
 }
