@@ -18,12 +18,12 @@ from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER, WATC
 ROLES = get_args(Role)
 #: kinds that learners, observers and the projector may see of others
 FOR_ALL = {
-    "AllPaused", "AllResumed", "Answered", "ClassEnded", "ClassOpened", "ClassResumed", "DiscussionBegan", "DoorClosed",
-    "DoorOpened", "Held", "InkCleared", "InkDrawn", "LabMoved", "LeadEnded", "LeadTaken", "PaceSet", "PollClosed",
-    "PollEnded", "PollOpened", "RecordingSet", "Released", "Revealed", "SplitShown", "StageCleared", "StageShown",
-    "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
+    "AllPaused", "AllResumed", "Answered", "AudioArrived", "AudioLost", "ClassEnded", "ClassOpened", "ClassResumed",
+    "DiscussionBegan", "DoorClosed", "DoorOpened", "Held", "InkCleared", "InkDrawn", "LabMoved", "LeadEnded",
+    "LeadTaken", "MicrophoneSet", "PaceSet", "PollClosed", "PollEnded", "PollOpened", "RecordingSet", "Released",
+    "Revealed", "SplitShown", "StageCleared", "StageShown", "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
 }  # fmt: skip
-FOR_NOBODY = {"LabsSeen", "Pointed", "Voted"}
+FOR_NOBODY = {"LabsSeen", "Pointed", "VoiceHeard", "Voted"}
 FOR_STAFF = {
     "ChapterAdded",
     "ChapterMoved",
