@@ -46,10 +46,6 @@ class Lesson:
         self.session, self.data = session, data
         self.store = Store.at(str(data / "tables"))
         users = get_user_model().objects
-        # The tests of a process share their database, and others name runs like this.
-        Run.objects.filter(slug__in=[f"r{number}" for number in range(1, 7)]).delete()
-        Class.objects.filter(slug="kite").delete()
-        users.filter(username__in=["teaches the tables", *(f"learns {number}" for number in range(6))]).delete()
         self.teacher = users.create_user("teaches the tables")
         self.users = [users.create_user(f"learns {number}") for number in range(6)]
         self.room = Class.objects.create(slug="kite", owner=self.teacher, title="Kite", link_key="k" * 32)
