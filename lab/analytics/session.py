@@ -18,6 +18,8 @@ APP_NAME = "Highwater"
 #: What tables mean rests on it. Everything else of a cluster is as its owner has set it.
 OURS = {"spark.sql.session.timeZone": "UTC"}
 _GATEWAY = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+_CONNECT = "SPARK_CONNECT_MODE_ENABLED"
+"""PySpark sets it for a session of Spark Connect, also for one that fails, and then makes no other kind."""
 
 
 class Spark:
@@ -62,6 +64,7 @@ class Spark:
             self.session.stop()
         if self._gateway is not None:
             self._gateway.stop()
+        os.environ.pop(_CONNECT, None)
 
     def _begin(self) -> SparkSession:
         if self._gateway is not None:

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from pyspark.sql.utils import is_remote
 
 from lab.analytics import jvm, place, session, shipping
 from lab.analytics.build.sizes import settings_for
@@ -44,6 +45,7 @@ def test_no_session_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     with pytest.raises(jvm.SparkError) as raised:
         session.Spark.start(tmp_path / "spark.log")
     assert "sc://host:not-a-port" in str(raised.value) and "SPARK_REMOTE" in str(raised.value)
+    assert not is_remote(), "the next session on this machine would be refused"
 
 
 def test_tasks_import_what_they_need_from_the_archive_alone(tmp_path: Path) -> None:
