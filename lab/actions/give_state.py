@@ -4,17 +4,15 @@ import asyncio
 
 import msgspec
 from asgiref.sync import sync_to_async
-from django.db import transaction
 
-from lab.actions.start_run import ensure_few_runs, new_slug
-from lab.models import MAX_NAME_LENGTH, Branch, Class, Participant, Run
+from lab.actions.start_run import enter_class_run
+from lab.models import Branch, Class, Participant
 from lab.recordings.folder import remove_run_folder
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
 from lab.runtime.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.host import Host
 from lab.runtime.policy import IN_CLASS
-from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 _FACTS = "handout.json"
@@ -66,7 +64,9 @@ async def take_state(host: Host, participant: Participant, number: int, name: st
         facts = msgspec.json.decode((folder.path / _FACTS).read_bytes(), type=_Facts)
     except FileNotFoundError:
         raise Refusal("refusal.no_handout", 404, number=number) from None
-    branch = await sync_to_async(_enter)(participant, facts, name)
+    branch = await sync_to_async(enter_class_run)(
+        participant, name, seed=facts.seed, brokers=facts.brokers, era=facts.era, origin=facts.origin
+    )
     try:
         await asyncio.to_thread(copy_handout, folder, host.folder(branch.run.slug, branch.name))
     except BaseException:
@@ -75,22 +75,3 @@ async def take_state(host: Host, participant: Participant, number: int, name: st
         raise
     host.set_policy(branch.run.slug, IN_CLASS)
     return branch
-
-
-def _enter(participant: Participant, facts: _Facts, name: str) -> Branch:
-    if participant.user_id is None:
-        raise Refusal("refusal.not_allowed", 403)
-    with transaction.atomic():
-        ensure_few_runs(participant.user_id)
-        run = Run.objects.create(
-            slug=new_slug(),
-            owner_id=participant.user_id,
-            name=name[:MAX_NAME_LENGTH],
-            seed=facts.seed,
-            brokers=facts.brokers,
-            era=facts.era,
-            classroom=participant.classroom,
-            participant=participant,
-            origin=facts.origin,
-        )
-        return Branch.objects.create(run=run, name=MAIN)

@@ -77,6 +77,28 @@ def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branc
         return Branch.objects.create(run=run, name=MAIN)
 
 
+def enter_class_run(participant: Participant, name: str, *, seed: int, brokers: int, era: str, origin: str) -> Branch:
+    """Notes a run of a participant in their class, which begins from the instant `origin`. Raises Refusal when there
+    are too many, and for somebody without an account or a cookie.
+    """
+    if participant.user_id is None:
+        raise Refusal("refusal.not_allowed", 403)
+    with transaction.atomic():
+        ensure_few_runs(participant.user_id)
+        run = Run.objects.create(
+            slug=new_slug(),
+            owner_id=participant.user_id,
+            name=name[:MAX_NAME_LENGTH],
+            seed=seed,
+            brokers=brokers,
+            era=era,
+            classroom=participant.classroom,
+            participant=participant,
+            origin=origin,
+        )
+        return Branch.objects.create(run=run, name=MAIN)
+
+
 def ensure_few_runs(owner_id: int) -> None:
     """Raises Refusal when a user may have no more runs. In the transaction that adds one it keeps two from racing."""
     is_guest = Participant.objects.filter(user_id=owner_id, is_guest=True).exists()

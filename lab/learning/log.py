@@ -4,8 +4,6 @@ A learner is named by an opaque id, which is made from the user's number with a 
 """
 
 import hmac
-import os
-import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from lab.learning.events import (
 )
 from lab.learning.fold import LearnerState
 from lab.learning.journal import LearningJournal, remove_folder
+from lab.learning.key import lasting_key
 from lab.learning.scoring import is_stop
 from lab.learning.summarize import summarize
 from lab.learning.summary import Summary
@@ -37,7 +36,6 @@ from lab.texts.refusal import Refusal
 __all__ = ["append", "close_all", "delete_history", "history_of", "learner_id", "state_of", "summary_of", "wall_ms"]
 
 KEY_FILE = "key"
-KEY_BYTES = 32
 ID_LENGTH = 16
 
 
@@ -147,7 +145,7 @@ def close_all() -> None:
 
 def learner_id(user_id: int) -> str:
     """The opaque id of a user in this installation."""
-    return hmac.new(_key(), str(user_id).encode(), sha256).hexdigest()[:ID_LENGTH]
+    return hmac.new(lasting_key(_root() / KEY_FILE), str(user_id).encode(), sha256).hexdigest()[:ID_LENGTH]
 
 
 def wall_ms() -> int:
@@ -171,24 +169,6 @@ def _folder(user_id: int) -> Path:
 
 def _root() -> Path:
     return Path(settings.DATA) / "learning"
-
-
-def _key() -> bytes:
-    path = _root() / KEY_FILE
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    # Whole or not there: another thread, or a process that was killed, must not leave a part of a key.
-    partial = path.with_name(f"{KEY_FILE}.{secrets.token_hex(8)}")
-    partial.write_bytes(secrets.token_bytes(KEY_BYTES))
-    try:
-        os.link(partial, path)
-    except FileExistsError:
-        pass
-    finally:
-        partial.unlink()
-    return path.read_bytes()
 
 
 def _check(event: AnyEvent) -> None:

@@ -61,15 +61,20 @@ def _written(carried: Carried) -> IO[bytes]:
         return target
 
 
+def given_file(request: HttpRequest) -> IO[bytes]:
+    """The file of a form. Raises Refusal without one."""
+    given = request.FILES.get("file")
+    if given is None or given.file is None:
+        raise Refusal("refusal.no_file_chosen", field="file")
+    return given.file
+
+
 @login_required
 @require_POST
 async def import_file(request: HttpRequest) -> HttpResponse:
     """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
-    given = request.FILES.get("file")
     try:
-        if given is None or given.file is None:
-            raise Refusal("refusal.no_file_chosen", field="file")
-        branch = await import_run(await user_of(request), given.file)
+        branch = await import_run(await user_of(request), given_file(request))
     except Refusal as refusal:
         return await runs_page(request, refusal)
     return redirect("lab", branch.run.slug, branch.name)

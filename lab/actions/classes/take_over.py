@@ -5,20 +5,18 @@ import shutil
 
 import msgspec
 from asgiref.sync import sync_to_async
-from django.db import transaction
 
 from lab.actions.classes.recordings import look_into
 from lab.actions.classes.shown_labs import shown_lab
-from lab.actions.start_run import ensure_few_runs, new_slug
+from lab.actions.start_run import enter_class_run
 from lab.classroom.recorded.class_map import NO_LAB, Row
 from lab.classroom.recorded.playback import Playback
-from lab.models import MAX_NAME_LENGTH, Branch, Class, Participant, Run
+from lab.models import Branch, Class, Participant
 from lab.recordings.folder import BranchFolder, remove_run_folder
 from lab.recordings.fork import fork_recording
 from lab.recordings.history import seek
 from lab.recordings.recording import Recording
 from lab.runtime.host import Host, RunConfig
-from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
 
@@ -41,7 +39,9 @@ async def take_over_class(host: Host, participant: Participant, instant: Instant
         raise Refusal("refusal.not_shown", 404, seq=seq, last=last_seq)
     origin = f"{recording.folder.run}/{recording.folder.branch}/{seq}"
     config = msgspec.convert(recording.config, RunConfig)
-    branch = await sync_to_async(_enter)(participant, config, origin, name)
+    branch = await sync_to_async(enter_class_run)(
+        participant, name, seed=config.seed, brokers=len(config.brokers), era=config.era, origin=origin
+    )
     try:
         await asyncio.to_thread(_fork, recording, seq, host.folder(branch.run.slug, branch.name))
         lab = await host.lab(branch.run.slug, branch.name)
@@ -75,25 +75,6 @@ async def _place(classroom: Class, instant: Instant) -> tuple[int, int]:
 def _shown_at(playback: Playback, at_us: int) -> Row | None:
     before = [row for row in playback.map.rows if row.class_us <= at_us]
     return before[-1].moved_to(at_us) if before else None
-
-
-def _enter(participant: Participant, config: RunConfig, origin: str, name: str) -> Branch:
-    if participant.user_id is None:
-        raise Refusal("refusal.not_allowed", 403)
-    with transaction.atomic():
-        ensure_few_runs(participant.user_id)
-        run = Run.objects.create(
-            slug=new_slug(),
-            owner_id=participant.user_id,
-            name=name[:MAX_NAME_LENGTH],
-            seed=config.seed,
-            brokers=len(config.brokers),
-            era=config.era,
-            classroom=participant.classroom,
-            participant=participant,
-            origin=origin,
-        )
-        return Branch.objects.create(run=run, name=MAIN)
 
 
 def _fork(recording: Recording, seq: int, folder: BranchFolder) -> None:

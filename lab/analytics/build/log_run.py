@@ -14,7 +14,7 @@ from lab.analytics.build.code import digests
 from lab.analytics.build.current import Current, no_rows
 from lab.analytics.build.ingest import Unread
 from lab.analytics.build.plan import Dirty, dirty_logs
-from lab.analytics.build.run import MAX_TRIES, CancelledError, Outcome
+from lab.analytics.build.run import CancelledError, Outcome, until_published
 from lab.analytics.build.segments import news
 from lab.analytics.build.sizes import sized
 from lab.analytics.build.unit import Job, Made, enter
@@ -50,18 +50,7 @@ def build_logs(session: "Callable[[], SparkSession]", store: Store, wanted: Want
 
     Raises as `lab.analytics.build.run.build` does.
     """
-    attempts.sweep(store)
-    outcome = Outcome(store.newest())
-    for tries in range(MAX_TRIES):
-        try:
-            _build(session, store, wanted, outcome)
-        except ConflictError:
-            if tries == MAX_TRIES - 1:
-                raise
-            continue
-        break
-    outcome.build = store.newest()
-    return outcome
+    return until_published(store, lambda outcome: _build(session, store, wanted, outcome))
 
 
 def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLogs, outcome: Outcome) -> None:

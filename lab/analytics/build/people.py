@@ -5,21 +5,21 @@
 
 import base64
 import hmac
-import os
 import re
 import secrets
 from hashlib import sha256
 from pathlib import Path
 
+from lab.learning.key import lasting_key
+
 _FOLDER = "analytics-people"
-_KEY_BYTES = 32
 _ID_BYTES = 16
 _PSEUDONYM = re.compile(r"[a-z2-7]{26}\Z")
 
 
 def pseudonym(data: Path, user_id: int) -> str:
     """26 characters for an account or a guest of this installation."""
-    digest = hmac.new(_key(data), f"user:{user_id}".encode(), sha256).digest()[:_ID_BYTES]
+    digest = hmac.new(lasting_key(data / _FOLDER / "key"), f"user:{user_id}".encode(), sha256).digest()[:_ID_BYTES]
     return base64.b32encode(digest).decode().rstrip("=").lower()
 
 
@@ -41,19 +41,3 @@ def forget(data: Path, person: str) -> None:
     partial = path.with_name(f"forgotten.{secrets.token_hex(8)}")
     partial.write_text("\n".join(sorted({*forgotten(data), person})) + "\n")
     partial.replace(path)
-
-
-def _key(data: Path) -> bytes:
-    path = data / _FOLDER / "key"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Whole or not there: another process must not read a part of a key.
-        partial = path.with_name(f"key.{secrets.token_hex(8)}")
-        partial.write_bytes(secrets.token_bytes(_KEY_BYTES))
-        try:
-            os.link(partial, path)
-        except FileExistsError:
-            pass
-        finally:
-            partial.unlink()
-    return path.read_bytes()

@@ -76,11 +76,16 @@ def build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted) -
         CancelledError: `wanted.is_cancelled` said so.
         OSError: the place takes no more files. What was published before stays.
     """
+    return until_published(store, lambda outcome: _build(session, store, wanted, outcome))
+
+
+def until_published(store: Store, attempt: Callable[[Outcome], None]) -> Outcome:
+    """Builds again after another build was first. Raises ConflictError when others were always first."""
     attempts.sweep(store)
     outcome = Outcome(store.newest())
     for tries in range(MAX_TRIES):
         try:
-            _build(session, store, wanted, outcome)
+            attempt(outcome)
         except ConflictError:
             if tries == MAX_TRIES - 1:
                 raise

@@ -10,7 +10,7 @@ from lab.actions.classes.demonstration import open_demonstration
 from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.carrying import SUFFIX
 from lab.texts.refusal import Refusal
-from lab.web.carry_pages import file_answer
+from lab.web.carry_pages import file_answer, given_file
 from lab.web.class_pages import classes_page
 from lab.web.pages import user_of
 
@@ -37,11 +37,8 @@ async def demonstration(request: HttpRequest) -> HttpResponse:
 @require_POST
 async def import_file(request: HttpRequest) -> HttpResponse:
     """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
-    given = request.FILES.get("file")
     try:
-        if given is None or given.file is None:
-            raise Refusal("refusal.no_file_chosen", field="file")
-        made = await import_class(await user_of(request), given.file)
+        made = await import_class(await user_of(request), given_file(request))
     except Refusal as refusal:
         return await classes_page(request, refusal)
     return redirect("class-replay", made.slug)

@@ -44,7 +44,7 @@ export class ClassPlayer {
 
   /** What there is. Also asked again while the class goes on. @returns {Promise<{ manifest: Manifest, rows: Row[] }>} */
   async open() {
-    const [manifest, rows] = await Promise.all([this.#get("manifest.json"), this.#get("map.json")]);
+    const [manifest, rows] = await Promise.all([this.ask("manifest.json"), this.ask("map.json")]);
     const last = (this.manifest?.segments.length ?? 0) - 1;
     // The last segment of a class that goes on has grown.
     if (this.manifest && manifest.last_seq > this.manifest.last_seq) this.#segments.delete(last);
@@ -81,7 +81,7 @@ export class ClassPlayer {
     if (n < 0 || this.#segments.has(n)) return;
     let coming = this.#loading.get(n);
     if (!coming) {
-      coming = this.#get(`segments/${n}.json`).then((segment) => this.#keep(n, segment)).finally(() => this.#loading.delete(n));
+      coming = this.ask(`segments/${n}.json`).then((segment) => this.#keep(n, segment)).finally(() => this.#loading.delete(n));
       this.#loading.set(n, coming);
     }
     await coming;
@@ -113,8 +113,8 @@ export class ClassPlayer {
     }
   }
 
-  /** @param {string} path @returns {Promise<any>} */
-  async #get(path) {
+  /** What an address of the recording answers; throws its refusal. @param {string} path @returns {Promise<any>} */
+  async ask(path) {
     const answer = await this.#fetch(this.#base + path, { headers: { accept: "application/json" } });
     const content = await answer.json();
     if (!answer.ok) throw Object.assign(new Error(content.what), content);

@@ -116,19 +116,15 @@ async function arrive() {
   } finally {
     waits.value = false;
   }
-  if (wanted_us === exact_us) show();
+  if (wanted_us === exact_us && show()) tell();
 }
 
-/** Shows the instant with what is here. */
+/** Shows the instant; whether all that it needs is here. */
 function show() {
   const state = classPlayer.show(exact_us);
   if (state === "missing") return false;
-  if (state === "changed") batch(() => {
-    tree.value = classPlayer.tree;
-    now_us.value = exact_us;
-  });
-  onInstant(exact_us, classMap.labAt(exact_us));
-  tell();
+  if (state === "changed") tree.value = classPlayer.tree;
+  showAgain();
   return true;
 }
 
@@ -172,12 +168,8 @@ function go(passed_ms) {
   if (repeated && exact_us >= repeated[1]) return void seek(repeated[0]);
   if (isJump) voice.pause();
   else if (heard_us === null) voice.play(exact_us, speed.peek());
-  if (classPlayer.show(exact_us) === "missing") void arrive();
-  else {
-    tree.value = classPlayer.tree;
-    onInstant(exact_us, classMap.labAt(exact_us));
-    if (performance.now() - told_ms >= TOLD_MS) tell();
-  }
+  if (!show()) void arrive();
+  else if (performance.now() - told_ms >= TOLD_MS) tell();
   if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) arrived();
   return undefined;
 }
@@ -209,13 +201,8 @@ export function toggleLoop() {
   return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
 }
 
-/** @param {string} path */
-export async function ask(path) {
-  const answer = await fetch(base + path, { headers: { accept: "application/json" } });
-  const content = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.what), content);
-  return content;
-}
+/** What an address of the recording answers; throws its refusal. @param {string} path */
+export const ask = (path) => classPlayer.ask(path);
 
 /** @param {string} path @param {unknown} body @param {string} [method] */
 export async function send(path, body, method = "POST") {
