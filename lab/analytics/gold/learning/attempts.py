@@ -29,6 +29,12 @@ def _of_attempts(acts: "DataFrame") -> "DataFrame":
     )
 
 
+def _brings_step() -> Column:
+    """Whether an act is the one by which a step is done."""
+    kind = F.col("kind")
+    return kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
+
+
 def _first(value: str, condition: Column) -> Column:
     return F.min_by(F.when(condition, F.col(value)), F.when(condition, F.col("seq")))
 
@@ -46,7 +52,6 @@ def attempts(t: Tables) -> "DataFrame":
     place = F.row_number().over(Window.partitionBy("log", "name", "step", is_answer).orderBy("seq"))
     rows = rows.withColumn("is_first", is_answer & (place == 1))
     is_done = (kind == "LessonFinished") & (F.col("part") == F.col("parts"))
-    is_step_done = kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
     found = rows.groupBy("log", "learner", "lesson", "name").agg(
         F.max("class").alias("class"),
         F.max("content").alias("content"),
@@ -57,7 +62,7 @@ def attempts(t: Tables) -> "DataFrame":
         (F.sum("worked_ms") / 1_000).alias("active_s"),
         F.count_if(kind == "LessonReset").alias("resets"),
         F.count_if(kind == "HintShown").alias("hints"),
-        F.count_distinct(F.when(is_step_done, F.col("step"))).alias("steps_done"),
+        F.count_distinct(F.when(_brings_step(), F.col("step"))).alias("steps_done"),
         F.count_if(F.col("is_first") & F.col("right")).alias("right_first"),
         F.avg(F.when(F.col("is_first"), F.col("brier"))).alias("brier"),
     )
@@ -94,7 +99,7 @@ def attempt_steps(t: Tables) -> "DataFrame":
     rows = _of_attempts(t.acts).where(F.col("step").isNotNull())
     kind = F.col("kind")
     is_answer, is_hint = kind.isin(*_ANSWERS), kind == "HintShown"
-    is_done = kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
+    is_done = _brings_step()
     is_reply = kind.isin("PredictionGiven", "AnswerGiven")
     answered = F.min(F.when(is_reply, F.col("seq"))).over(Window.partitionBy("log", "name", "step"))
     rows = rows.withColumn("is_before", is_hint & (answered.isNull() | (F.col("seq") < answered)))
