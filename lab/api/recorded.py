@@ -122,7 +122,6 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "chapters": await shown_chapters(classroom, language),
             "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
             "audio": await audio_of(classroom),
-            "captions": [],
             "can": {
                 "correct": "staff" in rights,
                 "seal": "staff" in rights and not is_live and not is_imported(classroom),

@@ -178,7 +178,6 @@ export const ELSEWHERE = {
   "hw-analytics": "/r/<run>/<branch>/analytics",
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",
-  "hw-replay-caption": "/classes/<slug>/replay/",
   "hw-replay-help": "/classes/<slug>/replay/",
   "hw-replay-empty": "/classes/<slug>/replay/",
   "hw-replay-lists": "/classes/<slug>/replay/",

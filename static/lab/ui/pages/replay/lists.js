@@ -1,9 +1,8 @@
 // The lists of instants beside the picture: a press goes there. Notes and chapters are written here, too.
 import { HwElement, html } from "../../kit/element.js";
 import { onSubmit, onValue } from "../../kit/events.js";
-import { language, t } from "../../kit/i18n.js";
+import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
-import { cues } from "./captions.js";
 import { addChapter, addNote, found, instantOf, list, notes, query } from "./instants.js";
 import { removeChapter, removeNote, search, showList, write, writes } from "./instants.js";
 import { lines, loadLines } from "./lines.js";
@@ -27,8 +26,6 @@ const ROWS = {
   })),
   events: () => lines.value,
   questions: () => (replay.manifest.value?.questions ?? []).map(({ at_us, text }) => ({ at_us, text, lang: "", tone: "question" })),
-  transcript: () => (cues.value[language] ?? Object.values(cues.value)[0] ?? []).map(({ from_us, text }) => ({ at_us: from_us, text,
-    lang: "", tone: "said" })),
   found: () => {
     const at_us = instantOf(query.value);
     const rows = (found.value ?? []).map((one) => ({ at_us: one.at_us, text: one.text, lang: one.language, tone: one.kind,
@@ -92,8 +89,7 @@ class HwReplayLists extends HwElement {
     const known = replay.manifest.value;
     if (!known) return "";
     /** @type {List[]} */
-    const lists = ["chapters", ...(known.can.note ? [/** @type {List} */ ("notes")] : []), "events", "questions",
-      ...(Object.keys(cues.value).length ? [/** @type {List} */ ("transcript")] : [])];
+    const lists = ["chapters", ...(known.can.note ? [/** @type {List} */ ("notes")] : []), "events", "questions"];
     const rows = ROWS[list.value]();
     const waits = (list.value === "found" && !found.value) || (list.value === "notes" && !notes.value);
     const now = list.value === "found" ? -1 : rows.findLastIndex(({ at_us }) => at_us <= replay.at_us.value);

@@ -2,7 +2,6 @@
 import "../../classroom/heat.js";
 import "./actions.js";
 import "./bar.js";
-import "./captions.js";
 import "./help.js";
 import "./keys.js";
 import "./lists.js";

@@ -1,8 +1,7 @@
-// How the replay plays: play, steps, the clock, speed, idle, loop, captions.
+// How the replay plays: play, steps, the clock, speed, idle, loop.
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
-import { captionsOn, languages, toggleCaptions } from "./captions.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
 import { lab, step } from "./stage.js";
@@ -54,8 +53,6 @@ class HwReplayTransport extends HwElement {
         <span class="dim">${t("replay.saves", { time: clockText(replay.savedUs.value) })}</span></button>
       <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
         @click=${replay.toggleLoop}>⟲ ${t("replay.loop")}</button>
-      ${languages.value.length ? html`<button class="chip" aria-pressed=${captionsOn.value}
-        @click=${toggleCaptions}>CC ${languages.value.map((one) => (one === "en" ? "EN" : "中")).join(" · ")} <kbd>C</kbd></button>` : ""}
       ${manifest.value.can.note ? html`<button class="chip"
         @click=${() => write("notes")}>＋ ${t("replay.note")} <kbd>N</kbd></button>` : ""}
       <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
