@@ -231,6 +231,15 @@ BARS = (
     Bar("alone", "a page of its own, before its data", ("before_data_kb",), "KB", "at most", 600),
     Bar("alone", "opened, 50 000 events", ("open_ms",), "ms", "at most", 2_000),
     Bar("alone", "seek, 50 000 events, p50", ("seek", "p50_ms"), "ms", "at most", 50),
+    Bar("replay", "class of 90 minutes, exported", ("export_mb",), "MB", "at most", 40),
+    Bar("replay", "places whose sound was heard", ("audio", "places"), "", "at least", 20),
+    Bar("replay", "sound off the picture, worst", ("audio", "worst_ms"), "ms", "at most", 200),
+    Bar("replay", "seek, p99", ("seek", "p99_ms"), "ms", "at most", 300),
+    Bar("replay", "picture off what the server says", ("seek", "worst_off_events"), "events", "at most", 0),
+    Bar("replay", "opened, first after the start", ("open", "first_ms"), "ms"),
+    Bar("replay", "opened", ("open", "later_ms"), "ms", "at most", 2_000),
+    Bar("replay", "heap of the page", ("heap_mb",), "MB", "at most", 300),
+    Bar("replay", "sealing", ("seal_ms",), "ms"),
 )
 
 

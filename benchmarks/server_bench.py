@@ -44,10 +44,11 @@ class RunningLab:
             text=True,
         )
         address = self._address()
+        self.sign_in = address
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
         self._page = self._opener.open(address).read().decode()
         self.start_ms = ms_since(began_s)
-        self._base = "/".join(address.split("/")[:3])
+        self.base = "/".join(address.split("/")[:3])
 
     def _address(self) -> str:
         assert self._process.stdout is not None
@@ -61,15 +62,19 @@ class RunningLab:
         token = re.findall(r'csrfmiddlewaretoken" value="([^"]+)"', self._page)[0]
         form = {"csrfmiddlewaretoken": token, "name": "bench", "seed": "1", "brokers": "3"}
         began_s = time.perf_counter()
-        answer = self._opener.open(self._base + "/runs/new", urllib.parse.urlencode(form).encode())
+        answer = self._opener.open(self.base + "/runs/new", urllib.parse.urlencode(form).encode())
         answer.read()
         return answer.url.split("/")[-2], ms_since(began_s)
 
     def get_ms(self, path: str) -> float:
         """How long a request takes, the browser's side included."""
         began_s = time.perf_counter()
-        self._opener.open(self._base + path).read()
+        self._opener.open(self.base + path).read()
         return ms_since(began_s)
+
+    def size_of(self, path: str) -> int:
+        """How many bytes an address answers with."""
+        return len(self._opener.open(self.base + path).read())
 
     def memory_mb(self) -> dict[str, float]:
         """Resident memory of the server and of its ZooKeeper."""

@@ -6,10 +6,10 @@ import "./help.js";
 import "./keys.js";
 import "./lists.js";
 import "./side.js";
-import "./stage.js";
 import "./transport.js";
 import { loadLines } from "./lines.js";
+import { pictured } from "./stage.js";
 import { open } from "./store.js";
 
 // What is on the bar beside the chapters comes after the picture.
-void open().then(loadLines);
+void open().then(pictured).then(loadLines);

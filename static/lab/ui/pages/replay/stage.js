@@ -31,14 +31,14 @@ let drawn = null;
 /** @type {Player | null} */
 let player = null;
 
-/** @param {number} n */
-function playerOf(n) {
+/** A lab's player, which begins where the lab stood. @param {LabPlace} place */
+function playerOf({ lab: n, seq, at_us, runs }) {
   const found = players.get(n);
   if (found) return found;
   const address = replay.manifest.peek()?.labs[n]?.address ?? "/";
   const [run, branch] = address.split("/");
   const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
-    isReadOnly: true, at: 0, calm: () => still.matches });
+    isReadOnly: true, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
   made.subscribe(({ what }) => {
     if (player !== made) return;
     // What was sought before anything of the lab was known is sought again.
@@ -48,6 +48,13 @@ function playerOf(n) {
   players.set(n, made);
   return made;
 }
+
+/** Resolves when a picture is there, or none is to be shown. @returns {Promise<void>} */
+export const pictured = () => new Promise((resolve) => {
+  const end = effect(() => {
+    if (lab.value === null || shownEvent.value.seq > 0) queueMicrotask(() => (end(), resolve()));
+  });
+});
 
 function tell() {
   if (!player) return;
@@ -64,12 +71,12 @@ function mayPan() {
   return true;
 }
 
-/** Draws another lab, or none. @param {number | null} n */
-function change(n) {
+/** Draws another lab, or none. @param {LabPlace | null} place */
+function change(place) {
   drawn?.destroy();
   drawn = null;
-  player = n === null ? null : playerOf(n);
-  lab.value = n;
+  player = place && playerOf(place);
+  lab.value = place && place.lab;
   if (!player) return;
   drawn = createStage({ stage: byId("stage"), timeline: byId("timeline") }, player, { t, texts, time: {
     seek: (us) => seekLab(us),
@@ -108,7 +115,7 @@ export function step(by) {
 export const place = () => (lab.peek() === null || !player ? null : { lab: lab.peek(), seq: player.seq });
 
 replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
-  if ((found?.lab ?? null) !== lab.peek()) change(found?.lab ?? null);
+  if ((found?.lab ?? null) !== lab.peek()) change(found);
   if (player && found && !replay.stepped.peek()) move(player, found);
   const pointer = replay.classPlayer.pointer(at_us);
   const anchor = pointer && anchorOf(pointer.anchor);
@@ -118,6 +125,8 @@ replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
 
 /** Moves the lab's time to where it was, as who led looked at it. @param {Player} to @param {LabPlace} found */
 function move(to, found) {
+  // What a lab has is not known yet: it is moved as soon as it is.
+  if (!to.index) return;
   const view = /** @type {PageView | undefined} */ (/** @type {unknown} */ (tree.peek().view));
   const looksBack = replay.camera.peek() === "led" && view?.branch === `${to.run}/${to.branch}` && view.seq !== null && view.at_us !== null;
   if (looksBack) {

@@ -107,6 +107,8 @@ export async function seek(to_us) {
 async function arrive() {
   const wanted_us = exact_us;
   waits.value = true;
+  // The lab is fetched together with the class.
+  showAgain();
   try {
     await classPlayer.load(wanted_us);
     problem.value = "";
