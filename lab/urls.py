@@ -7,7 +7,19 @@ from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
 
-from lab.api import analytics, clients, disk, find, history, lessons, recorded, recorded_audio, studies, texts
+from lab.api import (
+    analytics,
+    clients,
+    disk,
+    find,
+    history,
+    lessons,
+    recorded,
+    recorded_audio,
+    recorded_captions,
+    studies,
+    texts,
+)
 from lab.web import (
     account_pages,
     board_pages,
@@ -84,6 +96,11 @@ urlpatterns = [
     path(f"{_RECORDING}/audio/<int:piece>", recorded_audio.play),
     path(f"{_RECORDING}/audio/<int:piece>/end", recorded_audio.end),
     path(f"{_RECORDING}/audio/<int:piece>/<int:index>", recorded_audio.put),
+    path(f"{_RECORDING}/captions/<str:language>.vtt", recorded_captions.download),
+    path(f"{_RECORDING}/captions/<str:language>", recorded_captions.captions),
+    path(f"{_RECORDING}/captions/<str:language>/file", recorded_captions.file),
+    path(f"{_RECORDING}/captions/<str:language>/cues", recorded_captions.cues),
+    path(f"{_RECORDING}/captions/<str:language>/cues/<int:number>", recorded_captions.cue),
     path(f"{_RECORDING}/map.json", recorded.class_map),
     path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
     path(f"{_RECORDING}/export", recording_files.export, name="export-class"),

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
 from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.record_audio import audio_of
+from lab.actions.classes.recorded_captions import caption_counts
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
     add_chapter,
@@ -122,6 +123,7 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "chapters": await shown_chapters(classroom, language),
             "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
             "audio": await audio_of(classroom),
+            "captions": await caption_counts(classroom),
             "can": {
                 "correct": "staff" in rights,
                 "seal": "staff" in rights and not is_live and not is_imported(classroom),

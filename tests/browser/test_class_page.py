@@ -134,6 +134,14 @@ def all_labs_stand_still(staff: Page, noah: Page) -> None:
     expect(noah.locator(".class-panel")).not_to_contain_text("All labs are paused")
 
 
+def staff_type_captions(staff: Page) -> None:
+    typed = staff.get_by_role("textbox", name="Caption")
+    typed.fill("The leader <b3> waits")
+    typed.press("Enter")
+    expect(staff.locator("hw-captions [role=status]")).to_contain_text("The leader <b3> waits")
+    assert staff.get_by_role("button", name="Recognise on this machine").count() == 0, "this browser cannot"
+
+
 def who_looks_is_seen(staff: Page, noah: Page) -> None:
     staff.locator(".tile", has_text="Noah").click()
     staff.get_by_role("button", name="Look at this lab").click()
@@ -166,6 +174,7 @@ def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: lis
     pages_follow_who_leads_and_return_to_their_own_lab(staff, ada, noah)
     split_of_a_poll_is_shown_when_staff_show_it(staff, ada, noah)
     all_labs_stand_still(staff, noah)
+    staff_type_captions(staff)
     who_looks_is_seen(staff, noah)
     projector = big_screen(staff, browser)
     assert violations(staff) == []

@@ -61,6 +61,9 @@ def recorded(lab_server: LabServer) -> Iterator[Classroom]:
         last_seq = lab.events()[-1][0]
         while teacher.held["/lead_lab"]["seq"] < last_seq:
             teacher.read()
+        typed = {"from_us": 10**12, "to_us": 10**12, "text": "b1 is <b>gone</b>"}
+        recording = f"/api/classes/{made.slug}/recording"
+        assert made.visitors["p1"].post_json(f"{recording}/captions/en/cues", typed).status == 200
         assert teacher.act("end_class")["k"] == "done"
     yield made
     made.close()
@@ -150,6 +153,35 @@ def test_staff_set_chapters_after_the_class_and_a_time_is_a_place(replay: Page) 
     replay.keyboard.press("?")
     expect(replay.get_by_role("dialog", name="Keys")).to_be_visible()
     assert violations(replay, within="dialog") == []
+
+
+def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
+    replay: Page, complaints: list[str]
+) -> None:
+    replay.get_by_role("button", name="Transcript").click()
+    replay.locator(".instants button", has_text="b1 is <b>gone</b>").click()
+    caption = replay.locator("hw-replay-caption")
+    expect(caption).to_have_text("b1 is <b>gone</b>")
+    replay.get_by_role("button", name="Correct: b1").click()
+    replay.get_by_role("textbox", name="Caption").fill("Broker 1 is gone.")
+    replay.get_by_role("button", name="Save", exact=True).click()
+    expect(caption).to_have_text("Broker 1 is gone.")
+    replay.keyboard.press("c")
+    expect(caption).to_have_text("")
+    replay.get_by_role("combobox", name="Language").select_option("zh-CN")
+    upload = replay.locator("input[type=file]")
+    bad = {"name": "a.vtt", "mimeType": "text/vtt", "buffer": b"WEBVTT\n\n00:00.000 --> 00:00.900\n<img src=x>"}
+    upload.set_input_files(bad)  # type: ignore[arg-type]
+    expect(replay.get_by_role("alert")).to_contain_text("Line 4 of the file has markup")
+    complaints.clear()
+    chinese = "WEBVTT\n\n00:00.000 --> 00:59.000\nb1 已停止".encode()
+    upload.set_input_files({**bad, "buffer": chinese})  # type: ignore[arg-type]
+    expect(caption).to_have_text("b1 已停止")
+    replay.get_by_role("button", name="EN · ZH").first.click()
+    expect(caption.locator("p")).to_have_count(2)
+    assert violations(replay, within=".replay-side") == []
+    replay.get_by_role("searchbox").fill("broker gone")
+    expect(replay.locator(".instants li", has_text="Broker 1 is gone.")).to_contain_text("said")
 
 
 def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, recorded: Classroom) -> None:

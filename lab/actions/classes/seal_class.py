@@ -17,6 +17,7 @@ from lab.actions.classes.live_class import LiveClass, LiveClasses, class_folder,
 from lab.actions.classes.record_audio import finish_audio, wait_for_audio
 from lab.actions.classes.recordings import erased_of, grow, sealed_of
 from lab.actions.classes.shown_labs import close_labs, keep_labs, recording_of, shown_ends
+from lab.classroom.captions.store import cut_captions
 from lab.classroom.journal import Header
 from lab.classroom.recorded.chapters import (
     Landmark,
@@ -65,6 +66,7 @@ async def seal_class(classroom: Class) -> SealedManifest:
         await _forget_labs(classroom.slug, {lab.address for lab in playback.map.labs})
         names = await sync_to_async(run_names)(playback)
         await asyncio.to_thread(_propose_chapters, folder, playback, await _marks(classroom, playback))
+        await asyncio.to_thread(cut_captions, folder, playback.off_record, playback.length_us)
         manifest = _manifest(classroom, live.room.header, playback, names)
         await asyncio.to_thread(write_manifest, folder, manifest)
         return manifest

@@ -1,4 +1,4 @@
-"""Search in a recorded class: chapters, questions, notes, and commands and telling events of its labs."""
+"""Search in a recorded class: captions, chapters, questions, notes, and commands and telling events of its labs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from broker_core.events.envelope import sentence
+from lab.actions.classes.recorded_captions import captions_of
 from lab.actions.classes.recorded_chapters import shown_chapters
 from lab.actions.classes.recorded_notes import notes_of
 from lab.actions.classes.recordings import look_into
@@ -18,6 +19,7 @@ from lab.classroom.recorded.class_map import ClassMap
 from lab.models import Participant
 from lab.recordings import history
 from lab.recordings.recording import Recording
+from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
 MAX_QUERY = 100
@@ -25,7 +27,9 @@ MAX_FOUND = 200
 
 
 class Found(msgspec.Struct):
-    """An instant of class time whose text has all words of a query. `kind`: chapter, question, note, command, event."""
+    """An instant of class time whose text has all words of a query. `kind`: caption, chapter, question, note, command,
+    event.
+    """
 
     at_us: int
     kind: str
@@ -57,6 +61,9 @@ async def _all(me: Participant, language: str) -> AsyncIterator[Found]:
         yield Found(asked["at_us"], "question", asked["text"])
     for note in await notes_of(me):
         yield Found(note["at_us"], "note", note["text"])
+    for spoken in LANGUAGES:
+        for cue in await captions_of(classroom, spoken):
+            yield Found(cue.from_us, "caption", cue.text, spoken)
     class_map = await look_into(classroom, lambda playback: playback.map)
     for address, last_seq in (await look_into(classroom, shown_ends)).items():
         with suppress(Refusal):  # nothing was kept of its run

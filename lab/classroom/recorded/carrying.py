@@ -22,6 +22,8 @@ from lab.archives.manifest import MANIFEST, MAX_FILES
 from lab.archives.unpack import checked_end
 from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack, write_zip
 from lab.classroom.audience import Viewer
+from lab.classroom.captions.store import CAPTIONS
+from lab.classroom.captions.webvtt import parse
 from lab.classroom.events.seen import ViewChanged
 from lab.classroom.frames import LookedAt
 from lab.classroom.recorded.chapters import MAX_CHAPTERS, MAX_TITLE, read_chapters
@@ -41,6 +43,7 @@ from lab.classroom.recorded.sealed import (
 from lab.recordings.description import IDENTITY, VOCABULARY
 from lab.recordings.folder import branch_folder
 from lab.recordings.logs import EVENTS, INPUTS
+from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
 SUFFIX = ".hwclass"
@@ -49,13 +52,17 @@ MAX_EVENTS = 500_000
 MAX_LENGTH_US = 30 * 24 * 3_600 * 1_000_000
 MAX_TEXT = 2_000
 MAX_NAME = 24
+MAX_CAPTION_BYTES = 64 * 1024 * 1024
+"""Of one language: as many captions as there may be, each as long as it may be."""
 SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms")
 """What a page of a lab can show: static/lab/ui/store/state.js."""
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
 _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"
+_CAPTIONS = rf"{CAPTIONS}/(?:{'|'.join(LANGUAGES)})\.vtt"
 FILE = re.compile(
-    rf"class-0/\d{{20}}\.log|{re.escape(WORDS)}|chapters\.json|(?:audio|captions)/(?:{_PLAIN}/)?{_PLAIN}"
+    rf"class-0/\d{{20}}\.log|{re.escape(WORDS)}|chapters\.json|audio/(?:{_PLAIN}/)?{_PLAIN}"
+    rf"|{_CAPTIONS}"
     rf"|{_LABS}(?:{EVENTS}|{INPUTS})-0/(?:\d{{20}}\.log|leader-epoch-checkpoint)"
     rf"|{re.escape(IDENTITY)}|{re.escape(VOCABULARY)})"
 )
@@ -94,6 +101,7 @@ def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
                 (folder / SEALED / MANIFEST).write_bytes(stream.read())
         _check_events(manifest, folder)
         _check_words(folder)
+        _check_captions(manifest, folder)
         for lab in manifest.labs:
             _check_lab(lab.address, lab.last_seq, folder)
     except BaseException:
@@ -164,6 +172,14 @@ def _check_words(folder: Path) -> None:
         or len(chapters) > MAX_CHAPTERS
     ):
         raise invalid("refusal.archive_long_text", max=MAX_TEXT)
+
+
+def _check_captions(manifest: SealedManifest, folder: Path) -> None:
+    for name, declared in manifest.files.items():
+        if re.fullmatch(_CAPTIONS, name):
+            if declared.bytes > MAX_CAPTION_BYTES:
+                raise invalid("refusal.archive_long_text", max=MAX_TEXT)
+            parse((folder / name).read_bytes(), manifest.length_us)
 
 
 def _check_lab(address: str, last_seq: int, folder: Path) -> None:

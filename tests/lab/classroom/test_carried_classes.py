@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from lab.classroom.captions.webvtt import Cue, write
 from lab.models import Class, Participant, Run
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer, Visitor
@@ -42,6 +43,9 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
 
 @pytest.fixture(scope="module")
 def exported(classroom: Classroom) -> bytes:
+    cues = write([Cue(7, 0, 1_000, "a < b", "recognised")])
+    address = f"/api/classes/{classroom.slug}/recording/captions/en/file"
+    assert classroom.visitors["p1"].put(address, cues, "text/vtt").status == 200
     answer = classroom.visitors["p1"].get(f"/api/classes/{classroom.slug}/recording/export")
     assert answer.status == 200 and "Replication.hwclass" in answer.headers["Content-Disposition"]
     return answer.body
@@ -101,7 +105,7 @@ def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_sh
     here, there = (ask(teacher, one, "manifest.json") for one in (classroom.slug, slug))
     ours = ("slug", "can", "you", "people")
     assert {k: v for k, v in there.items() if k not in ours} == {k: v for k, v in here.items() if k not in ours}
-    for path in ("map.json", "labs/0/index.json", "labs/0/segments/0.json", "labs/0/contents"):
+    for path in ("map.json", "labs/0/index.json", "labs/0/segments/0.json", "labs/0/contents", "captions/en"):
         assert ask(teacher, slug, path) == ask(teacher, classroom.slug, path), path
     assert ask(teacher, slug, "segments/0.json")["last_seq"] == here["last_seq"]
     taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": 5})
@@ -152,6 +156,7 @@ def changed_log(entries: Entries, change: Callable[[bytes], bytes]) -> bytes:
     return packed(described({**entries, name: change(entries[name])}))
 
 
+CAPTION = b"WEBVTT\n\n00:00.000 --> 00:00.001\n%s\n"
 BAD: dict[str, Callable[[Entries], bytes]] = {
     "no zip": lambda entries: b"PK but not really",
     "a run": lambda entries: packed(described(entries, kind="highwater run")),
@@ -162,6 +167,8 @@ BAD: dict[str, Callable[[Entries], bytes]] = {
     "link": with_link,
     "changed": lambda entries: packed({**entries, "words.json": entries["words.json"] + b" "}),
     "undeclared": lambda entries: packed({**entries, "captions/en.vtt": b"WEBVTT"}),
+    "captions with markup": lambda entries: packed(described({**entries, "captions/en.vtt": CAPTION % b"<img>"})),
+    "captions in no language": lambda entries: packed(described({**entries, "captions/fr.vtt": CAPTION % b"a"})),
     "torn log": lambda entries: changed_log(entries, lambda data: data[:-7]),
     "flipped bit": lambda entries: changed_log(entries, lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]),
     "torn lab": lambda entries: packed(described({**entries, (name := lab_file(entries, ".log")): entries[name][:-7]})),

@@ -22,6 +22,11 @@ RIGHT_OF = {
     f"{BASE}/audio/<piece>/end": ("POST", "staff"),
     f"{BASE}/audio/voice": ("POST", "staff"),
     f"{BASE}/audio/shift": ("PUT", "staff"),
+    f"{BASE}/captions/<language>.vtt": ("GET", "see"),
+    f"{BASE}/captions/<language>": ("GET", "see"),
+    f"{BASE}/captions/<language>/file": ("PUT", "staff"),
+    f"{BASE}/captions/<language>/cues": ("POST", "staff"),
+    f"{BASE}/captions/<language>/cues/<number>": ("DELETE", "staff"),
     f"{BASE}/labs/<lab>/index.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/segments/<n>.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/seek": ("GET", "see"),
@@ -70,6 +75,7 @@ def stood(page: Page) -> None:
 
 def path_of(classroom: Classroom, address: str) -> str:
     named = {"slug": classroom.slug, "n": "0", "lab": "0", "number": "1", "piece": "7", "index": "0"}
+    named["language"] = "en"
     return "/" + re.sub(r"<(\w+)>", lambda found: named.get(found[1], found[0]), address)
 
 
@@ -94,7 +100,7 @@ def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroo
         return (visitor.get(path) if method == "GET" else visitor.send_json(method, path, {"lab": 0, "seq": 1})).status
 
     refused = {"seal": 409, "export": 409, "<number>": 409, "chapters": 400, "<id>": 404}
-    refused |= {"<piece>": 404, "<index>": 415, "end": 400, "voice": 400, "shift": 400}
+    refused |= {"<piece>": 404, "<index>": 415, "end": 400, "voice": 400, "shift": 400, "file": 409, "cues": 400}
     allowed = refused.get(address.split("/")[-1], 200)
     assert status("p1") == allowed
     assert status("p2") == (403 if right in ("staff", "export") else allowed)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from lab.classroom.captions.webvtt import Cue, write
 from lab.classroom.recorded.chapters import APART_US, Landmark, StoredChapter, proposed
 from lab.classroom.recorded.sealed import SEALED, path_of, read_events, read_manifest
 from lab.models import Participant, Run
@@ -44,8 +45,10 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
         assert ada.act("answer_stage", accepted=True, named=True, recorded=True)["k"] == "done"
         assert teacher.act("clear_stage")["k"] == "done"
         assert teacher.act("set_recording", on=False)["k"] == "done"
+        assert say(made, 10**12, "off-the-record-caption") == 409
         assert teacher.act("add_chapter", text="off-the-record-chapter", lang="en")["k"] == "done"
         assert teacher.act("set_recording", on=True)["k"] == "done"
+        assert say(made, 10**12, "**typed in class** by nobody") == 200
         assert teacher.act("add_chapter", text="Wrap-up", lang="en")["k"] == "done"
         assert teacher.act("end_class")["k"] == "done"
     yield made
@@ -55,6 +58,16 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
 def own_lab(classroom: Classroom, number: int) -> str:
     run = Participant.objects.get(classroom=classroom.model, number=number).run
     return f"{run.slug}/main" if run else ""
+
+
+def say(classroom: Classroom, from_us: int, text: str) -> int:
+    """Types a caption."""
+    address = f"/api/classes/{classroom.slug}/recording/captions/en/cues"
+    return (
+        classroom.visitors["p1"]
+        .post_json(address, {"from_us": from_us, "to_us": from_us + 900_000, "text": text})
+        .status
+    )
 
 
 def folder_of(classroom: Classroom) -> Path:
@@ -74,7 +87,9 @@ def test_a_class_is_sealed_by_its_end_and_its_files_are_those_of_the_manifest(cl
     manifest = read_manifest(folder_of(classroom))
     assert manifest is not None
     assert (manifest.last_seq, manifest.length_us) == (shown["last_seq"], shown["length_us"])
-    assert {name.split("/")[0] for name in manifest.files} == {"class-0", "labs", "words.json", "chapters.json"}
+    assert {name.split("/")[0] for name in manifest.files} == {
+        *("class-0", "labs", "words.json", "chapters.json", "captions"),
+    }
     for name, described in manifest.files.items():
         data = path_of(folder_of(classroom), name).read_bytes()
         assert (len(data), hashlib.sha256(data).hexdigest()) == (described.bytes, described.sha256), name
@@ -115,6 +130,35 @@ def test_staff_correct_chapters_after_class_and_sealing_again_keeps_them(classro
     assert visitor.send_json("PUT", f"{address}/99", {"at_us": 1}).status == 404
 
 
+def test_captions_are_uploaded_corrected_and_found_and_those_off_the_record_are_left_out(classroom: Classroom) -> None:
+    recording = f"/api/classes/{classroom.slug}/recording"
+    visitor = classroom.visitors["p1"]
+    (typed,) = ask(classroom, "p2", "captions/en")["cues"]
+    assert (typed["text"], typed["source"]) == ("**typed in class** by nobody", "typed")
+    found = ask(classroom, "p2", "search?q=nobody%20TYPED")
+    assert [(one["at_us"], one["kind"], one["language"]) for one in found] == [(typed["from_us"], "caption", "en")]
+    ((off_us, on_us),) = ask(classroom, "p2", "manifest.json")["off_record"]
+    cues = [
+        Cue(1, 0, 1_000, "一", "file"),
+        Cue(2, off_us // 1_000 * 1_000 + 1_000, on_us + 1_000, "off-the-record-caption", "file"),
+    ]
+    sent = visitor.put(f"{recording}/captions/zh-CN/file", write(cues), "text/vtt")
+    assert sent.status == 200 and [one["text"] for one in sent.json["cues"]] == ["一"]
+    refused = visitor.put(f"{recording}/captions/zh-CN/file", write(cues).replace(b"\xe4", b"<i>\xe4"), "text/vtt")
+    assert refused.status == 400 and "Line 5" in refused.json["what"]
+    assert visitor.put(f"{recording}/captions/zh-CN/file", b"WEBVTT" * 10**6, "text/vtt").status == 413
+    assert visitor.put(f"{recording}/captions/fr/file", write(cues), "text/vtt").status == 404
+    changed = {"from_us": 0, "to_us": 1_000, "text": "<b>二</b>"}
+    assert ask(classroom, "p1", "captions/zh-CN/cues/1", "PUT", changed)["cues"][0]["text"] == "<b>二</b>"
+    assert visitor.post_json(f"{recording}/captions/zh-CN/cues", changed).status == 409
+    ask(classroom, "p1", "seal", "POST", {})
+    assert ask(classroom, "p2", "manifest.json")["captions"] == [
+        {"language": "en", "cues": 1}, {"language": "zh-CN", "cues": 1},
+    ]  # fmt: skip
+    file = classroom.visitors["p4"].get(f"{recording}/captions/zh-CN.vtt")
+    assert file.headers["Content-Type"] == "text/vtt; charset=utf-8" and "&lt;b&gt;二" in file.text
+
+
 def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> None:
     before = ask(classroom, "p2", "segments/0.json")
     classroom.restart()
@@ -132,6 +176,7 @@ def test_erasing_a_person_takes_name_texts_and_stage_out_of_the_recording(classr
             data = path.read_bytes()
             assert NAME.encode() not in data and SECRET.encode() not in data, path
     found = ask(classroom, "p1", "manifest.json")
+    assert found["captions"], "nobody is named as the author of captions"
     assert len(found["labs"]) == 1 and found["questions"][0]["text"] == ""
     assert not (folder_of(classroom) / "labs" / lab).exists()
     assert last_seq - found["last_seq"] == 2, "the stage was asked for and allowed"

@@ -14,6 +14,7 @@ export interface Manifest {
   labs: ReplayLab[]; off_record: Span[]; quiet: Span[]; density: { bucket_us: number; counts: number[] };
   chapters: ReplayChapter[];
   audio: { pieces: Piece[]; lost: Span[]; voice: Span[]; shift_us: number };
+  captions: { language: "en" | "zh-CN"; cues: number }[];
   people: { p: string; name: string; role: string }[];
   questions: { question: number; at_us: number; text: string; p: string }[];
   steps: { en: string; "zh-CN": string }[];

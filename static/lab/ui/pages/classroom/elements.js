@@ -1,4 +1,5 @@
 // The elements of the instructor's page.
+import "../../classroom/captions.js";
 import "../../classroom/chapters.js";
 import "../../classroom/class_bar.js";
 import "../../classroom/class_top.js";

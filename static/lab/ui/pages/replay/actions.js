@@ -16,6 +16,9 @@ const SAID_MS = 4000;
 /** Says why something was not done. @param {Error & { what?: string, todo?: string }} error */
 export const refuse = ({ what = "", todo = "", message }) => void (said.value = { tone: "bad", what: what || message, todo });
 
+/** What was refused has been done now. */
+export const settle = () => said.peek()?.tone === "bad" && (said.value = null);
+
 /** A new run of one's own that goes on from what is shown. */
 export async function takeOver() {
   const at = place();

@@ -4,7 +4,7 @@ import { refuse } from "./actions.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @typedef {"chapters" | "notes" | "events" | "questions" | "found"} List */
+/** @typedef {"chapters" | "notes" | "events" | "questions" | "transcript" | "found"} List */
 /** @typedef {{ id: string, at_us: number, text: string, shared: boolean }} Note */
 /** @typedef {{ at_us: number, kind: string, text: string, language: string }} Found */
 

@@ -1,6 +1,7 @@
 // The keys of the replay; single letters are off while a field has the focus.
 import { closest } from "../../kit/events.js";
 import { share, takeOver } from "./actions.js";
+import { toggleCaptions } from "./captions.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
 import { step } from "./stage.js";
@@ -24,6 +25,7 @@ const handlers = new Map(Object.entries({
   "/": () => /** @type {HTMLElement | null} */ (document.querySelector("hw-replay-lists .search"))?.focus(),
   "?": () => (helpShown.value = true),
   b: takeOver,
+  c: toggleCaptions,
   l: replay.toggleLoop,
   n: () => write("notes"),
   s: share,

@@ -3,6 +3,7 @@ import { HwElement, html } from "../../kit/element.js";
 import { onSubmit, onValue } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
+import { languages } from "./captions.js";
 import { addChapter, addNote, found, instantOf, list, notes, query } from "./instants.js";
 import { removeChapter, removeNote, search, showList, write, writes } from "./instants.js";
 import { lines, loadLines } from "./lines.js";
@@ -26,6 +27,8 @@ const ROWS = {
   })),
   events: () => lines.value,
   questions: () => (replay.manifest.value?.questions ?? []).map(({ at_us, text }) => ({ at_us, text, lang: "", tone: "question" })),
+  // Drawn by its own element.
+  transcript: () => [],
   found: () => {
     const at_us = instantOf(query.value);
     const rows = (found.value ?? []).map((one) => ({ at_us: one.at_us, text: one.text, lang: one.language, tone: one.kind,
@@ -89,10 +92,8 @@ class HwReplayLists extends HwElement {
     const known = replay.manifest.value;
     if (!known) return "";
     /** @type {List[]} */
-    const lists = ["chapters", ...(known.can.note ? [/** @type {List} */ ("notes")] : []), "events", "questions"];
-    const rows = ROWS[list.value]();
-    const waits = (list.value === "found" && !found.value) || (list.value === "notes" && !notes.value);
-    const now = list.value === "found" ? -1 : rows.findLastIndex(({ at_us }) => at_us <= replay.at_us.value);
+    const lists = ["chapters", ...(known.can.note ? [/** @type {List} */ ("notes")] : []), "events", "questions",
+      ...(languages.value.length || (known.can.correct && !known.live) ? [/** @type {List} */ ("transcript")] : [])];
     return html`<header><div class="seg wraps" role="group" aria-label=${t("replay.lists")}>${lists.map((one) => html`<button
         aria-pressed=${list.value === one} @click=${() => {
           showList(one);
@@ -102,7 +103,14 @@ class HwReplayLists extends HwElement {
       <input type="search" class="search" aria-label=${t("replay.search")} placeholder=${t("replay.search_hint")} maxlength="100"
         .value=${query.value} @input=${onValue(search)} />
       ${this.#form()}
-      ${rows.length ? html`<ol class="instants">${rows.map((row, i) => this.#row(row, i === now))}</ol>`
+      ${list.value === "transcript" ? html`<hw-replay-transcript></hw-replay-transcript>` : this.#rows()}`;
+  }
+
+  #rows() {
+    const rows = ROWS[list.value]();
+    const waits = (list.value === "found" && !found.value) || (list.value === "notes" && !notes.value);
+    const now = list.value === "found" ? -1 : rows.findLastIndex(({ at_us }) => at_us <= replay.at_us.value);
+    return html`${rows.length ? html`<ol class="instants">${rows.map((row, i) => this.#row(row, i === now))}</ol>`
         : html`<p class="nobody" role="status">${t(waits ? "replay.looks_for" : `replay.none.${list.value}`)}</p>`}`;
   }
 }

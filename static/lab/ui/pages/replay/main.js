@@ -2,10 +2,12 @@
 import "../../classroom/heat.js";
 import "./actions.js";
 import "./bar.js";
+import "./captions.js";
 import "./help.js";
 import "./keys.js";
 import "./lists.js";
 import "./side.js";
+import "./transcript.js";
 import "./transport.js";
 import { loadLines } from "./lines.js";
 import { pictured } from "./stage.js";

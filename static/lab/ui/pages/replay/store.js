@@ -215,6 +215,14 @@ export async function send(path, body, method = "POST") {
   return content;
 }
 
+/** Puts a file at an address, as it is; throws its refusal. @param {string} path @param {Blob} file */
+export async function sendFile(path, file) {
+  const answer = await fetch(base + path, { method: "PUT", body: file, headers: { "x-csrftoken": csrf } });
+  const content = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.what), content);
+  return content;
+}
+
 /** `31:42.500`, as addresses name an instant of a class. @param {number} us */
 export function addressTime(us) {
   const ms = Math.floor(us / 1000);

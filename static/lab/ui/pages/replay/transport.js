@@ -1,7 +1,8 @@
-// How the replay plays: play, steps, the clock, speed, idle, loop.
+// How the replay plays: play, steps, the clock, speed, idle, loop, captions.
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
+import { captionChoice } from "./captions.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
 import { lab, step } from "./stage.js";
@@ -53,6 +54,7 @@ class HwReplayTransport extends HwElement {
         <span class="dim">${t("replay.saves", { time: clockText(replay.savedUs.value) })}</span></button>
       <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
         @click=${replay.toggleLoop}>⟲ ${t("replay.loop")}</button>
+      ${captionChoice()}
       ${manifest.value.can.note ? html`<button class="chip"
         @click=${() => write("notes")}>＋ ${t("replay.note")} <kbd>N</kbd></button>` : ""}
       <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}

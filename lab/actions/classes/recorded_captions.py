@@ -1,0 +1,102 @@
+"""The captions of a class: written while it goes on, uploaded and corrected when it is over."""
+
+import asyncio
+
+import msgspec
+
+from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.recordings import look_into, sealed_of
+from lab.classroom.captions import store
+from lab.classroom.captions.webvtt import Cue, Source, parse
+from lab.models import Class
+from lab.texts.i18n import LANGUAGES
+from lab.texts.refusal import Refusal
+
+MAX_FILE_BYTES = 2 * 1024 * 1024
+"""Of an uploaded file."""
+AHEAD_US = 10_000_000
+"""So far after now a caption may end while the class goes on: people read it after it was written."""
+
+
+class CaptionChange(msgspec.Struct):
+    """A caption: shown from one instant of class time to another. `source`: of one that is written in class."""
+
+    from_us: int
+    to_us: int
+    text: str
+    source: Source = "typed"
+
+
+async def captions_of(classroom: Class, language: str) -> list[Cue]:
+    """Those that the recording has, by time. Raises Refusal (404) for a language that captions cannot have."""
+    cues = await asyncio.to_thread(store.read_captions, class_folder(classroom.slug), _known(language))
+    if not cues:
+        return []
+    off_record, length_us = await look_into(classroom, lambda playback: (playback.off_record, playback.length_us))
+    is_over = await sealed_of(classroom) is not None
+    return store.outside(cues, off_record, length_us if is_over else store.ENDLESS_US)
+
+
+async def caption_counts(classroom: Class) -> list[dict[str, object]]:
+    """By language how many there are; languages without any are left out."""
+    found = [(language, len(await captions_of(classroom, language))) for language in LANGUAGES]
+    return [{"language": language, "cues": count} for language, count in found if count]
+
+
+async def upload_captions(classroom: Class, language: str, data: bytes) -> None:
+    """Puts those of a WebVTT file in the place of those before; a file without any takes them away. What is said off
+    the record is left out. Raises Refusal for a class that goes on, and for a file that is no WebVTT of this recording.
+    """
+    await _ensure_sealed(classroom)
+    folder = class_folder(classroom.slug)
+    off_record, length_us = await look_into(classroom, lambda playback: (playback.off_record, playback.length_us))
+    cues = store.outside(await asyncio.to_thread(parse, data, length_us), off_record, length_us)
+    await asyncio.to_thread(store.keep_captions, folder, _known(language), cues)
+
+
+async def add_caption(classroom: Class, language: str, change: CaptionChange) -> Cue:
+    """While a class goes on, what was said a moment ago; later at any instant. Raises Refusal: 409 off the record, else
+    as `store.add_spoken` and `store.put_cue`.
+    """
+    folder = class_folder(classroom.slug)
+    if await sealed_of(classroom) is not None:
+        return await _put(classroom, language, None, change)
+    live = await live_classes().of(classroom)
+    if not await live.room.read(lambda state: state.is_recording):
+        raise Refusal("refusal.caption_off_record", 409)
+    now_us = live.room.now_us()
+    from_us, to_us = min(change.from_us, now_us), min(change.to_us, now_us + AHEAD_US)
+    spoken = (_known(language), from_us, to_us, change.text, change.source)
+    return await asyncio.to_thread(store.add_spoken, folder, *spoken)
+
+
+async def change_caption(classroom: Class, language: str, number: int, change: CaptionChange) -> Cue:
+    """Raises Refusal: 404 where there is none of this number, else as `store.put_cue`."""
+    await _ensure_sealed(classroom)
+    return await _put(classroom, language, number, change)
+
+
+async def remove_caption(classroom: Class, language: str, number: int) -> None:
+    """Raises Refusal (404) where there is none of this number."""
+    await _ensure_sealed(classroom)
+    await asyncio.to_thread(store.remove_cue, class_folder(classroom.slug), _known(language), number)
+
+
+async def _put(classroom: Class, language: str, number: int | None, change: CaptionChange) -> Cue:
+    off_record, length_us = await look_into(classroom, lambda playback: (playback.off_record, playback.length_us))
+    to_us = min(change.to_us, length_us)
+    if any(change.from_us < to and to_us > since for since, to in off_record):
+        raise Refusal("refusal.caption_off_record", 409)
+    about = (_known(language), number, change.from_us, to_us, change.text)
+    return await asyncio.to_thread(store.put_cue, class_folder(classroom.slug), *about)
+
+
+async def _ensure_sealed(classroom: Class) -> None:
+    if await sealed_of(classroom) is None:
+        raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
+
+
+def _known(language: str) -> str:
+    if language not in LANGUAGES:
+        raise Refusal("refusal.caption_language", 404, language=language[:20], languages=", ".join(LANGUAGES))
+    return language

@@ -1,0 +1,72 @@
+"""The captions of a class over HTTP: who sees the recording reads them, staff write and correct them."""
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.actions.classes.recorded_captions import (
+    MAX_FILE_BYTES,
+    CaptionChange,
+    add_caption,
+    captions_of,
+    change_caption,
+    remove_caption,
+    upload_captions,
+)
+from lab.api.history import body_of, json_answer
+from lab.api.recorded import Asker, for_class
+from lab.classroom.captions.webvtt import write
+from lab.texts.refusal import Refusal
+
+
+@require_GET
+@for_class("see")
+async def captions(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
+    """All of a language, by time."""
+    return await _answer(asker, language)
+
+
+@require_GET
+@for_class("see")
+async def download(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
+    """The same as a WebVTT file."""
+    response = HttpResponse(write(await captions_of(asker.classroom, language)), content_type="text/vtt; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["Content-Disposition"] = f'attachment; filename="{asker.classroom.slug}.{language}.vtt"'
+    return response
+
+
+@require_http_methods(["PUT"])
+@for_class("staff")
+async def file(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
+    """Puts a WebVTT file in the place of what there is. Answers with all captions."""
+    announced = request.headers.get("Content-Length", "")
+    size = int(announced) if announced.isdigit() else 0
+    # Django reads no more than 2.5 MB into memory: what is larger is refused before.
+    if size > MAX_FILE_BYTES or len(request.body) > MAX_FILE_BYTES:
+        raise Refusal("refusal.caption_file_size", 413, field="file", max=MAX_FILE_BYTES // 2**20)
+    await upload_captions(asker.classroom, language, request.body)
+    return await _answer(asker, language)
+
+
+@require_POST
+@for_class("staff", seals=False)
+async def cues(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
+    """Adds a caption: `from_us`, `to_us`, `text`, `source`. Answers with it."""
+    added = await add_caption(asker.classroom, language, body_of(request, CaptionChange))
+    return json_answer(msgspec.to_builtins(added))
+
+
+@require_http_methods(["PUT", "DELETE"])
+@for_class("staff")
+async def cue(request: HttpRequest, asker: Asker, language: str, number: int) -> HttpResponse:
+    """Corrects a caption, or takes it away. Answers with all of them."""
+    if request.method == "PUT":
+        await change_caption(asker.classroom, language, number, body_of(request, CaptionChange))
+    else:
+        await remove_caption(asker.classroom, language, number)
+    return await _answer(asker, language)
+
+
+async def _answer(asker: Asker, language: str) -> HttpResponse:
+    return json_answer({"cues": msgspec.to_builtins(await captions_of(asker.classroom, language))})

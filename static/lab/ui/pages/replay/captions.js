@@ -1,0 +1,97 @@
+// What was said, in words: under the picture, in the language that is chosen.
+import { computed, effect, signal } from "@preact/signals-core";
+import { lastIndex } from "../../../core/last_index.js";
+import { HwElement, html } from "../../kit/element.js";
+import { language, t } from "../../kit/i18n.js";
+import { refuse } from "./actions.js";
+import * as replay from "./store.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @typedef {"en" | "zh-CN"} Language */
+/** @typedef {{ cue: number, from_us: number, to_us: number, text: string, source: "typed" | "file" | "recognised" }} Cue */
+
+const STORED = "highwater.replay.captions";
+/** @type {Language[]} */
+export const LANGUAGES = ["en", "zh-CN"];
+
+/** Those that the recording has captions in; the page's language first. */
+export const languages = computed(() => (replay.manifest.value?.captions ?? []).filter(({ cues }) => cues).map((one) => one.language)
+  .sort((a, b) => Number(b === language) - Number(a === language)));
+/** Which are shown under the picture: a language, `both` or `off`. @type {Signal<Language | "both" | "off">} */
+export const shown = signal(/** @type {Language | "both" | "off"} */ (localStorage.getItem(STORED) ?? language));
+/** By language, by time. @type {Signal<Partial<Record<Language, Cue[]>>>} */
+export const cues = signal({});
+
+/** The languages that are shown: one that was chosen and is not there gives way to the other. */
+const displayed = computed(() => {
+  if (shown.value === "off" || shown.value === "both") return shown.value === "off" ? [] : languages.value;
+  const chosen = languages.value.filter((one) => one === shown.value);
+  return chosen.length ? chosen : languages.value.slice(0, 1);
+});
+/** The language of the transcript. */
+export const read = computed(() => displayed.value[0] ?? languages.value[0] ?? language);
+
+/** @param {Language | "both" | "off"} to */
+export function show(to) {
+  shown.value = to;
+  localStorage.setItem(STORED, to);
+}
+
+/** @type {Language | "both"} */
+let before = shown.peek() === "off" ? language : /** @type {Language | "both"} */ (shown.peek());
+export function toggleCaptions() {
+  const now = shown.peek();
+  if (now !== "off") before = now;
+  show(now === "off" ? before : "off");
+}
+
+let asked = "";
+effect(() => {
+  const counts = JSON.stringify(replay.manifest.value?.captions ?? []);
+  if (counts === asked) return;
+  asked = counts;
+  for (const one of languages.peek()) {
+    replay.ask(`captions/${one}`).then((answer) => take(one, answer.cues)).catch(refuse);
+  }
+});
+
+/** The captions of a language are these now. @param {Language} of @param {Cue[]} list */
+function take(of, list) {
+  cues.value = { ...cues.peek(), [of]: list };
+}
+
+/** As `take`, after they were changed here: the manifest says so, too. @param {Language} of @param {Cue[]} list */
+export function changed(of, list) {
+  take(of, list);
+  const now = replay.manifest.peek();
+  if (!now) return;
+  const captions = LANGUAGES.map((one) => ({ language: one, cues: (cues.peek()[one] ?? []).length })).filter((one) => one.cues);
+  asked = JSON.stringify(captions);
+  replay.manifest.value = { ...now, captions };
+}
+
+/** The cue at an instant. @param {Cue[]} list @param {number} at_us */
+export function cueAt(list, at_us) {
+  const cue = list[lastIndex(list.length, (k) => list[k].from_us <= at_us)];
+  return cue && at_us < cue.to_us ? cue : null;
+}
+
+class HwReplayCaption extends HwElement {
+  render() {
+    const said = displayed.value.map((one) => ({ one, cue: cueAt(cues.value[one] ?? [], replay.at_us.value) })).filter(({ cue }) => cue);
+    if (!said.length) return "";
+    return html`<div class="caption">${said.map(({ one, cue }) => html`<p lang=${one} dir="auto">${cue?.text}</p>`)}</div>`;
+  }
+}
+customElements.define("hw-replay-caption", HwReplayCaption);
+
+/** What can be chosen, for the transport. */
+export function captionChoice() {
+  const there = languages.value;
+  if (!there.length) return "";
+  /** @type {(Language | "both" | "off")[]} */
+  const choices = ["off", ...there, ...(there.length > 1 ? [/** @type {"both"} */ ("both")] : [])];
+  const now = shown.value === "off" ? "off" : shown.value === "both" && there.length > 1 ? "both" : displayed.value[0];
+  return html`<div class="seg" role="group" aria-label=${t("caption.title")} title="${t("caption.title")} ( C )">${choices.map(
+    (one) => html`<button aria-pressed=${now === one} @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
+}
