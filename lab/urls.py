@@ -115,6 +115,7 @@ urlpatterns = [
     path(f"{_RECORDING}/labs/<int:lab>/segments/<int:n>.json", recorded.lab_segment),
     path(f"{_RECORDING}/labs/<int:lab>/seek", recorded.lab_seek),
     path(f"{_RECORDING}/labs/<int:lab>/contents", recorded.lab_contents),
+    path(f"{_RECORDING}/labs/<int:lab>/commands", recorded.lab_commands),
     path("join/", door_pages.join, name="join"),
     path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
     path("join/<str:key>/name", door_pages.offered_name),

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
 from lab.actions.classes.live_class import lesson_of, live_classes
+from lab.actions.classes.own_runs import own_runs
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded_captions import caption_counts
 from lab.actions.classes.recorded_chapters import (
@@ -30,6 +31,7 @@ from lab.actions.classes.seal_class import ensure_sealed, seal_class
 from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
+from lab.actions.rerun import commands_of
 from lab.api.history import body_of, json_answer, number_of
 from lab.classroom.audience import Viewer
 from lab.classroom.recorded.description import describe, runs_of, titles_of
@@ -76,15 +78,20 @@ def for_class(right: Right, *, seals: bool = True) -> Callable[[View], View]:
             user = await request.auser()
             if not isinstance(user, User):
                 raise Refusal("refusal.not_signed_in", 401)
-            asker = await sync_to_async(_asker)(user, slug, right)
-            ensure_recorded(asker.classroom)
-            if seals:
-                await ensure_sealed(asker.classroom)
-            return await view(request, asker, **more)
+            return await view(request, await found_class(user, slug, right, seals=seals), **more)
 
         return found
 
     return decorate
+
+
+async def found_class(user: User, slug: str, right: Right, *, seals: bool = True) -> Asker:
+    """The class, if the user has this right to it. Raises Refusal as `for_class`."""
+    asker = await sync_to_async(_asker)(user, slug, right)
+    ensure_recorded(asker.classroom)
+    if seals:
+        await ensure_sealed(asker.classroom)
+    return asker
 
 
 def _asker(user: User, slug: str, right: Right) -> Asker:
@@ -105,11 +112,12 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
     """What there is: length, segments, labs, chapters, people, questions, and what the asker may do."""
     classroom = asker.classroom
     sealed = await sealed_of(classroom)
-    titles = [lab.title for lab in sealed.labs] if sealed else await _titles(classroom)
+    titles = await lab_titles(classroom)
     described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles))
     pace = await look_into(classroom, lambda playback: playback.state.pace)
     rights = await sync_to_async(rights_of)(asker.user, classroom)
     is_live, language = classroom.state != Class.State.ENDED, preferences_of(request).language
+    found_lesson = lesson_of(classroom.chapter)
     wall_ms = sealed.wall_ms if sealed else (await live_classes().of(classroom)).room.header.wall_ms
     return json_answer(
         {
@@ -124,6 +132,8 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "steps": _steps(classroom, pace if is_live and "staff" not in rights else 0),
             "audio": await audio_of(classroom),
             "captions": await caption_counts(classroom),
+            "own_runs": await sync_to_async(own_runs)(asker.me),
+            "lesson": found_lesson.slug if found_lesson is not None else "",
             "can": {
                 "correct": "staff" in rights,
                 "seal": "staff" in rights and not is_live and not is_imported(classroom),
@@ -197,6 +207,16 @@ async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResp
     seq = number_of(request, "seq")
     place = await asyncio.to_thread(_place, recording, last_seq, None, last_seq if seq is None else seq)
     return json_answer(await asyncio.to_thread(contents, recording, place["seq"]))
+
+
+@require_GET
+@for_class("see")
+async def lab_commands(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
+    """The lines that were given in a lab, as far as it was shown: as those of a run."""
+    recording, last_seq = await shown_lab(asker.classroom, lab)
+    given = await asyncio.to_thread(lambda: commands_of(recording.inputs()))
+    shown = [(seq, at_us, line) for seq, at_us, line in given if seq < last_seq]
+    return json_answer([{"seq": seq, "at_us": at_us, "line": line} for seq, at_us, line in shown])
 
 
 @require_POST
@@ -278,7 +298,11 @@ def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | Non
     return place if place["seq"] <= last_seq else history.seek(recording, seq=last_seq)
 
 
-async def _titles(classroom: Class) -> list[str]:
+async def lab_titles(classroom: Class) -> list[str]:
+    """Of the labs that were shown, by number."""
+    sealed = await sealed_of(classroom)
+    if sealed is not None:
+        return [lab.title for lab in sealed.labs]
     slugs = await look_into(classroom, runs_of)
     names = await sync_to_async(lambda: dict(Run.objects.filter(slug__in=slugs).values_list("slug", "name")))()
     return await look_into(classroom, lambda playback: titles_of(playback, names))

@@ -33,6 +33,7 @@ from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal, no_page
 from lab.web.middleware import answer_refusal
+from lab.web.recorded.compared_side import recorded_side
 
 
 @login_required
@@ -126,25 +127,32 @@ async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
 @ensure_csrf_cookie
 @require_GET
 async def compare(request: HttpRequest) -> HttpResponse:
-    """Two branches, of one run or of two, side by side. Raises Refusal (404) for one that is not the asker's."""
+    """Two branches, of one run or of two, side by side; one may be a lab of a recorded class. Raises Refusal (404) for
+    one that is not the asker's.
+    """
     user = await user_of(request)
     choices = await sync_to_async(selectors.branch_choices)(user)
-    sides = {side: _side(choices, request.GET.get(side, "")) for side in ("a", "b")}
-    eras = [name for name in ERAS if sides["a"] and name != sides["a"]["era"]]
-    a, b = sides["a"], sides["b"]
+    a, b = [await _side(user, choices, request.GET.get(side, "")) for side in ("a", "b")]
+    eras = [name for name in ERAS if a and a["run"] and name != a["era"]]
     forked_us = None
-    if a and b and a["run"] == b["run"]:
+    if a and b and a["run"] and a["run"] == b["run"]:
         forked_us = await sync_to_async(selectors.forked_at_us)(user, a["run"], a["branch"], b["branch"])
-    context = {"choices": choices, **sides, "sides": list(sides.items()), "eras": eras, "forked_us": forked_us}
+    sides = [(name, side, _offered(choices, side)) for name, side in (("a", a), ("b", b))]
+    context = {"choices": choices, "a": a, "b": b, "sides": sides, "eras": eras, "forked_us": forked_us}
     return await page(request, "compare/compare.html", context)
 
 
-def _side(choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
-    """The branch `run/branch`; None where none was named."""
+async def _side(user: User, choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
+    """The branch `run/branch`, or a lab of a recorded class; None where none was named."""
     found = next((choice for choice in choices if choice["address"] == address), None)
     if address and found is None:
-        raise Refusal("refusal.no_branch", 404, branch=address)
+        return await recorded_side(user, address)
     return found
+
+
+def _offered(choices: list[dict[str, Any]], side: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """What may be chosen for a side. A lab of a recorded class is offered where it is shown."""
+    return [side, *choices] if side is not None and not side["run"] else choices
 
 
 @login_required

@@ -191,6 +191,13 @@ def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, rec
     replay.wait_for_url(re.compile(r"/r/\w+/main"))
     expect(replay.locator(".nodes .state.up")).to_have_count(3)
     assert replay.locator("h1").inner_text() != "The lab that led"
+    taken = "/".join(replay.url.split("/r/")[1].split("?")[0].split("/")[:2])
+    replay.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/?at=99:59")
+    expect(replay.locator(".hw-node.broker.up")).to_have_count(2)
+    replay.get_by_role("button", name="Compare with my lab").click()
+    replay.wait_for_url(re.compile(rf"/compare/\?a=class/{recorded.slug}/0&b={taken}&of=a&"))
+    broker = replay.locator("hw-differences tr", has_text=re.compile("b1.*state.*down.*up", re.DOTALL))
+    expect(broker).to_be_visible()
 
 
 def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, recorded: Classroom) -> None:
@@ -199,5 +206,11 @@ def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, rec
     page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/?at=99:59")
     expect(page.locator(".hw-node.broker.up")).to_have_count(2)
     assert page.locator("hw-heat").count() == 0
+    nothing_sticks_out(page)
+    page.get_by_role("button", name="Compare with my lab").click()
+    expect(page.get_by_role("status").filter(has_text="no run of your own")).to_be_visible()
+    assert (
+        page.get_by_role("link", name="Open the lesson").get_attribute("href") == f"/course/{recorded.model.chapter}/"
+    )
     nothing_sticks_out(page)
     assert violations(page, within=".replay-dock") == []

@@ -31,6 +31,7 @@ RIGHT_OF = {
     f"{BASE}/labs/<lab>/segments/<n>.json": ("GET", "see"),
     f"{BASE}/labs/<lab>/seek": ("GET", "see"),
     f"{BASE}/labs/<lab>/contents": ("GET", "see"),
+    f"{BASE}/labs/<lab>/commands": ("GET", "see"),
     f"{BASE}/take-over": ("POST", "fork"),
     f"{BASE}/seal": ("POST", "staff"),
     f"{BASE}/export": ("GET", "export"),
@@ -130,6 +131,8 @@ def test_the_map_leads_to_the_instant_of_the_lab_that_was_shown(classroom: Class
     assert [event[0] for event in segment["ev"]] == list(range(1, last_seq + 1))
     assert get(classroom, "p2", f"labs/0/seek?t_us={stood[3]}")["seq"] == last_seq
     assert "shown-0@b1" in get(classroom, "p2", f"labs/0/contents?seq={last_seq}")
+    (command,) = get(classroom, "p2", "labs/0/commands")
+    assert command["line"].startswith("kafka-topics.sh --create --topic shown") and command["seq"] < last_seq
 
 
 def test_what_a_lab_did_after_it_was_shown_is_not_told(classroom: Classroom, lab: str) -> None:
@@ -141,6 +144,7 @@ def test_what_a_lab_did_after_it_was_shown_is_not_told(classroom: Classroom, lab
     assert get(classroom, "p2", "labs/0/index.json")["last_seq"] == last_seq
     segment = get(classroom, "p2", "labs/0/segments/0.json")
     assert segment["ev"][-1][0] == last_seq and not any("later" in str(event) for event in segment["ev"])
+    assert len(get(classroom, "p2", "labs/0/commands")) == 1
     ada = classroom.visitors["p2"]
     for path in (f"seek?seq={last_seq + 1}", f"contents?seq={last_seq + 1}"):
         assert ada.get(f"/api/classes/{classroom.slug}/recording/labs/0/{path}").status == 404
@@ -206,7 +210,20 @@ def test_notes_are_ones_own_and_those_that_staff_share(classroom: Classroom, lab
     assert ada.send_json("DELETE", f"{address}/{own['id']}", None).json == [shared]
 
 
-# Taking over, and deleting what was shown
+# Comparing, taking over, and deleting what was shown
+
+
+def test_a_lab_of_the_recording_is_compared_with_a_run_of_ones_own(classroom: Classroom, lab: str) -> None:
+    bob, address = classroom.visitors["p3"], f"class/{classroom.slug}/0"
+    assert get(classroom, "p3", "manifest.json")["own_runs"] == []
+    taken = take_over(classroom, "p3", lab=0, seq=1)
+    assert get(classroom, "p3", "manifest.json")["own_runs"] == [taken]
+    shown = bob.get(f"/compare/?a={address}&b={taken}&t=1&of=a")
+    assert shown.status == 200 and f'data-a-api="/api/classes/{classroom.slug}/recording/labs/0/"' in shown.text
+    assert bob.post(f"/runs/{taken.split('/')[0]}/delete", confirm="yes").status == 200
+    assert classroom.visitors["p5"].get(f"/compare/?a={address}").status == 404
+    for wrong in (f"class/{classroom.slug}/7", "class/none/0", "class/../0"):
+        assert bob.get(f"/compare/?a={wrong}").status == 404
 
 
 def take_over(classroom: Classroom, p: str, **instant: int) -> str:
@@ -224,8 +241,8 @@ def view_at(classroom: Classroom, address: str, seq: int) -> Any:
 
 def test_taking_over_gives_a_run_of_ones_own_with_the_view_as_recorded(classroom: Classroom, lab: str) -> None:
     """Acceptance 23: at 20 instants; the recording is as before."""
-    before = {path: get(classroom, "p1", path) for path in ("manifest.json", "map.json", "labs/0/segments/0.json")}
-    last_seq = before["manifest.json"]["labs"][0]["last_seq"]
+    before = {path: get(classroom, "p1", path) for path in ("labs/0/index.json", "map.json", "labs/0/segments/0.json")}
+    last_seq = before["labs/0/index.json"]["last_seq"]
     for seq in sorted({1 + part * (last_seq - 1) // 19 for part in range(20)}):
         taken = take_over(classroom, "p2", lab=0, seq=seq)
         run = Run.objects.get(slug=taken.split("/")[0])

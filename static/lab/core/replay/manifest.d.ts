@@ -18,6 +18,8 @@ export interface Manifest {
   people: { p: string; name: string; role: string }[];
   questions: { question: number; at_us: number; text: string; p: string }[];
   steps: { en: string; "zh-CN": string }[];
+  /** `run/branch` of those that may be compared, the likeliest first; `lesson`: its name in addresses, or empty. */
+  own_runs: string[]; lesson: string;
   polls: { poll: number; at_us: number; title: string }[];
   can: { take_over?: boolean; correct?: boolean; seal?: boolean; export?: boolean; note?: boolean; share_note?: boolean };
 }

@@ -30,6 +30,9 @@ const MAX_ROWS = 200;
 const main = byId("main");
 const query = new URLSearchParams(location.search);
 const addresses = SIDES.map((side) => main.dataset[side] ?? "");
+/** Where each side's history is: that of a lab of a recorded class is in the recording. */
+const histories = SIDES.map((side, at) => main.dataset[`${side}Api`] || `/api/runs/${addresses[at]}/`);
+const places = SIDES.map((side, at) => main.dataset[`${side}Href`] || `/r/${addresses[at]}`);
 /** Up to this instant two branches of one run are the same; null for branches of two runs. */
 const forked_us = main.dataset.forkedUs ? Number(main.dataset.forkedUs) : null;
 
@@ -52,23 +55,28 @@ document.querySelector("form.compare-pick")?.addEventListener("change", (event) 
 
 /** @type {Player[]} */
 let players = [];
-/** The side whose time is the playhead's: the one that lasts longer. */
+/** The side of which the address names an instant, or an event; -1: the one that lasts longer. */
+const named = SIDES.indexOf(query.get("of") ?? "");
+/** The side whose time is the playhead's. */
 let ahead = 0;
 /** Instants that belong together: of the side ahead, and of the other. @type {[number, number][]} */
 let pairs = [];
 /** @type {Signal<Differences | null>} */
 const found = signal(null);
 
+/** @param {Player} player @param {number} at_us */
+const within = (player, at_us) => Math.min(Math.max(0, at_us), player.live_at_us);
+
 /** The instant of the side that follows. */
 const follow = () => {
-  const at_us = otherInstant(pairs, players[ahead].at_us);
   const other = players[1 - ahead];
-  if (Math.abs(other.goal_us - at_us) >= 1) other.seekTime(Math.min(Math.max(0, at_us), other.live_at_us - 1));
+  const at_us = within(other, otherInstant(pairs, players[ahead].at_us));
+  if (Math.abs(other.goal_us - at_us) >= 1) other.seekTime(at_us);
 };
 
 /** @param {number} at_us */
 function seek(at_us) {
-  players[ahead].seekTime(Math.min(Math.max(0, Math.round(at_us)), players[ahead].live_at_us - 1));
+  players[ahead].seekTime(within(players[ahead], Math.round(at_us)));
 }
 
 /** To a command that both have, or that only the side ahead has, at the instant right before it was sent. @param {1 | -1} direction */
@@ -101,12 +109,13 @@ function setRate(value) {
 /** Puts what is shown into the address. */
 function writeAddress() {
   const now = new URLSearchParams({ a: addresses[0], b: addresses[1], t: (players[ahead].at_us / 1e6).toFixed(6) });
+  if (named >= 0) now.set("of", SIDES[named]);
   if (topic.value) now.set("topic", topic.value);
   history.replaceState(null, "", `/compare/?${now.toString().replaceAll("%2F", "/")}`);
 }
 
 /** @param {number} side @param {string} what @returns {Promise<unknown>} */
-const ask = async (side, what) => (await fetch(`/api/runs/${addresses[side]}/${what}`, { credentials: "same-origin" })).json();
+const ask = async (side, what) => (await fetch(histories[side] + what, { credentials: "same-origin" })).json();
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let asking;
@@ -183,14 +192,14 @@ function match() {
   /** @type {[number, number][]} */
   const turned = instants.map(([a, b]) => [b, a]);
   const [a, b] = players.map(({ live_at_us }) => live_at_us);
-  ahead = a >= otherInstant(turned, b) ? 0 : 1;
+  ahead = named >= 0 ? named : a >= otherInstant(turned, b) ? 0 : 1;
   pairs = ahead === 0 ? instants : turned;
 }
 
 async function begin() {
-  players = addresses.map((address) => {
+  players = addresses.map((address, side) => {
     const [run, branch] = address.split("/");
-    return new Player({ url: location.origin, run, branch, WebSocket: null, at: 0 });
+    return new Player({ url: location.origin, run, branch, api: location.origin + histories[side], WebSocket: null, at: 0 });
   });
   const drawings = players.map(draw);
   const [given] = await Promise.all([Promise.all(SIDES.map((_, side) => ask(side, "commands"))), ...players.map(isReady)]);
@@ -221,8 +230,9 @@ async function begin() {
     askContents();
   });
   effect(sayFacts);
-  const wanted = Number(query.get("t"));
-  seek(wanted > 0 ? wanted * 1e6 : players[ahead].live_at_us);
+  const [wanted_us, wanted_seq] = [Number(query.get("t")) * 1e6, Number(query.get("seq"))];
+  if (wanted_seq > 0) players[ahead].seekSeq(wanted_seq, wanted_us);
+  else seek(wanted_us > 0 ? wanted_us : players[ahead].live_at_us);
 }
 
 /** The topics that either side has. */
@@ -238,7 +248,7 @@ function endedAt(side) {
 }
 
 /** A link to the lab of a side that was not played as far as the other. @param {number} side */
-const playOn = (side) => Object.assign(document.createElement("a"), { className: "tag warn", href: `/r/${addresses[side]}`,
+const playOn = (side) => Object.assign(document.createElement("a"), { className: "tag warn", href: places[side],
   textContent: t("compare.ended", { instant: instant(players[side].live_at_us) }), title: t("compare.play_on") });
 
 /** Beside the names: the instant of each side, and its alarms. */

@@ -8,7 +8,8 @@ import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 
-/** @type {Signal<{ tone: "ok" | "bad", what: string, todo: string } | null>} */
+/** @typedef {{ tone: "ok" | "bad", what: string, todo: string, links?: [href: string, name: string][] }} Said `links`: where one can go */
+/** @type {Signal<Said | null>} */
 const said = signal(null);
 const isBusy = signal(false);
 const SAID_MS = 4000;
@@ -26,13 +27,31 @@ export async function takeOver() {
   replay.play(false);
   isBusy.value = true;
   try {
-    const { href } = await replay.send("take-over", at);
+    const { href } = await replay.send("take-over", { lab: at.lab, seq: at.seq });
     location.assign(href);
   } catch (error) {
     refuse(/** @type {Error} */ (error));
   } finally {
     isBusy.value = false;
   }
+}
+
+/** The lab that is shown beside a run of one's own, at the instant that is shown. */
+export function compare() {
+  const at = place();
+  const known = replay.manifest.peek();
+  const shown = at && known?.labs.find(({ n }) => n === at.lab);
+  if (!at || !known || !shown) return;
+  replay.play(false);
+  const own = known.own_runs.find((address) => address !== shown.address);
+  if (!own) {
+    said.value = { tone: "ok", what: t("replay.compare_none"), todo: t("replay.compare_none_todo"),
+      links: known.lesson ? [[`/course/${known.lesson}/`, t("replay.to_lesson")]] : [] };
+    return;
+  }
+  const seconds = (at.at_us / 1e6).toFixed(6);
+  const query = new URLSearchParams({ a: `class/${known.slug}/${shown.n}`, b: own, of: "a", seq: String(at.seq), t: seconds });
+  location.assign(`/compare/?${query.toString().replaceAll("%2F", "/")}`);
 }
 
 /** Copies the address of the instant. */
@@ -51,7 +70,10 @@ class HwReplayActions extends HwElement {
   render() {
     const found = replay.manifest.value;
     if (!found) return "";
-    return html`${found.can.take_over ? html`<button class="btn primary" ?disabled=${lab.value === null || isBusy.value} @click=${takeOver}
+    const isEmpty = lab.value === null;
+    return html`<button class="btn" ?disabled=${isEmpty} title="${t("replay.compare_title")} ( M )" @click=${compare}>${t("replay.compare")}
+        <kbd>M</kbd></button>
+      ${found.can.take_over ? html`<button class="btn primary" ?disabled=${isEmpty || isBusy.value} @click=${takeOver}
         title="${t("replay.take_over_title")} ( B )">${t(isBusy.value ? "replay.taking_over" : "replay.take_over")} <kbd
           >B</kbd></button>` : ""}
       <button class="btn" @click=${share}>${t("replay.share", { at: clockText(replay.at_us.value) })} <kbd>S</kbd></button>`;
@@ -64,7 +86,8 @@ class HwReplaySaid extends HwElement {
     const shown = said.value;
     if (!shown) return "";
     const role = shown.tone === "bad" ? "alert" : "status";
-    return html`<div class="message ${shown.tone}" role=${role}><b>${shown.what}</b> ${shown.todo}
+    const links = (shown.links ?? []).map(([href, name]) => html`<a href=${href}>${name}</a> `);
+    return html`<div class="message ${shown.tone}" role=${role}><b>${shown.what}</b> ${shown.todo} ${links}
       <button class="btn" @click=${() => (said.value = null)}>${t("replay.close")}</button></div>`;
   }
 }

@@ -7,8 +7,8 @@ import { t } from "../../kit/i18n.js";
 const KEYS = [
   ["Space", "key.play"], [".", "key.forward"], [",", "key.back"], ["Enter", "key.rpc"], ["← →", "replay.key.seconds"],
   ["[ ]", "replay.key.chapter"], ["Home End", "replay.key.ends"], ["/", "replay.search"], ["B", "replay.take_over"],
-  ["N", "replay.add_note"], ["S", "replay.key.share"], ["L", "replay.key.loop"], ["C", "replay.key.captions"],
-  ["?", "help.title"],
+  ["M", "replay.compare"], ["N", "replay.add_note"], ["S", "replay.key.share"], ["L", "replay.key.loop"],
+  ["C", "replay.key.captions"], ["?", "help.title"],
 ];
 
 export const helpShown = signal(false);

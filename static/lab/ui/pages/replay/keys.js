@@ -1,6 +1,6 @@
 // The keys of the replay; single letters are off while a field has the focus.
 import { closest } from "../../kit/events.js";
-import { share, takeOver } from "./actions.js";
+import { compare, share, takeOver } from "./actions.js";
 import { toggleCaptions } from "./captions.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
@@ -27,6 +27,7 @@ const handlers = new Map(Object.entries({
   b: takeOver,
   c: toggleCaptions,
   l: replay.toggleLoop,
+  m: compare,
   n: () => write("notes"),
   s: share,
 }));

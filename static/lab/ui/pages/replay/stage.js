@@ -111,8 +111,8 @@ export function step(by) {
   else void player.stepEvent(by);
 }
 
-/** The lab and the instant that are shown, to take over. */
-export const place = () => (lab.peek() === null || !player ? null : { lab: lab.peek(), seq: player.seq });
+/** The lab, its event and its instant that are shown. */
+export const place = () => (lab.peek() === null || !player ? null : { lab: lab.peek(), seq: player.seq, at_us: player.at_us });
 
 replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
   if ((found?.lab ?? null) !== lab.peek()) change(found);
