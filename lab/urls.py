@@ -18,6 +18,7 @@ from lab.api import (
     recorded_audio,
     recorded_captions,
     studies,
+    tables,
     texts,
 )
 from lab.web import (
@@ -61,6 +62,9 @@ urlpatterns = [
     path("studies/<slug:slug>/", studies.study, name="study"),
     path("api/studies/<slug:slug>.json", studies.charts),
     path("api/studies/<slug:slug>.csv", studies.csv),
+    path("tables/", tables.page, name="tables"),
+    path("api/sql", tables.sql),
+    path("api/sql.csv", tables.csv),
     path("challenges/<slug:slug>/", challenge_pages.challenge, name="challenge"),
     path("challenges/<slug:slug>/judge", challenge_pages.submit),
     path("challenges/<slug:slug>/case", challenge_pages.case),

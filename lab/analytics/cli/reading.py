@@ -1,5 +1,6 @@
 """Verbs that read the tables: status, tables, explain, show, sql, export, check."""
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,11 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lab.analytics.cli.making import AnalyticsError, named, newest, spark
+from lab.analytics.serve.sql_box import ask
+from lab.analytics.serve.visible import EVERYTHING
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
 from lab.analytics.store.reading import rows
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES
+from lab.texts.refusal import Refusal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -108,6 +112,19 @@ def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]
             return frame.columns, [tuple(row) for row in frame.limit(MAX_PRINTED).collect()]
         except PySparkException as error:
             raise AnalyticsError(f"Spark rejects the query: {str(error).splitlines()[0]}") from None
+
+
+def sql_without_spark(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What SQLite answers, within the limits of the page of the tables, about all units and columns.
+
+    Raises AnalyticsError for what it rejects.
+    """
+    store, found = newest(place)
+    try:
+        answer = asyncio.run(ask(store, found, query, EVERYTHING))
+    except Refusal as refusal:
+        raise AnalyticsError(" ".join(refusal.as_json().values())) from None
+    return answer.columns, [tuple(row) for row in answer.rows]
 
 
 def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +12,20 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: pa.Table) -> str:
+    """The rows of a table: see `csv_of`."""
+    return csv_of(table.column_names, (row.values() for row in table.to_pylist()))
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """RFC 4180, with a header; lists and rows within rows as JSON.
 
     A text that a spreadsheet would run as a formula has an apostrophe before it.
     """
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\r\n")
-    writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow(_cell(value) for value in row.values())
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow(_cell(value) for value in row)
     return sink.getvalue()
 
 

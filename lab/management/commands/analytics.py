@@ -10,8 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 from lab.analytics.cli import making, reading
 from lab.analytics.cli.making import AnalyticsError
 from lab.analytics.jvm import SparkError
-from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.csv_text import as_csv, csv_of
 from lab.analytics.store.vacuum import vacuum
+from lab.analytics.tables.described import described
 from lab.analytics.tables.registry import TABLES
 
 
@@ -36,13 +37,18 @@ class Command(BaseCommand):
         build.add_argument("--tables", action="append", default=[], metavar="PATTERN", help="such as 'gold.*'")
         build.add_argument("--full", action="store_true", help="make everything anew")
         verb("status", "what has been read, how large the tables are, what could not be read")
-        verb("tables", "list the tables")
+        verb("tables", "list the tables").add_argument(
+            "--columns", action="store_true", help="with the columns of each and their units"
+        )
         verb("explain", "a table's columns, units, checks and sources").add_argument("table")
         show = verb("show", "print stored rows, without Spark")
         show.add_argument("table")
         show.add_argument("--runs")
         show.add_argument("--limit", type=int, default=20)
-        verb("sql", "ask Spark SQL, as in: select * from gold.run_summary").add_argument("query")
+        sql = verb("sql", "ask Spark SQL, as in: select * from gold.run_summary")
+        sql.add_argument("query")
+        sql.add_argument("--csv", action="store_true", help="print CSV")
+        sql.add_argument("--no-spark", action="store_true", help="ask SQLite, at once, as the page of the tables does")
         export = verb("export", "write a table as .csv or .parquet")
         export.add_argument("table")
         export.add_argument("--to", required=True, metavar="FILE")
@@ -104,10 +110,16 @@ class Command(BaseCommand):
 
     def _tables(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self._json({name: {"unit": one.unit, "key": one.key, "doc": one.doc} for name, one in TABLES.items()})
+            self._json(described())
             return
-        for name, table in TABLES.items():
-            self.stdout.write(f"{name:<28}{table.doc}")
+        for table in described():
+            self.stdout.write(f"{table['name']:<28}{table['doc']}")
+            if options["columns"]:
+                self.stdout.write(f"  unit {table['unit']}, key {', '.join(table['key'])}")
+                for column in table["columns"]:
+                    unit = f" [{column['unit']}]" if column["unit"] else ""
+                    personal = ", personal" if column["personal"] else ""
+                    self.stdout.write(f"  {column['name']:<24}{column['type']:<16}{column['doc']}{unit}{personal}")
         self.stdout.write(f"{len(TABLES)} tables.")
 
     def _explain(self, options: dict[str, Any]) -> None:
@@ -124,7 +136,11 @@ class Command(BaseCommand):
         self.stdout.write(f"{shown.num_rows} of {table.num_rows} rows.")
 
     def _sql(self, options: dict[str, Any]) -> None:
-        columns, rows = reading.sql(options["query"], options["tables_at"])
+        ask = reading.sql_without_spark if options["no_spark"] else reading.sql
+        columns, rows = ask(options["query"], options["tables_at"])
+        if options["csv"]:
+            self.stdout.write(csv_of(columns, rows), ending="")
+            return
         if options["json"]:
             self._json([dict(zip(columns, row, strict=True)) for row in rows])
             return

@@ -61,8 +61,10 @@ def test_verbs_build_once_and_read_what_is_there(built: Path) -> None:
     assert len(batches) == found["tables"]["silver.batches"]["rows"] > 10
     (row,) = json.loads(said("sql", "select count(*) n, sum(records) r from silver.batches", "--json"))
     assert row == {"n": len(batches), "r": sum(one["records"] for one in batches)}
+    asked = said("sql", "select count(*) n, sum(records) r from silver.batches", "--no-spark", "--csv")
+    assert asked.split() == ["n,r", f"{row['n']},{row['r']}"]
     assert "silver.batches <- events" in said("explain", "silver.batches")
-    assert "silver.batches" in said("tables")
+    assert "size_bytes" not in said("tables") and "size_bytes" in said("tables", "--columns")
 
 
 def test_tables_are_exported_as_csv_and_parquet(built: Path) -> None:
@@ -91,6 +93,7 @@ REFUSED = {
     ("build", "--tables", "gold.nope"): "There is no table gold.nope",
     ("show", "nope"): "There is no table nope",
     ("sql", "select nothing from silver.batches"): "Spark rejects the query",
+    ("sql", "select nothing\nfrom silver.batches", "--no-spark"): "Line 1: .* Correct line 1",
     ("export", "silver.batches", "--to", "x.xlsx"): "ends in .csv or .parquet",
     ("pin", "99"): "There is no build 99",
     ("forget", "--run", "nope"): "The tables know no run nope",

@@ -84,12 +84,13 @@ export const here = {
  * Sends a request to the server; a POST if there is a body.
  * @param {string} address
  * @param {unknown} [body]
+ * @param {AbortSignal} [signal] gives it up
  * @throws the server's refusal ({what, expected, todo}) when the response is one
  */
-export async function request(address, body) {
+export async function request(address, body, signal) {
   /** @type {RequestInit} */
-  const options = body === undefined ? {} : {
-    method: "POST",
+  const options = body === undefined ? { signal } : {
+    method: "POST", signal,
     headers: { "Content-Type": "application/json", "X-CSRFToken": csrf },
     body: JSON.stringify(body),
   };

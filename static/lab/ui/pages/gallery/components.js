@@ -176,6 +176,7 @@ export const ELSEWHERE = {
   "hw-sound-mark": "/r/<run>/<branch>",
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-study": "/studies/<slug>/",
+  "hw-sql": "/tables/",
   "hw-analytics": "/r/<run>/<branch>/analytics",
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",

@@ -1,0 +1,53 @@
+"""Questions to begin with, for the page of the tables. The title of each is `tables.question.<name>`."""
+
+QUESTIONS: dict[str, str] = {
+    "hardest_steps": """select class, lesson, step, n,
+  round(difficulty, 2) as right_first, round(hint_share, 2) as with_hint
+from gold.item_statistics
+order by difficulty
+limit 20""",
+    "mistakes": """select class, tag, learners,
+  round(share, 2) as share, round(p_mean, 2) as how_sure, refuted, returned
+from gold.misconceptions
+order by learners desc, p_mean desc""",
+    "sure_and_wrong": """select class, lesson, step, choice, misconception,
+  count(*) as answers, round(avg(p), 2) as said
+from gold.attempt_steps
+where not "right" and p >= 0.8
+group by class, lesson, step, choice, misconception
+order by answers desc""",
+    "stuck": """select class, lesson, step, learners, episodes, round(median_s) as median_s, by_reason
+from gold.stuck_points
+order by learners desc, median_s desc""",
+    "hints": """select lesson, step, count(*) as learners,
+  round(avg(case when hints_before > 0 then "right" end), 2) as right_with_hint,
+  round(avg(case when hints_before = 0 then "right" end), 2) as right_without
+from gold.attempt_steps
+group by lesson, step
+having learners >= 5
+order by lesson, step""",
+    "eras": """select era, count(*) as runs, median(commit_p99_us) / 1000.0 as commit_p99_ms,
+  median(unavailable_us) / 1000.0 as unavailable_ms, sum(lost_records) as lost
+from gold.run_summary
+group by era""",
+    "acks": """select run, branch, acks,
+  median(latency_us) / 1000.0 as p50_ms, quantile(latency_us, 0.99) / 1000.0 as p99_ms
+from gold.commit_latency
+group by run, branch, acks
+order by p99_ms desc""",
+    "failovers": """select run, branch, topic, partition, leader_epoch,
+  unavailable_us / 1000 as unavailable_ms, unclean, truncated_records
+from gold.failovers
+order by unavailable_us desc
+limit 50""",
+    "rebalances": """select run, "group", count(*) as rebalances,
+  sum(stopped_us) / 1000 as stopped_ms, max(members) as members
+from gold.rebalances
+group by run, "group"
+order by stopped_ms desc""",
+    "settings": """select s.value as min_insync_replicas, count(*) as runs, sum(r.lost_records) as lost,
+  median(r.commit_p99_us) / 1000.0 as commit_p99_ms
+from gold.run_summary r, json_each(r.settings) s
+where s.key = 'min.insync.replicas'
+group by s.value""",
+}

@@ -1,0 +1,207 @@
+"""Questions in SQL about stored tables. A process of its own answers each (sql_child.py), out of the rows that whoever
+asks may see, and is killed when it takes too long.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lab.analytics.serve.visible import Visible
+from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.reading import unit_column
+from lab.analytics.tables import Table
+from lab.analytics.tables.registry import TABLES
+from lab.texts.refusal import Refusal
+
+LIMIT_S = 10.0
+"""For a question, from when its tables are read."""
+READ_LIMIT_S = 30.0
+"""For reading its tables."""
+MEMORY_BYTES = 512 << 20
+"""For the tables that a question names and what is made of them."""
+MAX_ROWS = 10_000
+MAX_BYTES = 8 << 20
+"""Of an answer."""
+MAX_QUERY = 20_000
+AT_ONCE = 2
+"""So many questions are answered at a time; the others wait for their turn."""
+
+_CHILD = Path(__file__).with_name("sql_child.py")
+_ASIDE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'", re.DOTALL)
+_COUNT_ALL = re.compile(r"count\s*\(\s*\*\s*\)", re.IGNORECASE)
+_FIRST = re.compile(r"\s*select\s+[\w\s,.*]+\s+from\s+[\w.]+\s+limit\s+(\d{1,9})\s*;?\s*", re.IGNORECASE)
+"""Questions that any rows of a table answer."""
+_NAME = re.compile(r"\w+")
+_TYPES = {"int": "integer", "bigint": "integer", "boolean": "integer", "double": "real", "binary": "blob"}
+_turns: "dict[asyncio.AbstractEventLoop, asyncio.Semaphore]" = {}
+_asking: set[int] = set()
+"""Users with a question in progress."""
+
+
+class Answer(NamedTuple):
+    """Rows, as JSON has them. `is_cut`: there are more of them. `build`: the build of the tables that were asked."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    is_cut: bool
+    took_ms: int
+    build: int
+
+
+async def ask(store: Store, build: Build, query: str, visible: Visible, asker: int | None = None) -> Answer:
+    """What SQLite answers about a build.
+
+    Args:
+        store: the tables.
+        build: which version of them.
+        query: one `select`.
+        visible: the units that are seen.
+        asker: the user, who asks one question at a time; None for the operator.
+
+    Raises Refusal: a mistake, with its line; a limit that was met; another question of theirs that goes on.
+    """
+    if not _ASIDE.sub(" ", query).strip(" \n\r\t;"):
+        raise Refusal("refusal.sql_empty")
+    if len(query) > MAX_QUERY:
+        raise Refusal("refusal.sql_long", limit=MAX_QUERY)
+    if asker in _asking:
+        raise Refusal("refusal.sql_busy", 429)
+    began_s = time.monotonic()
+    if asker is not None:
+        _asking.add(asker)
+    try:
+        order = msgspec.json.encode(await asyncio.to_thread(_order, store, build, query, visible))
+        said = await _within_limits(order)
+    finally:
+        if asker is not None:
+            _asking.discard(asker)
+    return _answer(said, round((time.monotonic() - began_s) * 1_000), build.number)
+
+
+async def _within_limits(order: bytes) -> bytes:
+    """What the process says. Whatever it does, it is killed when nobody waits for it any more."""
+    async with _turn():
+        limit = asyncio.timeout(READ_LIMIT_S)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", str(_CHILD), stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}, start_new_session=True
+        )
+        is_read = False
+        try:
+            async with limit:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(order)
+                process.stdin.close()
+                said = await process.stdout.readline()
+                is_read = True
+                limit.reschedule(asyncio.get_running_loop().time() + LIMIT_S)
+                said += await process.stdout.read()
+                await process.wait()
+                return said
+        except TimeoutError:
+            if is_read:
+                raise Refusal("refusal.sql_endless", limit_s=round(LIMIT_S)) from None
+            raise Refusal("refusal.sql_large", limit_s=round(READ_LIMIT_S)) from None
+        finally:
+            await _kill(process)
+
+
+def _turn() -> asyncio.Semaphore:
+    loop = asyncio.get_running_loop()
+    for other in [one for one in _turns if one.is_closed()]:
+        del _turns[other]
+    return _turns.setdefault(loop, asyncio.Semaphore(AT_ONCE))
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        # Not `process.kill`, which may wait for it itself and so take its end from whoever waits here.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        await asyncio.shield(process.wait())
+
+
+def _answer(said: bytes, took_ms: int, build: int) -> Answer:
+    try:
+        found = msgspec.json.decode(said)
+    except msgspec.DecodeError:
+        raise Refusal("refusal.sql_ended") from None
+    match found.get("error"):
+        case None:
+            return Answer(found["columns"], found["rows"], found["is_cut"], took_ms, build)
+        case "mistake":
+            raise Refusal("refusal.sql_mistake", field=str(found["line"]), line=found["line"], problem=found["problem"])
+        case "refused":
+            raise Refusal("refusal.sql_refused", 403)
+        case "several":
+            raise Refusal("refusal.sql_several")
+        case "empty":
+            raise Refusal("refusal.sql_empty")
+        case _:
+            raise Refusal("refusal.sql_memory", megabytes=MEMORY_BYTES >> 20)
+
+
+def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str, Any]:
+    """What the process is told: the tables that the question names, and of them the columns that it names."""
+    bare = _COUNT_ALL.sub(" ", _ASIDE.sub(" ", query))
+    words = {word.lower() for word in _NAME.findall(bare)}
+    first = _FIRST.fullmatch(_ASIDE.sub(" ", query))
+    has_all = "*" in bare or "natural" in words
+    tables = [
+        _table(store, build, table, visible, None if has_all else words)
+        for name, table in TABLES.items()
+        if name.partition(".")[2] in words
+    ]
+    return {
+        "query": query,
+        "tables": tables,
+        "first_rows": int(first[1]) if first and "distinct" not in words else None,
+        "memory_bytes": MEMORY_BYTES,
+        "cpu_s": round(LIMIT_S) + 2,
+        "max_rows": MAX_ROWS,
+        "max_bytes": MAX_BYTES,
+    }
+
+
+def columns_of(table: Table, visible: Visible) -> list[tuple[str, str]]:
+    """The columns that are seen, each with its type in SQLite."""
+    return [
+        (column.name, _TYPES.get(column.type, "text"))
+        for column in table.stored
+        if visible.is_everything or not column.personal
+    ]
+
+
+def _table(store: Store, build: Build, table: Table, visible: Visible, words: set[str] | None) -> dict[str, Any]:
+    columns = columns_of(table, visible)
+    chosen = [one for one in columns if words is None or one[0].lower() in words] or columns[:1]
+    layer, _, name = table.name.partition(".")
+    return {"layer": layer, "name": name, "columns": chosen, "files": _files(store, build, table, visible)}
+
+
+def _files(store: Store, build: Build, table: Table, visible: Visible) -> list[dict[str, Any]]:
+    units, column = visible.units(table.unit), unit_column(table.unit)
+    if table.unit == "log" and units is not None:
+        # What learners did in a class lies in logs of their own.
+        rows: list[Any] = [[(column, sorted(units)), ("class", sorted(visible.classes))]]
+        units = None
+    else:
+        rows = []
+    if units is not None and not units:
+        return []
+    return [
+        {
+            "path": store.path(file),
+            "where": [*rows, *([] if file.is_whole or column is None else [[(column, sorted(file.units))]])],
+        }
+        for file in build.files(table.name, units)
+    ]
