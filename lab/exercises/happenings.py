@@ -22,11 +22,25 @@ from broker_core.events.group import GroupAssigned as AssignedEvent
 from broker_core.events.log import LogTruncated
 from broker_core.events.log import PowerLost as PowerLostEvent
 from broker_core.events.rpc import RpcDelivered, RpcSent
-from broker_core.texts import Text, text
+from broker_core.texts import Text, Value, text
 from broker_core.view.tree import Rpc, View
 from lab.exercises.places import Unresolved, check_node, check_partition, check_replica, nodes_of
 
 _TOPICS = "/brokers/topics/"
+
+NAMES_OF_KINDS: dict[str, Value] = {
+    "ConsumerPositionReset": text("happening.kind.consumer_position_reset"),
+    "ConsumerStateChanged": text("happening.kind.consumer_state_changed"),
+    "ControllerResigned": text("happening.kind.controller_resigned"),
+    "GroupMemberRemoved": text("happening.kind.group_member_removed"),
+    "IsrExpanded": text("happening.kind.isr_expanded"),
+    "IsrShrunk": text("happening.kind.isr_shrunk"),
+    "LogCleaned": text("happening.kind.log_cleaned"),
+    "ProduceAcknowledged": text("happening.kind.produce_acknowledged"),
+    "ProduceFailed": text("happening.kind.produce_failed"),
+    "SessionClosed": text("happening.kind.session_closed"),
+}
+"""How a goal that counts events of a kind names them to the learner."""
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
@@ -61,11 +75,8 @@ class EventHappens(Base, frozen=True, kw_only=True, tag="event"):
 
     def says(self) -> Text:
         where = ", ".join(str(value) for value in self.where.values())
-        return (
-            text("happening.event_of", kind=self.kind, where=where)
-            if where
-            else text("happening.event", kind=self.kind)
-        )
+        kind = NAMES_OF_KINDS.get(self.kind, self.kind)
+        return text("happening.event_of", kind=kind, where=where) if where else text("happening.event", kind=kind)
 
 
 def _agrees(value: Any, wanted: str | int | bool) -> bool:

@@ -71,12 +71,14 @@ class Choice(Strict, frozen=True, kw_only=True):
     """One choice of a prediction or an answer; `value` names it.
 
     What it means is `offset` (a quantity), `word`, or the numbers from `at_least` to below `below`. `later`: the
-    quantity is read at the outcome and not when the question is asked. `tag` and `reason`: the misconception behind a
-    wrong choice, and why it is wrong (of the right one: why it is right), shown with the outcome. `expected`: the right
-    one, for the compiler alone.
+    quantity is read at the outcome and not when the question is asked. `says`: how the page writes the choice, where
+    it is not a value that is known when it is shown. `tag` and `reason`: the misconception behind a wrong choice, and
+    why it is wrong (of the right one: why it is right), shown with the outcome. `expected`: the right one, for the
+    compiler alone.
     """
 
     value: str
+    says: Bilingual | None = None
     note: Bilingual | None = None
     offset: Quantity | None = None
     word: str | None = None
@@ -91,6 +93,8 @@ class Choice(Strict, frozen=True, kw_only=True):
         is_range = self.at_least is not None or self.below is not None
         if sum((self.offset is not None, self.word is not None, is_range)) != 1:
             raise ValueError(f"choice {self.value!r} needs exactly one of offset, word, or at_least and below")
+        if self.says is None and (is_range or self.later):
+            raise ValueError(f"choice {self.value!r} needs says: a range or a later value is written in words")
         if self.offset is not None:
             check_quantity(self.offset)
         if self.tag and self.tag not in inventory():

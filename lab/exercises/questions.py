@@ -81,10 +81,10 @@ def said(step: Step, progress: Progress, language: str) -> dict[str, str]:
     asks, written = asked_by(step), {}
     for choice in choices_of(step):
         meaning = progress.meanings.get(choice.value)
-        if meaning is not None and choice.word is None:
+        if choice.says is not None:
+            written[choice.value] = choice.says.said(language)
+        elif meaning is not None and choice.word is None:
             written[choice.value] = _written(asks, meaning, language)
-        elif choice.offset is None and choice.word is None:
-            written[choice.value] = render(_range(choice), language)
     outcome = progress.given and progress.given.outcome
     if outcome and outcome not in [choice.value for choice in choices_of(step)]:
         written[outcome] = _written(asks, int(outcome) if outcome.lstrip("-").isdigit() else outcome, language)
@@ -93,14 +93,6 @@ def said(step: Step, progress: Progress, language: str) -> dict[str, str]:
 
 def _written(asks: Quantity, value: int | str, language: str) -> str:
     return render(text("quantity.value", value=shown(asks, value)), language)
-
-
-def _range(choice: Choice) -> Text:
-    if choice.at_least is None:
-        return text("quantity.below", below=choice.below or 0)
-    if choice.below is None:
-        return text("quantity.at_least", at_least=choice.at_least)
-    return text("quantity.range", at_least=choice.at_least, below=choice.below)
 
 
 def choice_of(step: Step, choice: str | None) -> str:

@@ -38,6 +38,8 @@ from lab.runtime.rehearsal import rehearsal_run
 from lab.texts.refusal import Refusal
 
 MAX_STEPS = 500
+TIMED_OUT = "[timeout]"
+"""What `wait` prints when its condition was not met in time."""
 _RPC = re.compile(r"@([A-Z][A-Za-z]+\.(?:request|response))")
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 PLAY_US = 60_000_000
@@ -115,6 +117,9 @@ class Rehearsal:
             run_setup(engine, exercise.setup)
         except Refusal as refusal:
             raise ContentError(f"{exercise.slug}/setup.lab: {refusal.what}") from None
+        late = [one["line"] for one in engine.view["console"].values() if TIMED_OUT in one["output"]]
+        if late:
+            raise ContentError(f"{exercise.slug}/setup.lab: {late[0]!r} times out: the learner waits in vain.")
         needs = ask_all(exercise.needs, self._moment())
         if not needs.met:
             raise ContentError(f"{exercise.slug}: after the set-up, what it needs is not there: {needs.says}")

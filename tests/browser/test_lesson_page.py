@@ -120,3 +120,11 @@ def test_lesson_in_progress_fits_every_width(first: Page) -> None:
         nothing_sticks_out(first)
         expect(first.locator(".step.now")).to_be_visible()
         assert faults(first) == []
+    # On a projector each screen stands beside the lesson, whole.
+    first.set_viewport_size(TABLET)
+    for screen in ("ZooKeeper", "Groups", "Disk", "Table", "Cluster + logs"):
+        first.locator(".cv-h").get_by_role("button", name=screen).click()
+        side, canvas = (first.locator(one).bounding_box() for one in ("aside.side", "main.canvas"))
+        assert side and canvas
+        assert side["x"] + side["width"] <= canvas["x"] + 2, screen
+        assert canvas["width"] > 600 and canvas["height"] > 300, (screen, canvas)

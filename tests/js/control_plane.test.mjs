@@ -11,6 +11,7 @@ import { queuesOf, slotsOf, usedMemory, waitedPart } from "../../static/lab/core
 import { openPart, transactionKeys, transactionalLogs } from "../../static/lab/core/view/transactions.js";
 import { STATE_H, STATE_W, columnsOf, layoutChart } from "../../static/lab/core/layout/statechart.js";
 import { dataLines, diffLines, kindOf, nameParts, partitionAt } from "../../static/lab/core/view/znode.js";
+import { withController } from "../../static/lab/core/view/placeholders.js";
 
 const texts = ["en", "zh-CN"].map((name) => JSON.parse(readFileSync(new URL(`../../static/lab/i18n/${name}.json`, import.meta.url), "utf-8")));
 
@@ -168,4 +169,18 @@ test("transactions: by id, how long one is open, and what its partitions hold ba
   assert.equal(openPart(view, { ...one, state: "CompleteAbort" }, 1_000_000), null);
   const [log, ...others] = transactionalLogs(view, one.partitions);
   assert.deepEqual([log.last_stable_offset, log.markers.length, log.aborted.map(([offset]) => offset), others.length], [6, 2, [5], 0]);
+});
+
+const STEP = "Cut it:\n```\nlink cut @controller zk\n```\nand then\n```\nlink restore @controller zk\n```";
+
+test("a line of a lesson names the broker that is the controller now, and restores the link that was cut", () => {
+  const before = withController(STEP, { controller: { broker: 2 }, links: {} });
+  assert.match(before, /link cut 2 zk/);
+  const after = withController(STEP, { controller: { broker: 3 }, links: { "b1|b2": {}, "b2|zk": {} } });
+  assert.match(after, /link cut 3 zk/);
+  assert.match(after, /link restore 2 zk/);
+});
+
+test("while there is no controller the line stays as it is", () => {
+  assert.equal(withController(STEP, { controller: { broker: -1 }, links: {} }), STEP);
 });

@@ -120,6 +120,13 @@ export class LaneDrawing {
       text(this.#caught_up, "");
       return;
     }
+    // A new leader does not know when a replica was caught up that has never fetched from it.
+    if (remote.last_caught_up_us <= 0 && remote.log_end_offset < leader.log_end_offset) {
+      show(this.#bar, false);
+      set(this.#caught_up, { class: "hw-number hw-caught-up" });
+      text(this.#caught_up, "—");
+      return;
+    }
     const most = lagTimeMax(view, leader.node);
     const even = remote.log_end_offset >= leader.log_end_offset;
     const lag = even ? 0 : Math.max(0, at_us - remote.last_caught_up_us);

@@ -9,7 +9,10 @@ from django.core.management import call_command
 from lab.exercises import compiler, loader
 from lab.exercises.frames import listed
 from lab.exercises.glossary import glossary, parse
+from lab.exercises.happenings import NAMES_OF_KINDS, EventHappens
 from lab.exercises.loader import ContentError, exercises, load
+from lab.exercises.progress import Progress
+from lab.exercises.questions import said
 from lab.exercises.solution import Rehearsal
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
@@ -40,6 +43,21 @@ def test_prediction_of_a_broker_offers_broker_names() -> None:
     assert english["written"]["said"] == {}
 
 
+def test_choices_without_a_value_yet_are_written_in_words() -> None:
+    lesson = exercises()["024-stuck-slow-or-gone"]
+    progress = Progress()
+    english, chinese = (set(said(lesson.step("predict"), progress, one).values()) for one in ("en", "zh-CN"))
+    assert english == {"within 16 s", "at once", "after 30 to 45 s", "never"}
+    assert chinese == {"16 秒之内", "立刻", "30 到 45 秒后", "一直不会"}
+
+
+def test_events_that_goals_count_are_named_in_words() -> None:
+    goals = [goal for one in exercises().values() for step in one.steps for goal in step.goals]
+    counted = {what.kind for goal in goals for what in goal.happenings if isinstance(what, EventHappens)}
+    assert "IsrShrunk" in counted
+    assert counted <= set(NAMES_OF_KINDS)
+
+
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """The exercise in a folder where it can be spoilt."""
@@ -64,6 +82,7 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", "minutes = 10", "minutes =", "not TOML"),
         ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),
         ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),
+        ("exercise.toml", 'offset = "high_watermark(orders-0@leader)"', "below = 3", "needs says"),
         ("hints.zh.md", "---\n", "", "hints"),
     ],
 )
@@ -102,6 +121,11 @@ def test_exercise_that_starts_solved_is_found(copy) -> None:
     )
     spoil(copy, "exercise.toml", '    { is = "parked", api = "Produce", partition = "orders-0" },\n', "")
     assert any("'produce' is done before anything was done" in fault for fault in faults(copy))
+
+
+def test_setup_that_waits_in_vain_is_found(copy) -> None:
+    spoil(copy, "setup.lab", "kafka-topics.sh --create", 'wait "leader orders-0 == 7" 1s\nkafka-topics.sh --create')
+    assert any("times out: the learner waits in vain" in fault for fault in faults(copy))
 
 
 def test_solution_that_does_not_solve_is_found(copy) -> None:

@@ -8,7 +8,7 @@ import { closest } from "../kit/events.js";
 import { instant, spaced } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
 import { effect, exercise, exerciseEnded, moment, own, partition, signal } from "../store/state.js";
-import { inProgress, nextHint, openedSteps, send } from "../store/lesson.js";
+import { inProgress, nextHint, openedSteps, send, textOf } from "../store/lesson.js";
 import { playedLine, showSolution, stopSolution } from "../store/solution.js";
 import { seek } from "../store/time.js";
 import { markdown } from "../kit/words.js";
@@ -163,12 +163,12 @@ class HwExercise extends HwElement {
 
   /** @param {StepFrame} step @param {number} place */
   step(step, place) {
-    const { text, kind, checked, state, why_not, wrong, freeze, skipped } = step;
+    const { kind, checked, state, why_not, wrong, freeze, skipped } = step;
     const isFull = this.#isFull(step);
     const names = [STATE_CLASS[state].step, isFull ? "full" : ""];
     return html`<li class="step ${names.join(" ")}" aria-current=${state === "active" ? "step" : "false"}>
       ${this.mark(step, place)}
-      <div class="prose" @click=${() => state === "done" && !isFull && this.#toggle(step.id)}>${markdown(text, { runs: true })}
+      <div class="prose" @click=${() => state === "done" && !isFull && this.#toggle(step.id)}>${markdown(textOf(step), { runs: true })}
         ${checked ? html`<button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(checked.at_us)}>
           ${instant(checked.at_us)} · ${checked.detail}</button>` : ""}
         ${freeze ? html`<div class="freeze">${icon("pause")}<div>${markdown(freeze.text)}

@@ -5,6 +5,9 @@ import { t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
 import { answer, chosen, chosenIn, lockIn, stopsOf } from "../store/lesson.js";
 
+/** A number, or a name of Kafka's. */
+const ONE_WORD = /^[-\w.]+$/;
+
 /** @import { TemplateResult } from "lit" */
 /** @import { Choice, Given, StepFrame } from "../store/state.js" */
 
@@ -20,9 +23,10 @@ const pick = (step, value) => (chosen.value = { ...chosenIn(step), value });
 function option(step, { value, note }, { place, taken, given, isClosed }) {
   const happened = given?.outcome === value;
   const reason = step.reasons[value];
+  const words = step.said[value] ?? value;
   return html`<button class="opt ${happened ? "right" : ""}" role="radio" data-value=${value} ?disabled=${isClosed}
       aria-checked=${value === taken} tabindex=${value === taken || (!taken && place === 0) ? 0 : -1} @click=${() => pick(step, value)}>
-      <span class="r"></span><span class="mono">${step.said[value] ?? value}</span>
+      <span class="r"></span><span class="value ${ONE_WORD.test(words) ? "mono" : ""}">${words}</span>
       <em>${happened && step.said[value] !== undefined ? t("exercise.happened") : note}</em></button>
     ${reason ? html`<div class="reason ${happened ? "right" : ""}">${markdown(reason)}</div>` : ""}`;
 }

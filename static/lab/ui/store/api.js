@@ -34,12 +34,14 @@ let nextMessage = 1;
  * @param {Tone} tone
  * @param {string} what
  * @param {{ expected?: string, todo?: string, line?: string }} [more]
+ * @returns {number} its id
  */
 export function notify(tone, what, { expected = "", todo = "", line = "" } = {}) {
   const message = { id: nextMessage++, tone, what, expected, todo, line };
   const others = messages.peek().filter((other) => other.what !== what);
   messages.value = [...others.slice(-3), message];
   if (tone !== "bad") setTimeout(() => dismiss(message.id), SHOWN_MS[tone]);
+  return message.id;
 }
 
 /** @param {number} id */
@@ -145,7 +147,17 @@ const QUOTA = new RegExp("^kafka-configs\\S* .*--add-config.*"
  */
 function follow(command, line) {
   const waits = () => player.mode === "pause" && moment.peek().view.console[command]?.state !== "done";
-  setTimeout(() => waits() && notify("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") }), AT_ONCE_MS);
+  setTimeout(() => {
+    if (!waits()) return;
+    const at_us = player.live_at_us;
+    const id = notify("ok", t("act.accepted"), { line, todo: t("act.accepted_todo") });
+    // It says what to do; once that is done it would cover what it led to.
+    const done = effect(() => {
+      if (moment.value.mode === "pause" && moment.value.live_at_us === at_us) return;
+      dismiss(id);
+      queueMicrotask(() => done());
+    });
+  }, AT_ONCE_MS);
   const stop = effect(() => {
     const entry = moment.value.view.console[command];
     if (entry?.state !== "done") return;

@@ -1,8 +1,9 @@
 // The lesson in progress: what is asked now, and what can be done with it.
+import { withController } from "../../core/view/placeholders.js";
 import { refuse } from "./api.js";
 import { exercises } from "./exercises.js";
 import { steer } from "./interactions.js";
-import { effect, exercise, isOwn, own, SCREENS, shown, signal } from "./state.js";
+import { effect, exercise, isOwn, moment, own, SCREENS, shown, signal } from "./state.js";
 import { stepRpc } from "./time.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -23,6 +24,16 @@ export const stopsOf = (choices) => [1 / choices, ...STOPS.filter((stop) => stop
 export const inProgress = () => exercises.find(({ slug }) => slug === exercise.value?.slug);
 /** The steps that have opened. @returns {StepFrame[]} */
 export const openedSteps = () => exercise.value?.steps.flatMap((step) => (step.state === "open" ? [] : step)) ?? [];
+/** Texts with placeholders, as they were shown last while their step was in progress. @type {Map<string, string>} */
+const shownTexts = new Map();
+
+/** The text of a step, its commands with the brokers that they are about. @param {StepFrame} step */
+export function textOf({ id, state, text }) {
+  const key = `${exercise.value?.slug}/${id}`;
+  if (state === "active" || !shownTexts.has(key)) shownTexts.set(key, withController(text, moment.value.view));
+  return shownTexts.get(key) ?? text;
+}
+
 /** The step whose prediction is asked now. */
 const askedStep = () => openedSteps().find(({ state, kind, given }) => state === "active" && kind === "prediction" && !given);
 

@@ -1,4 +1,5 @@
 // Shows how a step is done: plays its lines of solution.lab (see lab/exercises/solution.py) in this lab, slowly.
+import { withController } from "../../core/view/placeholders.js";
 import { request, here, refuse } from "./api.js";
 import { runLine } from "./console.js";
 import { goTo } from "./disk.js";
@@ -24,8 +25,6 @@ const MEASURE_MS = 10_000;
 
 /** The line that is played; null while nothing is. @type {Signal<string | null>} */
 export const playedLine = signal(null);
-/** The broker that `@controller` meant last. */
-let controller = -1;
 let stopped = false;
 
 /** @param {number} ms @returns {Promise<void>} */
@@ -40,12 +39,8 @@ const inFlight = (message) => Object.entries(moment.value.view.rpcs)
   .map(([name]) => name).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 
 /** A line with the broker that is the controller, and the names of messages, in their places. @param {string} line */
-function resolved(line) {
-  const named = line.replace(/@([A-Z][A-Za-z]+\.(?:request|response))/g, (whole, message) => inFlight(message)[0] ?? whole);
-  if (!named.includes("@controller")) return named;
-  if (controller < 0 || !named.includes("restore")) controller = moment.value.view.controller.broker;
-  return named.replaceAll("@controller", String(controller));
-}
+const resolved = (line) => withController(line, moment.value.view)
+  .replace(/@([A-Z][A-Za-z]+\.(?:request|response))/g, (whole, message) => inFlight(message)[0] ?? whole);
 
 /** Lets time run until the step is done, or for so long. @param {string} step @param {number | null} us */
 async function playUntilDone(step, us) {
