@@ -37,7 +37,7 @@ from lab.web import (
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
 from lab.web.recorded import carry_pages as recording_files
-from lab.web.recorded import replay_pages
+from lab.web.recorded import replay_pages, transcript_pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -83,6 +83,7 @@ urlpatterns = [
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
     path("classes/<slug:slug>/summary/", summary_pages.class_summary, name="class-summary"),
     path("classes/<slug:slug>/replay/", replay_pages.replay, name="class-replay"),
+    path("classes/<slug:slug>/transcript/", transcript_pages.transcript, name="class-transcript"),
     path("classes/<slug:slug>/watch/", board_pages.watch, name="class-watch"),
     path("classes/<slug:slug>/door", class_pages.change_door),
     path("classes/<slug:slug>/people/<int:number>", class_pages.change_person),

@@ -1,7 +1,7 @@
-"""Search in a recorded class: captions, chapters, questions, notes, and commands and telling events of its labs."""
+"""Search in a recorded class: captions, chapters, polls, questions, notes, commands and telling events of its labs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
@@ -27,8 +27,8 @@ MAX_FOUND = 200
 
 
 class Found(msgspec.Struct):
-    """An instant of class time whose text has all words of a query. `kind`: caption, chapter, question, note, command,
-    event.
+    """An instant of class time whose text has all words of a query. `kind`: caption, chapter, poll, question, note,
+    command, event.
     """
 
     at_us: int
@@ -39,24 +39,28 @@ class Found(msgspec.Struct):
 
 async def search(me: Participant, query: str, language: str) -> list[Found]:
     """By time, no more than 200 of them. Raises Refusal for a query that is too long."""
-    if len(query) > MAX_QUERY:
-        raise Refusal("refusal.query_too_long", field="q", length=len(query), max=MAX_QUERY)
-    words = query.casefold().split()
-    if not words:
+    matches = matcher(query)
+    if not query.split():
         return []
-    found = [one async for one in _all(me, language) if _matches(one.text, words)]
+    found = [one async for one in all_instants(me, language) if matches(one.text)]
     return sorted(found, key=lambda one: one.at_us)[:MAX_FOUND]
 
 
-def _matches(text: str, words: Sequence[str]) -> bool:
-    folded = text.casefold()
-    return all(word in folded for word in words)
+def matcher(query: str) -> Callable[[str], bool]:
+    """Whether a text has all words of a query. Raises Refusal for one that is too long."""
+    if len(query) > MAX_QUERY:
+        raise Refusal("refusal.query_too_long", field="q", length=len(query), max=MAX_QUERY)
+    words = query.casefold().split()
+    return lambda text: all(word in text.casefold() for word in words)
 
 
-async def _all(me: Participant, language: str) -> AsyncIterator[Found]:
+async def all_instants(me: Participant, language: str) -> AsyncIterator[Found]:
+    """Everything that a participant may find, in no order."""
     classroom, viewer = me.classroom, Viewer(me.source, me.role)
     for chapter in await shown_chapters(classroom, language):
         yield Found(chapter["at_us"], "chapter", chapter["title"])
+    for poll in await look_into(classroom, lambda playback: playback.asked_polls()):
+        yield Found(poll["at_us"], "poll", poll["title"])
     for asked in await look_into(classroom, lambda playback: playback.questions(viewer)):
         yield Found(asked["at_us"], "question", asked["text"])
     for note in await notes_of(me):

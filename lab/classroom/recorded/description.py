@@ -22,10 +22,7 @@ def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[
         "density": {"bucket_us": playback.bucket_us, "counts": playback.density},
         "people": playback.people(viewer),
         "questions": playback.questions(viewer),
-        "polls": [
-            {"poll": number, "at_us": at_us, "title": playback.words.text(text)[0]}
-            for number, (at_us, text) in playback.landmarks.polls.items()
-        ],
+        "polls": playback.asked_polls(),
     }
 
 

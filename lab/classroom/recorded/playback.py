@@ -143,6 +143,13 @@ class Playback:
                 )
         return found
 
+    def asked_polls(self) -> list[dict[str, Any]]:
+        """Polls, each with the instant at which it was first opened."""
+        return [
+            {"poll": number, "at_us": at_us, "title": self.words.text(text)[0]}
+            for number, (at_us, text) in self.landmarks.polls.items()
+        ]
+
     def people(self, viewer: Viewer) -> list[dict[str, str]]:
         """Who was in the class: all of them for staff, else staff and oneself."""
         return [

@@ -57,6 +57,12 @@ def parse_class_instant(text: str) -> int:
     return (minutes * 60 + int(found["seconds"])) * _US + fraction
 
 
+def class_address_time(at_us: int) -> str:
+    """Class time as addresses name it: `31:42.500`."""
+    ms = max(0, at_us) // 1_000
+    return f"{ms // 60_000}:{ms // 1_000 % 60:02d}.{ms % 1_000:03d}"
+
+
 def shown_class_instant(at_us: int) -> str:
     """Class time as `31:42`."""
     minutes, seconds = divmod(max(0, at_us) // _US, 60)

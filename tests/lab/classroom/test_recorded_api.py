@@ -41,6 +41,7 @@ RIGHT_OF = {
     f"{BASE}/chapters": ("POST", "staff"),
     f"{BASE}/chapters/<number>": ("DELETE", "staff"),
     "classes/<slug>/replay/": ("GET", "see"),
+    "classes/<slug>/transcript/": ("GET", "see"),
 }
 """By address: the method, and the right to the class that it takes."""
 
@@ -88,7 +89,9 @@ def get(classroom: Classroom, p: str, path: str) -> Any:
 
 def test_every_address_of_a_recording_is_in_the_table_of_rights() -> None:
     found = {re.sub(r"<\w+:(\w+)>", r"<\1>", str(pattern.pattern)) for pattern in urlpatterns}
-    assert {name for name in found if name.startswith(BASE) or "/replay/" in name} == set(RIGHT_OF)
+    assert {name for name in found if name.startswith(BASE) or "/replay/" in name or "/transcript/" in name} == set(
+        RIGHT_OF
+    )
 
 
 @pytest.mark.parametrize("address", sorted(RIGHT_OF))

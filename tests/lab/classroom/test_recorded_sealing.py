@@ -13,6 +13,7 @@ from lab.classroom.captions.webvtt import Cue, write
 from lab.classroom.recorded.chapters import APART_US, Landmark, StoredChapter, proposed
 from lab.classroom.recorded.sealed import SEALED, path_of, read_events, read_manifest
 from lab.models import Participant, Run
+from lab.web.recorded.replay_pages import class_address_time
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
 
@@ -157,6 +158,23 @@ def test_captions_are_uploaded_corrected_and_found_and_those_off_the_record_are_
     ]  # fmt: skip
     file = classroom.visitors["p4"].get(f"{recording}/captions/zh-CN.vtt")
     assert file.headers["Content-Type"] == "text/vtt; charset=utf-8" and "&lt;b&gt;二" in file.text
+
+
+def test_the_transcript_reads_without_pictures_and_leads_into_the_replay(classroom: Classroom) -> None:
+    def read(more: str = "") -> str:
+        answer = classroom.visitors["p2"].get(f"/classes/{classroom.slug}/transcript/{more}")
+        assert answer.status == 200
+        return answer.text
+
+    (typed,) = ask(classroom, "p2", "captions/en")["cues"]
+    whole, chinese, found = read(), read("?captions=zh-CN"), read("?q=NOBODY+typed")
+    link = f"/replay/?at={class_address_time(typed['from_us'])}"
+    for text in (typed["text"], "Wrap-up", SECRET, "passage off the record begins", link):
+        assert text in whole, text
+    assert "&lt;b&gt;二" in chinese and typed["text"] not in chinese and "off-the-record" not in whole + chinese
+    assert typed["text"] in found and SECRET not in found and "Lines with these words: 1." in found
+    assert "nothing with these words" in read("?q=none-of-it")
+    assert classroom.visitors["p2"].get(f"/classes/{classroom.slug}/transcript/?q={'x' * 101}").status == 400
 
 
 def test_a_restarted_server_replays_what_was_sealed(classroom: Classroom) -> None:

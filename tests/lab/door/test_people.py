@@ -188,7 +188,9 @@ def test_every_address_of_the_door_is_in_the_table() -> None:
     assert {name for name in ours if name.count("/") < 4} <= set(ADDRESSES) | LIVE_ADDRESSES
 
 
-LIVE_ADDRESSES = {f"classes/<slug>/{page}/" for page in ("board", "projector", "watch", "summary", "replay")}
+LIVE_ADDRESSES = {
+    f"classes/<slug>/{page}/" for page in ("board", "projector", "watch", "summary", "replay", "transcript")
+}
 """Those of the live class, which has tests of its own."""
 
 

@@ -89,6 +89,7 @@ class HwReplayTranscript extends HwElement {
       aria-label=${t("caption.language")}>${languages.value.map((one) => html`<button aria-pressed=${of === one}
         @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
     return html`<div class="tools">${choice}
+      <a class="btn small" href="${replay.classPage}transcript/?captions=${of}">${t("transcript.as_page")}</a>
       ${languages.value.length ? html`<a class="btn small" download href="${replay.base}captions/${of}.vtt">${
         t("caption.download")}</a>` : ""}
       ${can ? html`<select aria-label=${t("caption.language")} @change=${onValue((to) =>
