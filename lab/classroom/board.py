@@ -12,6 +12,7 @@ from lab.classroom.audience import Audience, Viewer, is_about, sees, sees_sectio
 from lab.classroom.events import ROOM, SEES, ClassEnvelope, Sees
 from lab.classroom.frames import encode_events, encode_snap, event_bytes, patch_bytes
 from lab.classroom.grants import LabGrant, grants_of, paused_labs
+from lab.classroom.polls import Settling, settling_of
 from lab.classroom.state import State
 from lab.classroom.views import PARTS, Words, section
 
@@ -43,6 +44,7 @@ class Now(NamedTuple):
         looks: who looks at whose lab, by learner.
         labs: those of learners, by participant.
         lead_lab: the one that is followed; empty for none.
+        settling: the poll that a lab settles, if one does.
     """
 
     roles: dict[str, str]
@@ -56,6 +58,7 @@ class Now(NamedTuple):
     lead_lab: str
     is_held: bool
     ended: str
+    settling: Settling | None
 
 
 class Published(NamedTuple):
@@ -85,6 +88,7 @@ def now_of(state: State) -> Now:
         lead_lab=state.lead.lab if state.lead else "",
         is_held=state.is_held,
         ended=state.ended,
+        settling=settling_of(state),
     )
 
 

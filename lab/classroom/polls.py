@@ -1,11 +1,11 @@
 """Splits of polls, and the advice after a round (Crouch and Mazur 2001)."""
 
 from collections import Counter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from lab.classroom.state import Poll, Vote
+from lab.classroom.state import Poll, State, Vote
 
 FEWEST_SPLIT = 5
 """Fewer answers are shown as a number only."""
@@ -52,3 +52,39 @@ def advice(split: Split) -> Advice:
     if percent < EXPLAIN_BELOW:
         return "explain"
     return "go_on" if percent > GO_ON_ABOVE else "discuss"
+
+
+class Settling(NamedTuple):
+    """A poll that a lab, `run/branch`, settles, and how: see `events.poll.PollMade`. `seq`: its last event before.
+    `chapter` and `step`: of a prediction.
+    """
+
+    poll: int
+    lab: str
+    seq: int
+    form: str
+    chapter: str
+    step: int
+    when: str
+    holds: tuple[str, ...]
+    asks: str
+    within_s: int
+
+
+def settling_of(state: State) -> Settling | None:
+    """The poll that a lab settles now."""
+    found = state.polls.get(state.poll)
+    if found is None or not found.settled_in:
+        return None
+    return Settling(
+        state.poll,
+        found.settled_in,
+        found.settled_from,
+        found.form,
+        state.chapter,
+        found.step,
+        found.when,
+        found.holds,
+        found.asks,
+        found.within_s,
+    )

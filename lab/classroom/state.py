@@ -160,7 +160,10 @@ PollPhase = Literal["made", "open", "closed", "discussed", "ended"]
 
 
 class Poll(msgspec.Struct):
-    """`rounds`: of each round, from the first, the votes by voter."""
+    """`rounds`: of each round, from the first, the votes by voter. `when`, `holds`, `asks`, `within_s`: how a lab
+    settles it, as in `events.poll.PollMade`. `settled_in`: the lab that is settling it, which plays on from event
+    `settled_from`; empty for none. `why_not`: why it was not settled by a lab. `by`: who said the outcome.
+    """
 
     form: Literal["choice", "number", "point", "prediction"]
     text: int
@@ -178,6 +181,19 @@ class Poll(msgspec.Struct):
     outcome: str = ""
     lab: str = ""
     seq: int = 0
+    when: str = ""
+    holds: tuple[str, ...] = ()
+    asks: str = ""
+    within_s: int = 0
+    settled_in: str = ""
+    settled_from: int = 0
+    why_not: str = ""
+    by: str = ""
+
+    @property
+    def is_settled_by_lab(self) -> bool:
+        """Whether a lab can say what came true."""
+        return bool(self.holds or self.asks) or (self.form == "prediction" and self.step > 0)
 
 
 class Stroke(msgspec.Struct):

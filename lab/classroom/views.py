@@ -222,8 +222,10 @@ def _poll(state: State, words: Words, audience: Audience, number: int) -> Any:
         shown |= _poll_for_staff(poll)
     elif poll.is_shown:
         shown["splits"] = _splits(poll)
+    if poll.settled_in:
+        shown["settling"] = {"lab": poll.settled_in, "seq": poll.settled_from}
     if poll.is_revealed:
-        shown |= {"outcome": poll.outcome, "lab": poll.lab, "seq": poll.seq}
+        shown |= {"outcome": poll.outcome, "lab": poll.lab, "seq": poll.seq, "by": poll.by}
     return shown
 
 
@@ -247,6 +249,8 @@ def _poll_for_staff(poll: Poll) -> dict[str, Any]:
         "split_open": poll.is_split_open,
         "advice": advice(splits[-1]) if closed else "",
         "voted": sorted(poll.rounds[-1]) if poll.rounds and not poll.is_anonymous else [],
+        "by_lab": poll.is_settled_by_lab,
+        "why_not": poll.why_not,
     }
 
 

@@ -22,6 +22,7 @@ from lab.exercises.places import Unresolved
 from lab.exercises.quantities import is_word, parse, value_of
 
 Stops: TypeAlias = Callable[[View, Envelope], bool]
+Test: TypeAlias = Callable[[Moment], bool]
 
 _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
@@ -64,10 +65,29 @@ def stop_at(condition: str, view: View) -> Stops:
     found = _EVENTS.get((words[0].lower(), words[-1].lower())) if 2 <= len(words) <= 3 else None
     if found is not None:
         return _event_stop(*found, words[1] if len(words) == 3 else "")
+    return _comparison_stop(test_of(condition), view)
+
+
+def test_of(condition: str) -> Test:
+    """Whether a comparison holds at an instant. Raises ValueError for a text that is none."""
     match = _COMPARISON.fullmatch(condition.strip())
-    if match is None or is_word(match[1]) or parse(match[1]).name in _COUNTED:
+    if match is None or is_word(match[1]) or is_counted(match[1]):
         raise ValueError(condition)
-    return _comparison_stop(match[1], _OPERATORS[match[2]], int(match[3]), view)
+    quantity, compare, number = match[1], _OPERATORS[match[2]], int(match[3])
+
+    def holds(moment: Moment) -> bool:
+        try:
+            found = value_of(moment, quantity)
+        except Unresolved:
+            return False
+        return isinstance(found, int) and compare(found, number)
+
+    return holds
+
+
+def is_counted(quantity: str) -> bool:
+    """Whether a quantity is one that only a lesson counts. Raises ValueError for a text that is none."""
+    return parse(quantity).name in _COUNTED
 
 
 def proposals(view: View) -> list[str]:
@@ -96,18 +116,11 @@ def _event_stop(kind: type[Event], subject: Subject, wanted: str) -> Stops:
     return stops
 
 
-def _comparison_stop(quantity: str, compare: Callable[[int, int], bool], number: int, view: View) -> Stops:
-    def holds(view: View, at_us: int) -> bool:
-        try:
-            found = value_of(Moment(view, at_us, False), quantity)
-        except Unresolved:
-            return False
-        return isinstance(found, int) and compare(found, number)
-
-    held = [holds(view, 0)]
+def _comparison_stop(holds: Test, view: View) -> Stops:
+    held = [holds(Moment(view, 0, False))]
 
     def stops(view: View, envelope: Envelope) -> bool:
-        before, held[0] = held[0], holds(view, envelope[1])
+        before, held[0] = held[0], holds(Moment(view, envelope[1], False))
         return held[0] and not before
 
     return stops

@@ -15,6 +15,7 @@ from lab import selectors
 from lab.actions.classes.hand_out import hand_out, take_handout
 from lab.actions.classes.live_acts import do_door_act
 from lab.actions.classes.live_class import LiveClass, live_classes
+from lab.actions.classes.settle_poll import begin_settling, completed_poll
 from lab.actions.fork_run import fork_run
 from lab.classroom.acts import Given
 from lab.classroom.acts.facts import AnyFact, BeginHelpAt
@@ -26,6 +27,8 @@ from lab.classroom.acts.ops import (
     DoorAct,
     Draw,
     GiveState,
+    MakePoll,
+    SettlePoll,
     TakeState,
     texts_of,
 )
@@ -242,7 +245,7 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
                 await self._do_at_door(frame.id, frame.do)
                 return
             act = await self._completed(frame.do)
-            bodies = texts_of(frame.do)
+            bodies = texts_of(act)
             if bodies:
                 language = getattr(frame.do, "lang", "en")
                 texts = await sync_to_async(live.words.add)(self._member, language, bodies)
@@ -270,6 +273,10 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
             await self._undo_help()
         if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
             return await hand_out(host(), self._live, self._classroom)
+        if isinstance(act, MakePoll) and self.outbox.viewer.audience == "staff":
+            return completed_poll(act, await self._live.room.read(lambda state: state.chapter))
+        if isinstance(act, SettlePoll) and self.outbox.viewer.audience == "staff":
+            return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
         if isinstance(act, TakeState) and self._member.role == Role.LEARNER:
             return await take_handout(host(), self._live, self._member, act.handout)
         if not isinstance(act, BeginHelp):

@@ -112,9 +112,12 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     staff.get_by_text("New poll").click()
     maker = staff.locator(".make-poll form")
     maker.get_by_label("Question").fill("Where does the log end?")
-    maker.get_by_label("Choice 1").fill("at 45")
-    maker.get_by_label("Choice 2").fill("at 46")
+    maker.get_by_label("Choice 1", exact=True).fill("at 45")
+    maker.get_by_label("Choice 2", exact=True).fill("at 46")
     maker.get_by_label("anonymous").uncheck()
+    maker.get_by_text("Settled by the lab").click()
+    maker.get_by_label("Choice 1 came true when").fill("log_end_offset(orders-0@leader) == 45")
+    assert violations(staff, within="hw-poll-panel") == []
     maker.get_by_role("button", name="Prepare the poll").click()
     staff.get_by_role("button", name="Open the poll").click()
     for learner, answer in ((ada, "at 45"), (noah, "at 46")):
@@ -125,6 +128,13 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     expect(ada.locator(".class-panel")).to_contain_text("Your answer: at 45")
     staff.get_by_role("button", name="Show the split").click()
     expect(ada.locator(".class-panel")).to_contain_text("2 answers. A split is shown from 5 on.")
+    staff.get_by_role("button", name="Run the lab to settle it").click()
+    expect(staff.locator("hw-class-refusal")).to_contain_text("nobody leads the class")
+    staff.get_by_text("Say it yourself").click()
+    staff.get_by_label("What came true").select_option("at 46")
+    staff.get_by_role("button", name="Reveal").click()
+    expect(noah.locator(".class-panel")).to_contain_text("Came true: at 46")
+    expect(staff.get_by_text("Overrule")).to_be_visible()
 
 
 def all_labs_stand_still(staff: Page, noah: Page) -> None:

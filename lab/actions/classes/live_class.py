@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from lab.actions.classes.give_class import end_class
 from lab.actions.classes.live_labs import ClassLabs
+from lab.actions.classes.settle_poll import PollSettling
 from lab.actions.classes.wall import ClassWall
 from lab.classroom import notices
 from lab.classroom.acts import Given
@@ -75,6 +76,7 @@ class LiveClass:
         self._users: dict[str, int] = {}
         self.labs = ClassLabs(class_id, room, self._users)
         self.wall = ClassWall(room, host())
+        self.settling = PollSettling(class_id, room, host())
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
@@ -89,6 +91,7 @@ class LiveClass:
             if lab:
                 note_shown(class_folder(self.slug), lab.partition("/")[0])
         self.wall.apply(now)
+        self.settling.apply(now)
         for given in now.grants - self._granted:
             grants.give(self._grant(given))
         ended = self._granted - now.grants
@@ -311,6 +314,7 @@ class LiveClasses:
                 await live.finishing
 
     async def _close(self, live: LiveClass) -> None:
+        live.settling.close()
         live.wall.close()
         live.labs.close()
         await live.room.close()

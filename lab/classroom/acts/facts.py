@@ -79,6 +79,30 @@ class BeginHelpAt(Fact):
     seq: int
 
 
+class BeginSettling(Fact):
+    """Staff wants a lab, whose last published event is `seq`, to settle a poll."""
+
+    poll: int
+    lab: str
+    seq: int
+
+
+class SettlePoll(Fact):
+    """A lab has settled a poll, after its event `seq`. `outcome`: the answer that came true, empty for none."""
+
+    poll: int
+    lab: str
+    outcome: str
+    seq: int
+
+
+class GiveUpSettling(Fact):
+    """The lab cannot go on."""
+
+    poll: int
+    lab: str
+
+
 class ReachStep(Fact):
     p: str
     step: int
@@ -204,6 +228,9 @@ AnyFact: TypeAlias = (
     | Resume
     | Tick
     | BeginHelpAt
+    | BeginSettling
+    | SettlePoll
+    | GiveUpSettling
     | ReachStep
     | LoseStep
     | ResetWork

@@ -8,10 +8,12 @@ from msgspec import Meta
 Person: TypeAlias = Annotated[str, Meta(pattern=r"^p[0-9]{1,7}\Z")]
 Number: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Lab: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,32}/[a-z0-9-]{1,32}\Z")]
+AnyPerson: TypeAlias = Annotated[str, Meta(pattern=r"^(p[0-9]{1,7})?\Z")]
+AnyLab: TypeAlias = Annotated[str, Meta(pattern=r"^([a-z0-9-]{1,32}/[a-z0-9-]{1,32})?\Z")]
+"""May be empty. A union with `Literal[""]` is not: msgspec holds the pattern against both."""
 Anchor: TypeAlias = Annotated[str, Meta(min_length=1, max_length=320)]
 Seconds: TypeAlias = Annotated[int, Meta(ge=1, le=4 * 3600)]
 Language: TypeAlias = Literal["en", "zh-CN"]
-Percent: TypeAlias = Annotated[int, Meta(ge=0, le=100)]
 Thousandth: TypeAlias = Annotated[int, Meta(ge=0, le=1000)]
 StrokePart: TypeAlias = Annotated[int, Meta(ge=-200_000, le=200_000)]
 """Thousandths of the box of a thing: a cell may be 10 px of a drawing that is 2,000 px wide."""
@@ -21,6 +23,8 @@ Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
 NoteText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2000)]
 Title: TypeAlias = Annotated[str, Meta(min_length=1, max_length=80)]
 Choice: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+Condition: TypeAlias = Annotated[str, Meta(max_length=200)]
+"""See lab/exercises/pause_conditions.py."""
 
 MAX_HOLD_S = 300
 MAX_STROKE_POINTS = 200
@@ -43,7 +47,7 @@ class At(msgspec.Struct, forbid_unknown_fields=True):
 class Admit(Op, tag="admit"):
     """Empty `p`: all who wait."""
 
-    p: Person | Literal[""] = ""
+    p: AnyPerson = ""
 
 
 class Rename(Op, tag="rename"):
@@ -149,7 +153,7 @@ class RaiseHand(Op, tag="raise_hand"):
 class LowerHand(Op, tag="lower_hand"):
     """One's own without `p`."""
 
-    p: Person | Literal[""] = ""
+    p: AnyPerson = ""
 
 
 class Ask(Op, tag="ask"):
@@ -245,14 +249,22 @@ class ExtendTime(Op, tag="extend_time"):
 
 
 class MakePoll(Op, tag="make_poll"):
+    """How a lab settles it, in the last four fields: see `events.poll.PollMade`. Text and choices of a prediction are
+    those of the lesson's step; the server adds them.
+    """
+
     form: Literal["choice", "number", "point", "prediction"]
-    text: Question
+    text: Annotated[str, Meta(max_length=500)]
     lang: Language
     choices: Annotated[tuple[Choice, ...], Meta(max_length=6)] = ()
     anonymous: bool = True
     asks_sure: bool = True
     right: Short = ""
     step: Annotated[int, Meta(ge=0, le=1000)] = 0
+    when: Condition = ""
+    holds: Annotated[tuple[Condition, ...], Meta(max_length=6)] = ()
+    asks: Condition = ""
+    within_s: Annotated[int, Meta(ge=0, le=3600)] = 0
 
 
 class OpenPoll(Op, tag="open_poll"):
@@ -261,9 +273,11 @@ class OpenPoll(Op, tag="open_poll"):
 
 
 class CastVote(Op, tag="vote"):
+    """`sure`: percent; -1 where it is not asked."""
+
     poll: Number
     answer: Annotated[str, Meta(min_length=1, max_length=120)]
-    sure: Percent | Literal[-1] = -1
+    sure: Annotated[int, Meta(ge=-1, le=100)] = -1
 
 
 class ClosePoll(Op, tag="close_poll"):
@@ -283,10 +297,20 @@ class ShowSplit(Op, tag="show_split"):
     poll: Number
 
 
+class SettlePoll(Op, tag="settle_poll"):
+    """By the lab that leads, which plays on. The server adds where it is: `facts.BeginSettling`."""
+
+    poll: Number
+
+
+class EndSettling(Op, tag="end_settling"):
+    poll: Number
+
+
 class Reveal(Op, tag="reveal"):
     poll: Number
     outcome: Annotated[str, Meta(min_length=1, max_length=120)]
-    lab: Lab | Literal[""] = ""
+    lab: AnyLab = ""
     seq: Position = 0
 
 
@@ -368,6 +392,8 @@ AnyAct: TypeAlias = (
     | Discuss
     | OpenSplit
     | ShowSplit
+    | SettlePoll
+    | EndSettling
     | Reveal
     | EndPoll
     | SetRecording
@@ -378,8 +404,8 @@ AnyAct: TypeAlias = (
 )
 
 
-def texts_of(act: AnyAct) -> tuple[str, ...]:
-    """The free texts of an act, which are stored in the database before it is decided."""
+def texts_of(act: object) -> tuple[str, ...]:
+    """The free texts of an act, which are stored in the database before it is decided; facts have none."""
     match act:
         case Ask() | SendNote() | AddChapter():
             return (act.text,)

@@ -51,7 +51,14 @@ def end_poll(state: State) -> Iterator[Event]:
         found = state.polls[state.poll]
         if found.phase == "open":
             yield poll.PollClosed(poll=state.poll, round=len(found.rounds))
+        yield from end_settling(state, state.poll)
         yield poll.PollEnded(poll=state.poll)
+
+
+def end_settling(state: State, number: int) -> Iterator[Event]:
+    """A lab that is settling a poll plays on without that."""
+    if state.polls[number].settled_in:
+        yield poll.SettlingEnded(poll=number, why="act")
 
 
 def end_class(state: State) -> Iterator[Event]:

@@ -2,9 +2,9 @@
 
 from broker_core.events import Event
 from broker_core.texts import text
-from lab.classroom.acts import Given, ops
-from lab.classroom.decide.deciding import STAFF, US, WORKING, decides, events, not_now
-from lab.classroom.decide.endings import end_poll
+from lab.classroom.acts import Given, facts, ops
+from lab.classroom.decide.deciding import STAFF, US, WORKING, decides, events, not_now, person_of, states
+from lab.classroom.decide.endings import end_poll, end_settling
 from lab.classroom.events import poll
 from lab.classroom.state import Person, Poll, State
 from lab.texts.refusal import Refusal
@@ -34,9 +34,12 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
         raise not_now("class_act.problem.poll_open")
     if len(state.polls) >= MAX_POLLS:
         raise Refusal("class_act.limit", 409, things=text("class_act.things.polls"), max=MAX_POLLS)
+    if not act.text:
+        raise Refusal("class_act.poll_text", 400)
     has_choices = act.form in ("choice", "prediction")
     if has_choices != bool(act.choices) or (has_choices and len(act.choices) < FEWEST_CHOICES):
         raise Refusal("class_act.poll_choices", 400, count=len(act.choices))
+    _check_settling(act)
     if act.right:
         check_answer(act.form, len(act.choices), act.right)
     made = poll.PollMade(
@@ -48,8 +51,24 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
         asks_sure=act.asks_sure,
         right=act.right,
         step=act.step,
+        when=act.when,
+        holds=act.holds,
+        asks=act.asks,
+        within_s=act.within_s,
     )
     return events(end_poll(state), made)
+
+
+def _check_settling(act: ops.MakePoll) -> None:
+    """Raises Refusal for what does not say how a lab settles a poll of this form; the conditions are checked where
+    labs are known.
+    """
+    fits = {
+        "choice": not act.asks and len(act.holds) in (0, len(act.choices)) and act.holds.count("") <= 1,
+        "number": not act.holds and (not act.asks or bool(act.when or act.within_s)),
+    }.get(act.form, not (act.when or act.holds or act.asks or act.within_s))
+    if not fits or (act.when and not (act.holds or act.asks)):
+        raise Refusal("class_act.poll_settling", 400)
 
 
 def check_answer(form: str, choices: int, answer: str) -> None:
@@ -84,7 +103,10 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     if found.is_revealed or len(found.rounds) >= MAX_ROUNDS:
         raise not_now("class_act.problem.poll_settled")
     until_us = now_us + act.seconds * US if act.seconds else 0
-    return [poll.PollOpened(poll=act.poll, round=len(found.rounds) + 1, until_us=until_us)]
+    return [
+        *end_settling(state, act.poll),
+        poll.PollOpened(poll=act.poll, round=len(found.rounds) + 1, until_us=until_us),
+    ]
 
 
 @decides(ops.CastVote, WORKING - STAFF)
@@ -128,12 +150,60 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     return [] if found.is_shown else [poll.SplitShown(poll=act.poll)]
 
 
+@decides(ops.SettlePoll, STAFF)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    # The server adds where the lab is; there is none where it did not.
+    raise not_now("class_act.problem.nobody_leads")
+
+
+@states(facts.BeginSettling)
+def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.BeginSettling = given.do  # type: ignore[assignment]
+    person_of(state, given.who, STAFF)
+    found = _poll(state, act.poll, "closed", "discussed")
+    if state.lead is None or state.lead.lab != act.lab:
+        raise not_now("class_act.problem.nobody_leads")
+    if not found.is_settled_by_lab:
+        raise not_now("class_act.problem.not_by_lab")
+    if found.is_revealed:
+        raise not_now("class_act.problem.poll_settled")
+    return [] if found.settled_in else [poll.SettlingBegan(poll=act.poll, lab=act.lab, seq=act.seq)]
+
+
+@decides(ops.EndSettling, STAFF)
+def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
+    act: ops.EndSettling = given.do  # type: ignore[assignment]
+    _poll(state, act.poll)
+    return list(end_settling(state, act.poll))
+
+
+@states(facts.SettlePoll)
+def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.SettlePoll = given.do  # type: ignore[assignment]
+    found = state.polls.get(act.poll)
+    if found is None or found.settled_in != act.lab:
+        # Withdrawn, or staff have said it, while the lab was about to.
+        return []
+    if not act.outcome:
+        return [poll.SettlingEnded(poll=act.poll, why="none")]
+    return [poll.Revealed(poll=act.poll, outcome=act.outcome, lab=act.lab, seq=act.seq, by="lab")]
+
+
+@states(facts.GiveUpSettling)
+def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
+    act: facts.GiveUpSettling = given.do  # type: ignore[assignment]
+    found = state.polls.get(act.poll)
+    is_settling = found is not None and found.settled_in == act.lab
+    return [poll.SettlingEnded(poll=act.poll, why="lab")] if is_settling else []
+
+
 @decides(ops.Reveal, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.Reveal = given.do  # type: ignore[assignment]
     found = _poll(state, act.poll, "closed", "discussed")
     check_answer(found.form, len(found.choices), act.outcome)
-    return [poll.Revealed(poll=act.poll, outcome=act.outcome, lab=act.lab, seq=act.seq)]
+    # What staff say stands above what a lab settled.
+    return [poll.Revealed(poll=act.poll, outcome=act.outcome, lab=act.lab, seq=act.seq, by="staff")]
 
 
 @decides(ops.EndPoll, STAFF)

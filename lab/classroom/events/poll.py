@@ -8,6 +8,10 @@ from lab.classroom.events.kinds import kind
 class PollMade(Event):
     """`form`: choice, number, point, prediction. `text` and `choices`: ids of texts. `right`: the right answer, empty
     if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll name nobody.
+
+    How a lab settles it: at `when`, a condition, or after `within_s` simulated seconds; 0 is no limit. `holds`: of each
+    choice the condition under which it came true, empty for what came true if no other did. `asks`: the quantity that
+    a number is compared with.
     """
 
     poll: int
@@ -18,6 +22,10 @@ class PollMade(Event):
     asks_sure: bool
     right: str
     step: int
+    when: str = ""
+    holds: tuple[str, ...] = ()
+    asks: str = ""
+    within_s: int = 0
 
 
 @kind("poll", "all")
@@ -69,13 +77,33 @@ class SplitShown(Event):
 
 
 @kind("poll", "all")
+class SettlingBegan(Event):
+    """The lab plays on from event `seq` until it has settled the poll."""
+
+    poll: int
+    lab: str
+    seq: int
+
+
+@kind("poll", "all")
+class SettlingEnded(Event):
+    """The lab does not settle the poll any more. `why`: none (no answer came true), lab (it cannot go on), act."""
+
+    poll: int
+    why: str
+
+
+@kind("poll", "all")
 class Revealed(Event):
-    """What came true, in a lab at an event; `lab` is empty where staff said it."""
+    """What came true. `by`: `lab`, which settled it at event `seq`; or `staff`, who looked at that lab, and whose word
+    stands above what a lab settled before.
+    """
 
     poll: int
     outcome: str
     lab: str
     seq: int
+    by: str = "staff"
 
 
 @kind("poll", "all")

@@ -15,6 +15,10 @@ def _(state: State, event: poll.PollMade, at_us: int, who: str) -> Sections:
         event.asks_sure,
         event.right,
         event.step,
+        when=event.when,
+        holds=event.holds,
+        asks=event.asks,
+        within_s=event.within_s,
     )
     state.poll = event.poll
     return (f"polls/{event.poll}",)
@@ -62,11 +66,25 @@ def _(state: State, event: poll.SplitShown, at_us: int, who: str) -> Sections:
     return (f"polls/{event.poll}",)
 
 
+@folds(poll.SettlingBegan)
+def _(state: State, event: poll.SettlingBegan, at_us: int, who: str) -> Sections:
+    found = state.polls[event.poll]
+    found.settled_in, found.settled_from, found.why_not = event.lab, event.seq, ""
+    return (f"polls/{event.poll}",)
+
+
+@folds(poll.SettlingEnded)
+def _(state: State, event: poll.SettlingEnded, at_us: int, who: str) -> Sections:
+    found = state.polls[event.poll]
+    found.settled_in, found.why_not = "", event.why
+    return (f"polls/{event.poll}",)
+
+
 @folds(poll.Revealed)
 def _(state: State, event: poll.Revealed, at_us: int, who: str) -> Sections:
     found = state.polls[event.poll]
-    found.is_revealed = True
-    found.outcome, found.lab, found.seq = event.outcome, event.lab, event.seq
+    found.is_revealed, found.settled_in, found.why_not = True, "", ""
+    found.outcome, found.lab, found.seq, found.by = event.outcome, event.lab, event.seq, event.by
     return (f"polls/{event.poll}",)
 
 

@@ -27,6 +27,8 @@ from lab.classroom.events.poll import (
     PollMade,
     PollOpened,
     Revealed,
+    SettlingBegan,
+    SettlingEnded,
     SplitOpened,
     SplitShown,
     Voted,
@@ -37,7 +39,17 @@ from lab.classroom.events.tape import ChapterAdded, ChapterMoved, Marked, Record
 from lab.classroom.state import STAFF
 
 _OF_QUESTION = Answered | QuestionBacked | QuestionHidden
-_OF_POLL = PollClosed | DiscussionBegan | SplitOpened | SplitShown | Revealed | PollEnded | Voted
+_OF_POLL = (
+    PollClosed
+    | DiscussionBegan
+    | SplitOpened
+    | SplitShown
+    | SettlingBegan
+    | SettlingEnded
+    | Revealed
+    | PollEnded
+    | Voted
+)
 _OFF_RECORD = Asked | Marked | ChapterAdded | InkDrawn | Pointed
 """What is not kept of a passage off the record, beside what was looked at."""
 

@@ -21,7 +21,8 @@ FOR_ALL = {
     "AllPaused", "AllResumed", "Answered", "AudioArrived", "AudioLost", "ClassEnded", "ClassOpened", "ClassResumed",
     "DiscussionBegan", "DoorClosed", "DoorOpened", "Held", "InkCleared", "InkDrawn", "LabMoved", "LeadEnded",
     "LeadTaken", "MicrophoneSet", "PaceSet", "PollClosed", "PollEnded", "PollOpened", "RecordingSet", "Released",
-    "Revealed", "SplitShown", "StageCleared", "StageShown", "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
+    "Revealed", "SettlingBegan", "SettlingEnded", "SplitShown",
+    "StageCleared", "StageShown", "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
 }  # fmt: skip
 FOR_NOBODY = {"LabsSeen", "Pointed", "VoiceHeard", "Voted"}
 FOR_STAFF = {

@@ -155,6 +155,56 @@ def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(classroom: C
     assert Participant.objects.filter(number=2, run__slug=lab.split("/")[0]).exists()
 
 
+def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
+    leading = classroom.visitors["p1"].new_run(name="The instructor's")
+    run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
+    run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
+    run.save()
+    teacher_row.save()
+    asked: dict[str, Any] = {
+        "form": "choice", "text": "What is first?", "lang": "en", "choices": ["an election", "a smaller ISR"],
+        "holds": ["leader given-0 elected", "isr given-0 shrinks"],
+    }  # fmt: skip
+    with (
+        classroom.visitors["p1"].socket(leading) as socket,
+        classroom.page("p1") as teacher,
+        classroom.page("p2") as ada,
+    ):
+        teacher.until("snap")
+        ada.until("snap")
+        socket.run("kafka-topics.sh --create --topic given --replica-assignment 1:2:3")
+        socket.ask({"k": "time", "op": "pause"})
+        wrong = teacher.act("make_poll", **asked | {"holds": ["the moon rises", ""]})
+        assert wrong["what"] == "A lab cannot settle a poll by the moon rises."
+        assert teacher.act("make_poll", form="prediction", text="", lang="en", step=1)["status"] == 404
+        assert teacher.act("make_poll", form="prediction", text="", lang="en", step=3)["k"] == "done"
+        assert len(teacher.held["/polls/1"]["choices"]) == 3
+        assert teacher.held["/polls/1"]["text"].startswith("Predict.")
+        assert teacher.act("make_poll", **asked)["k"] == "done"
+        teacher.act("open_poll", poll=2)
+        teacher.act("close_poll", poll=2)
+        assert teacher.act("settle_poll", poll=2)["what"] == "This is not possible now: nobody leads the class."
+        assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
+        assert ada.act("settle_poll", poll=2)["status"] == 403
+        for line in ("hold fetch 3 1", "producer open p1", "producer send p1 given-0 a:1"):
+            assert socket.ask({"k": "do", "line": line})["k"] == "done"
+        socket.ask({"k": "time", "op": "rate", "value": 100})
+        assert teacher.act("settle_poll", poll=2)["k"] == "done"
+        # The lab plays on by itself, and stands where the answer came true.
+        while "outcome" not in ada.held["/polls/2"]:
+            ada.read()
+        shown = ada.held["/polls/2"]
+        told = [event[4][0] for frame in ada.frames if frame["k"] == "e" for event in frame["ev"]]
+        assert [kind for kind in told if kind in ("SettlingBegan", "Revealed")] == ["SettlingBegan", "Revealed"]
+        assert (shown["outcome"], shown["by"], shown["lab"]) == ("1", "lab", f"{leading}/main")
+        seq = shown["seq"]
+        chain = classroom.visitors["p1"].get(f"/api/runs/{leading}/main/chain?seq={seq}").json
+        assert "ISR" in str(chain[0])
+        assert socket.ask({"k": "time", "op": "now"})["seq"] < seq + 20, "it was paused there"
+        assert teacher.act("reveal", poll=2, outcome="0")["k"] == "done"
+        ada.until_held("/polls/2 by", "staff")
+
+
 def test_lab_at_rest_that_leads_again_has_its_place_again(classroom: Classroom) -> None:
     leading = classroom.visitors["p1"].new_run(name="The instructor's")
     run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)

@@ -1,11 +1,14 @@
 """What acts lead to: leading, stage, looking, helping, hands, questions, timers, ends."""
 
 from itertools import permutations
+from typing import Any
 
+import msgspec
 import pytest
 
 from lab.classroom.acts import AnyAct, At, facts, ops
 from lab.classroom.events import help, lead, pace, room, work
+from lab.classroom.frames import ActFrame, parse
 from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, ASSISTANT, BOB, SCREEN, TEACHER, US, WATCHER, MemoryClass
 
@@ -275,3 +278,12 @@ def test_what_is_for_staff_is_refused_to_others(act: AnyAct) -> None:
     room_ = MemoryClass()
     assert [room_.refused(p, act) for p in (ADA, WATCHER, SCREEN, "p99")] == [403] * 4
     assert room_.refused(ASSISTANT, act) == 0
+
+
+@pytest.mark.parametrize(
+    "act",
+    [ops.Admit(""), ops.LowerHand(""), ops.Reveal(1, "0", ""), ops.CastVote(1, "1", -1), ops.CastVote(1, "1", 100)],
+)
+def test_what_may_be_left_empty_can_be_sent(act: Any) -> None:
+    sent = msgspec.json.encode({"k": "act", "id": "a", "do": msgspec.to_builtins(act)}).decode()
+    assert parse(sent) == ActFrame("a", act)

@@ -1,15 +1,17 @@
 """Polls: rounds, splits, advice, and votes that name nobody."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lab.classroom.acts import ops
+from lab.classroom.acts import AnyAct, AnyFact, Given, facts, ops
 from lab.classroom.ballots import BallotBox
 from lab.classroom.events import poll
-from lab.classroom.polls import advice, split_of
+from lab.classroom.polls import Settling, advice, settling_of, split_of
 from lab.classroom.state import Vote
 from lab.classroom.views import section
+from lab.texts.refusal import Refusal
 from tests.support.classroom.memory_class import ADA, BOB, TEACHER, MemoryClass, NoWords
 
 LEARNERS = [ADA, BOB, "p7", "p8", "p9", "p10"]
@@ -53,6 +55,79 @@ def test_round_after_round_with_the_split_of_each() -> None:
     room_.do(TEACHER, ops.Reveal(1, "1", "lead/main", 88))
     assert room_.refused(TEACHER, ops.OpenPoll(1)) == 409, "what is revealed is not asked again"
     assert staff_view(room_)["seq"] == 88
+
+
+def settled_by_lab() -> MemoryClass:
+    """A closed poll that a lab settles."""
+    room_ = MemoryClass(6)
+    act = ops.MakePoll("choice", "what is first?", "en", ("a", "b"), holds=("isr shrinks", "leader elected"))
+    room_.do(TEACHER, act, texts=(1, 2, 3))
+    room_.do(TEACHER, ops.OpenPoll(1))
+    room_.do(TEACHER, ops.ClosePoll(1))
+    return room_
+
+
+def test_lab_settles_a_poll_and_staff_may_overrule_it() -> None:
+    room_ = settled_by_lab()
+    begin = Given(TEACHER, facts.BeginSettling(1, "lead/main", 80))
+    with pytest.raises(Refusal) as refused:
+        room_.give(begin)
+    assert refused.value.status == 409, "nobody leads"
+    assert room_.refused(TEACHER, ops.SettlePoll(1)) == 409
+    room_.do(TEACHER, ops.TakeLead("lead/main"))
+    assert room_.give(begin) == [poll.SettlingBegan(poll=1, lab="lead/main", seq=80)]
+    assert room_.give(begin) == [], "it settles already"
+    assert settling_of(room_.state) == Settling(
+        1, "lead/main", 80, "choice", "a-lesson", 0, "", ("isr shrinks", "leader elected"), "", 0
+    )
+    public = section(room_.state, NoWords(), "public", "polls/1")
+    assert public["settling"] == {"lab": "lead/main", "seq": 80}
+    assert "by_lab" not in public
+    assert room_.fact(facts.SettlePoll(1, "other/main", "1", 90)) == [], "of a lab that does not settle it"
+    (told,) = room_.fact(facts.SettlePoll(1, "lead/main", "1", 88))
+    assert told == poll.Revealed(poll=1, outcome="1", lab="lead/main", seq=88, by="lab")
+    assert settling_of(room_.state) is None
+    assert (staff_view(room_)["by"], staff_view(room_)["outcome"], staff_view(room_)["seq"]) == ("lab", "1", 88)
+    with pytest.raises(Refusal):
+        room_.give(begin)
+    (overruled,) = room_.do(TEACHER, ops.Reveal(1, "0"))
+    assert overruled == poll.Revealed(poll=1, outcome="0", lab="", seq=0, by="staff")
+    assert (staff_view(room_)["by"], staff_view(room_)["outcome"]) == ("staff", "0")
+
+
+def test_settling_ends_without_an_answer_with_a_round_or_with_the_poll() -> None:
+    ends: list[tuple[AnyAct | AnyFact, str]] = [
+        (facts.SettlePoll(1, "lead/main", "", 9), "none"),
+        (facts.GiveUpSettling(1, "lead/main"), "lab"),
+        (ops.EndSettling(1), "act"),
+        (ops.OpenPoll(1), "act"),
+        (ops.EndPoll(1), "act"),
+    ]
+    for act, why in ends:
+        room_ = settled_by_lab()
+        room_.do(TEACHER, ops.TakeLead("lead/main"))
+        room_.give(Given(TEACHER, facts.BeginSettling(1, "lead/main", 80)))
+        assert room_.give(Given(TEACHER, act))[0] == poll.SettlingEnded(poll=1, why=why)
+        assert settling_of(room_.state) is None
+        assert staff_view(room_)["why_not"] == why
+        assert room_.fact(facts.SettlePoll(1, "lead/main", "1", 88)) == [], "too late"
+
+
+@pytest.mark.parametrize(
+    ("form", "settled", "status"),
+    [
+        ("choice", {"holds": ("isr shrinks",)}, 400), ("choice", {"holds": ("", "")}, 400),
+        ("choice", {"holds": ("a", ""), "when": "b"}, 0), ("choice", {"asks": "leader(orders-0)"}, 400),
+        ("choice", {"when": "isr shrinks"}, 400), ("number", {"asks": "leader(orders-0)"}, 400),
+        ("number", {"asks": "leader(orders-0)", "within_s": 9}, 0), ("number", {"holds": ("a", "b")}, 400),
+        ("point", {"when": "isr shrinks"}, 400), ("prediction", {"holds": ("a", "b")}, 400),
+        ("prediction", {"step": 2}, 0),
+    ],
+)  # fmt: skip
+def test_what_settles_a_poll_fits_its_kind(form: str, settled: dict[str, Any], status: int) -> None:
+    choices = ("a", "b") if form in ("choice", "prediction") else ()
+    act = ops.MakePoll(form, "?", "en", choices, **settled)  # type: ignore[arg-type]
+    assert MemoryClass().refused(TEACHER, act) == status
 
 
 def test_another_poll_ends_the_one_before() -> None:

@@ -49,8 +49,10 @@ PAGE_ACTS = st.one_of(
 POLL_ACTS = st.one_of(
     st.builds(
         ops.MakePoll, st.just("choice"), st.just("which?"), st.just("en"), st.just(("a", "b", "c")),
-        st.booleans(), st.just(True), st.sampled_from(["", "1"]),
+        st.booleans(), st.just(True), st.sampled_from(["", "1"]), st.just(0), st.just(""),
+        st.sampled_from([(), ("leader elected", "isr shrinks", "")]),
     ),
+    st.builds(ops.EndSettling, polls),
     st.builds(ops.OpenPoll, polls, st.integers(0, 30)),
     st.builds(ops.CastVote, polls, st.sampled_from("0123"), st.integers(0, 100)),
     st.builds(ops.CastVote, polls, st.sampled_from("0123"), st.integers(0, 100)),
@@ -82,9 +84,12 @@ FACTS = st.one_of(
     st.builds(facts.NoteStuck, learners, st.sampled_from(["", "idle", "late"])),
     st.builds(facts.ChangeView, st.integers(1, 3), st.sampled_from(["{}", '{"a":1}'])),
     st.builds(facts.MoveLab, labs, st.integers(0, 9), st.just(5), st.just("play"), st.just(1_000_000)),
+    st.builds(facts.SettlePoll, polls, labs, st.sampled_from(["", "1"]), st.integers(0, 9)),
+    st.builds(facts.GiveUpSettling, polls, labs),
     st.builds(facts.TakeState, learners, st.just(1), labs),
 )
 HELP = st.builds(lambda who, p: Act(who, facts.BeginHelpAt(p, f"run-{p}/main", 7)), people, learners)
+SETTLE = st.builds(lambda who, poll, lab: Act(who, facts.BeginSettling(poll, lab, 7)), people, polls, labs)
 GIVE = st.builds(lambda who: Act(who, facts.GiveState(1, "run-p1/main", 5, 50)), people)
 STEPS = st.lists(
     st.tuples(
@@ -92,6 +97,7 @@ STEPS = st.lists(
         st.builds(lambda who, act: Act(who, act, "", tuple(range(1, 8))), people, PAGE_ACTS | POLL_ACTS)
         | st.builds(lambda fact: Act("room", fact), FACTS)
         | HELP
+        | SETTLE
         | GIVE,
     ),
     max_size=60,

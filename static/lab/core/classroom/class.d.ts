@@ -29,7 +29,8 @@ export interface Split { count: number; answers: Record<string, number>; sure: R
 export interface Poll {
   form: "choice" | "number" | "point" | "prediction"; text: string; lang: string; choices: string[]; anonymous: boolean;
   asks_sure: boolean; step: number; phase: "made" | "open" | "closed" | "discussed" | "ended"; until_us: number; round: number;
-  shown: boolean; outcome?: string; lab?: string; seq?: number; splits?: Split[];
+  shown: boolean; outcome?: string; lab?: string; seq?: number; by?: "" | "lab" | "staff"; settling?: { lab: string; seq: number };
+  splits?: Split[]; by_lab?: boolean; why_not?: "" | "none" | "lab" | "act";
   right?: string; votes?: number; split_open?: boolean; advice?: "" | "explain" | "discuss" | "go_on"; voted?: string[];
 }
 

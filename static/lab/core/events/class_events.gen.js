@@ -1,7 +1,7 @@
 // Written by `manage.py gen_events` from lab/classroom. Do not change it by hand.
 
 /** Hash of the vocabulary; the server's `welcome` carries its own. */
-export const CLASS_SCHEMA = "f86469149157";
+export const CLASS_SCHEMA = "21626493066f";
 
 /** @import { ClassEventKind } from "./class_events.d.ts" */
 
@@ -42,14 +42,16 @@ export const CLASS_KINDS = {
   TimeExtended: ["p", "percent"],
   StateGiven: ["handout", "lab", "seq", "at_us"],
   StateTaken: ["p", "handout", "lab"],
-  PollMade: ["poll", "form", "text", "choices", "anonymous", "asks_sure", "right", "step"],
+  PollMade: ["poll", "form", "text", "choices", "anonymous", "asks_sure", "right", "step", "when", "holds", "asks", "within_s"],
   PollOpened: ["poll", "round", "until_us"],
   Voted: ["poll", "round", "voter", "answer", "sure"],
   PollClosed: ["poll", "round"],
   DiscussionBegan: ["poll", "until_us"],
   SplitOpened: ["poll"],
   SplitShown: ["poll"],
-  Revealed: ["poll", "outcome", "lab", "seq"],
+  SettlingBegan: ["poll", "lab", "seq"],
+  SettlingEnded: ["poll", "why"],
+  Revealed: ["poll", "outcome", "lab", "seq", "by"],
   PollEnded: ["poll"],
   ClassOpened: ["chapter", "steps", "minutes", "hints"],
   Joined: ["p", "role", "waits", "consent"],

@@ -3,6 +3,7 @@ import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
 import { lookedAt } from "./looked_at.js";
 import "./refusal.js";
+import { outcomeOf } from "./poll_outcome.js";
 import { splitOf } from "./poll_split.js";
 import { act, answerText, classSlug, clockText, currentPoll, now_us, tree } from "./store.js";
 
@@ -109,7 +110,7 @@ class HwClassPanel extends HwElement {
         <button class="btn small pri">${t(given ? "board.mine.vote_again" : "board.mine.vote")}</button></form>`
         : given ? html`<p>${t("board.mine.voted", { answer: answerText(poll, given.answer) })}</p>` : ""}
       ${poll.phase === "discussed" ? html`<p class="advice">${t("board.mine.discuss")}</p>` : ""}
-      ${poll.outcome ? html`<p class="tag ok">${t("board.poll.came_true", { answer: answerText(poll, poll.outcome) })}</p>` : ""}
+      ${outcomeOf(poll)}
       ${poll.shown ? splitOf(poll) : ""}</section>`;
   }
 

@@ -1,22 +1,34 @@
 // The poll of staff: make one, open it, let the class discuss, ask again, show the split, settle it by the lab.
 import { HwElement, html } from "../kit/element.js";
 import { language, t } from "../kit/i18n.js";
-import { act, answerText, clockText, currentPoll, learners, now_us, tree } from "./store.js";
+import { act, clockText, currentPoll, learners, now_us, tree } from "./store.js";
+import { outcomeOf } from "./poll_outcome.js";
 import { splitOf } from "./poll_split.js";
 
 /** @import { Poll } from "../../core/classroom/class.d.ts" */
 
 const MAX_CHOICES = 6;
 const FORMS = ["choice", "number", "point", "prediction"];
+const PROPOSALS = "poll-conditions";
 
 class HwPollPanel extends HwElement {
-  static properties = { form: { state: true }, choices: { state: true } };
+  static properties = { form: { state: true }, choices: { state: true }, proposals: { state: true } };
 
   constructor() {
     super();
     /** @type {string} */
     this.form = "choice";
     this.choices = 2;
+    /** Conditions of the lab that leads. @type {string[]} */
+    this.proposals = [];
+  }
+
+  /** @param {Event} event */
+  async #propose(event) {
+    const lead = tree.value.lead?.lab;
+    if (!lead || !(/** @type {HTMLDetailsElement} */ (event.target).open)) return;
+    const found = await fetch(`/api/runs/${lead}/pauses.json`).catch(() => null);
+    if (found?.ok) this.proposals = await found.json();
   }
 
   /** @param {SubmitEvent} event */
@@ -25,27 +37,55 @@ class HwPollPanel extends HwElement {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const data = new FormData(form);
     const choices = data.getAll("choice").map(String).map((text) => text.trim()).filter(Boolean);
+    /** @param {string} name */
+    const given = (name) => String(data.get(name) ?? "").trim();
+    const holds = data.getAll("holds").map(String).map((text) => text.trim());
+    const isSettled = holds.some(Boolean) || given("asks") !== "";
     const done = await act({
       op: "make_poll", form: this.form, text: String(data.get("text")).trim(), lang: language, choices: this.form === "choice" ? choices
         : [],
-      anonymous: data.has("anonymous"), asks_sure: data.has("sure"), right: String(data.get("right") ?? "").trim(),
+      anonymous: data.has("anonymous"), asks_sure: data.has("sure"), right: given("right"),
       step: this.form === "prediction" ? Number(data.get("step")) : 0,
+      ...(isSettled ? { holds, asks: given("asks"), when: given("when"), within_s: Number(data.get("within")) || 0 } : {}),
     });
     if (done) form.reset();
   }
 
+  /** How the lab that leads settles it; left empty, staff say what came true. */
+  #byLab() {
+    if (this.form === "prediction") return html`<p class="dim">${t("board.poll.by_lesson")}</p>`;
+    if (this.form === "point") return "";
+    /** @param {string} name @param {string} label */
+    const field = (name, label) => html`<label class="field">${label}<input class="mono" name=${name} type="text" maxlength="200"
+      autocomplete="off" spellcheck="false" list=${PROPOSALS} /></label>`;
+    return html`<details @toggle=${this.#propose}><summary>${t("board.poll.settle_by_lab")}</summary>
+      <p class="dim">${t(this.form === "choice" ? "board.poll.settle_choice" : "board.poll.settle_number")}</p>
+      ${this.form === "choice"
+        ? Array.from({ length: this.choices }, (_, index) => field("holds", t("board.poll.holds", { n: index + 1 })))
+        : field("asks", t("board.poll.asks"))}
+      ${field("when", t("board.poll.when"))}
+      <label class="field">${t("board.poll.within")}<input name="within" type="number" min="0" max="3600" value="0" /></label>
+      <datalist id=${PROPOSALS}>${this.proposals.map((one) => html`<option value=${one}></option>`)}</datalist></details>`;
+  }
+
   #maker() {
-    const right = this.form === "choice"
+    if (this.form === "prediction") return this.#form("");
+    return this.#form(this.form === "choice"
       ? html`<label class="field">${t("board.poll.right")}<select name="right"><option value="">${t("board.poll.not_known")}</option>
           ${Array.from({ length: this.choices }, (_, index) => html`<option value=${index}>${index + 1}</option>`)}</select></label>`
-      : html`<label class="field">${t("board.poll.right")}<input name="right" type="text" maxlength="80" /></label>`;
+      : html`<label class="field">${t("board.poll.right")}<input name="right" type="text" maxlength="80" /></label>`);
+  }
+
+  /** @param {unknown} right */
+  #form(right) {
     return html`<details class="make-poll"><summary>${t("board.poll.new")}</summary>
       <form @submit=${this.#make}>
         <label class="field">${t("board.poll.kind")}<select name="form" .value=${this.form}
           @change=${(/** @type {Event} */ event) => (this.form = /** @type {HTMLSelectElement} */ (event.target).value)}>
           ${FORMS.map((form) => html`<option value=${form}
             ?selected=${form === this.form}>${t(`board.poll.form.${form}`)}</option>`)}</select></label>
-        <label class="field">${t("board.poll.question")}<textarea name="text" rows="2" maxlength="500" required></textarea></label>
+        <label class="field">${t("board.poll.question")}<textarea name="text" rows="2" maxlength="500"
+          ?required=${this.form !== "prediction"}></textarea></label>
         ${this.form === "prediction" ? html`<label class="field">${t("board.poll.step")}<input name="step" type="number" min="1"
           max=${tree.value.class?.steps || 1} value=${tree.value.pace || 1} /></label>` : ""}
         ${this.form === "choice" ? html`<fieldset><legend>${t("board.poll.choices")}</legend>
@@ -53,7 +93,7 @@ class HwPollPanel extends HwElement {
             aria-label=${t("board.poll.choice", { n: index + 1 })} />`)}
           <button type="button" class="btn small" ?disabled=${this.choices >= MAX_CHOICES}
             @click=${() => this.choices++}>${t("board.poll.more")}</button></fieldset>` : ""}
-        ${right}
+        ${right}${this.#byLab()}
         <label class="check"><input type="checkbox" name="sure" checked />${t("board.poll.asks_sure")}</label>
         <label class="check"><input type="checkbox" name="anonymous" checked />${t("board.poll.anonymous")}</label>
         <button class="btn small pri">${t("board.poll.make")}</button>
@@ -75,7 +115,7 @@ class HwPollPanel extends HwElement {
       ${button("open_poll", "board.poll.again")}${button("end_poll", "board.poll.end")}`;
   }
 
-  /** Staff say what came true, with the instant of the lab that leads. @param {number} poll @param {SubmitEvent} event */
+  /** Staff say what came true. @param {number} poll @param {SubmitEvent} event */
   #reveal(poll, event) {
     event.preventDefault();
     const outcome = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("outcome")).trim();
@@ -83,15 +123,26 @@ class HwPollPanel extends HwElement {
     void act({ op: "reveal", poll, outcome, lab: at?.lab ?? "", seq: at?.seq ?? 0 });
   }
 
+  /** The lab that leads plays on until it has the answer. @param {number} poll @param {Poll} of */
+  #lab(poll, of) {
+    if (of.settling) return html`<button class="btn small" @click=${() => act({ op: "end_settling", poll })}>${
+      t("board.poll.stop_settling")}</button>`;
+    if (!of.by_lab || of.outcome) return "";
+    return html`<button class="btn small pri" @click=${() => act({ op: "settle_poll", poll })}>${t("board.poll.settle")}</button>
+      ${of.why_not === "none" || of.why_not === "lab" ? html`<p class="tag warn">${t(`board.poll.why_not.${of.why_not}`)}</p>` : ""}`;
+  }
+
   /** @param {number} poll @param {Poll} of */
   #settling(poll, of) {
     if (of.phase !== "closed" && of.phase !== "discussed") return "";
-    if (of.outcome) return html`<p class="tag ok">${t("board.poll.came_true", { answer: answerText(of, of.outcome) })}</p>`;
-    return html`<form class="reveal" @submit=${(/** @type {SubmitEvent} */ event) => this.#reveal(poll, event)}>
+    const byHand = html`<form class="reveal" @submit=${(/** @type {SubmitEvent} */ event) => this.#reveal(poll, event)}>
       <label class="field">${t("board.poll.outcome")}${of.choices.length
         ? html`<select name="outcome">${of.choices.map((choice, index) => html`<option value=${index}>${choice}</option>`)}</select>`
         : html`<input name="outcome" type="text" maxlength="120" required />`}</label>
       <button class="btn small">${t("board.poll.reveal")}</button></form>`;
+    return html`${this.#lab(poll, of)}${outcomeOf(of)}${of.outcome || of.by_lab
+      ? html`<details class="overrule"><summary>${t(of.outcome ? "board.poll.overrule" : "board.poll.by_hand")}</summary>${
+        byHand}</details>` : byHand}`;
   }
 
   render() {

@@ -1,6 +1,7 @@
 // The big screen: how many are here, the timer, the poll. It has no input, and no names but those that the stage allows.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
+import { outcomeOf } from "./poll_outcome.js";
 import { splitOf } from "./poll_split.js";
 import { clockText, connection, count, currentPoll, now_us, tree } from "./store.js";
 
@@ -11,6 +12,7 @@ class HwProjector extends HwElement {
     const [, poll] = current;
     return html`<section class="on-screen" aria-labelledby="screen-poll"><h2 id="screen-poll" lang=${poll.lang}>${poll.text}</h2>
       ${poll.shown ? splitOf(poll) : html`<ol class="choices">${poll.choices.map((choice) => html`<li>${choice}</li>`)}</ol>`}
+      ${outcomeOf(poll)}
       <p>${t(`board.poll.phase.${poll.phase}`)}${poll.until_us > now_us.value
         ? html` · <span class="mono">${clockText(poll.until_us - now_us.value)}</span>` : ""}</p></section>`;
   }

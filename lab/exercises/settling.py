@@ -1,0 +1,168 @@
+"""Questions that a run settles as it plays on: which of several answers comes true, or what a number is then.
+
+A question is read event by event from a copy of the view, as the prediction of a lesson is. Its answers are the places
+of its choices, "0" for the first, or the number itself.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from broker_core.events import Envelope
+from broker_core.events.rpc import RpcDelivered
+from broker_core.view.fold import Fold, empty_view
+from broker_core.view.tree import View
+from lab.exercises.happenings import Measured, Passed
+from lab.exercises.lesson import Step
+from lab.exercises.moment import Moment
+from lab.exercises.pause_conditions import Stops, is_counted, stop_at, test_of
+from lab.exercises.places import Unresolved
+from lab.exercises.quantities import is_word, value_of
+from lab.exercises.questions import meanings_of, outcome_of
+from lab.exercises.tally import Tally
+
+
+class Question(NamedTuple):
+    """`when`: the condition at which it is read; empty: the first of `holds` to come true is the answer. `within_s`:
+    simulated seconds after which it is read at the latest; 0 is no limit. `holds`: of each choice its condition, empty
+    for what came true if no other did. `asks`: the quantity of a number. `step`: of a prediction.
+    """
+
+    when: str = ""
+    within_s: int = 0
+    holds: tuple[str, ...] = ()
+    asks: str = ""
+    step: Step | None = None
+
+    @property
+    def unreadable(self) -> str | None:
+        """The first text that is no condition, or no quantity that a run alone tells; None if all can be read."""
+        view = empty_view()
+        for condition in (self.when, *self.holds):
+            try:
+                if condition and self.when and condition is not self.when:
+                    test_of(condition)
+                elif condition:
+                    stop_at(condition, view)
+            except ValueError:
+                return condition
+        try:
+            return self.asks if self.asks and (is_word(self.asks) or is_counted(self.asks)) else None
+        except ValueError:
+            return self.asks
+
+    @property
+    def can_be_settled(self) -> bool:
+        """Whether a run alone can tell: what a learner measures on a page is in no event."""
+        return self.step is None or not isinstance(self.step.prediction and self.step.prediction.after, Measured)
+
+
+class Settled(NamedTuple):
+    """The answer that came true, empty for none, and the event after which that was read."""
+
+    outcome: str
+    seq: int
+
+
+class Reading:
+    """Follows a run from an event on until a question is settled. One thread at a time."""
+
+    def __init__(self, question: Question, view: View, at_us: int, seq: int) -> None:
+        """`view` is that after event `seq`; it is copied. Raises ValueError for a condition that is none."""
+        self.settled: Settled | None = None
+        self.last_seq = seq
+        self._question = question
+        self._fold = Fold(msgspec.json.decode(msgspec.json.encode(view)))
+        self._tally = Tally(seq=seq, began_us=at_us)
+        self._tally.step_began(at_us)
+        self._due: tuple[int, int] | None = None
+        self._limit_us = _limit_us(question, at_us)
+        races = question.holds if question.holds and not question.when else ()
+        self._stops: Sequence[Stops | None] = [stop_at(one, view) if one else None for one in races]
+        self._when = stop_at(question.when, view) if question.when else None
+        self._times = 0
+        prediction = question.step.prediction if question.step is not None else None
+        self._choices = prediction.choices if prediction is not None else ()
+        try:
+            self._meanings = meanings_of(self._choices, self._moment(at_us))
+        except Unresolved:
+            self._meanings = {}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether what was waited for has happened: the run may pause there."""
+        return self._due is not None or self.settled is not None
+
+    def take(self, envelope: Envelope) -> None:
+        """The next event; others are left out."""
+        seq, at_us, _, _, event = envelope
+        if self.settled is not None or seq != self.last_seq + 1:
+            return
+        if self._due is not None and (isinstance(event, RpcDelivered) or at_us > self._due[0]):
+            self.end()
+            return
+        if self._limit_us is not None and at_us > self._limit_us:
+            # Read as it was then, before this event.
+            self._due = self._due or (self._limit_us, self.last_seq)
+            self.end()
+            return
+        happens = self._happens(envelope)
+        self._tally.take(self._fold.view, envelope, ())
+        self._fold.fold(envelope)
+        self.last_seq = seq
+        self._race(envelope)
+        # All conditions see each event: a comparison is met where it was not before.
+        if self._when is not None and self._when(self._fold.view, envelope):
+            happens = True
+        if happens and self._due is None:
+            self._due = at_us, seq
+
+    def end(self) -> None:
+        """No more events belong to this instant: a question that is due is read."""
+        if self._due is None or self.settled is not None:
+            return
+        at_us, _ = self._due
+        self.settled = Settled(self._read(self._moment(at_us)), self.last_seq)
+
+    def _moment(self, at_us: int) -> Moment:
+        return Moment(self._fold.view, at_us, True, self._tally)
+
+    def _happens(self, envelope: Envelope) -> bool:
+        prediction = self._question.step.prediction if self._question.step is not None else None
+        if prediction is not None and prediction.after.happens(self._fold.view, envelope[4]):
+            self._times += 1
+            return self._times == prediction.times
+        return False
+
+    def _race(self, envelope: Envelope) -> None:
+        met = [stop is not None and stop(self._fold.view, envelope) for stop in self._stops]
+        if True in met:
+            self.settled = Settled(str(met.index(True)), envelope[0])
+
+    def _read(self, moment: Moment) -> str:
+        question = self._question
+        try:
+            if question.step is not None and question.step.prediction is not None:
+                found = value_of(moment, question.step.prediction.asks)
+                outcome = outcome_of(self._choices, self._meanings, moment, found)
+                values = [choice.value for choice in self._choices]
+                return str(values.index(outcome)) if outcome in values else ""
+            if question.asks:
+                return str(value_of(moment, question.asks))
+        except Unresolved:
+            return ""
+        if question.when:
+            for place, condition in enumerate(question.holds):
+                if condition and test_of(condition)(moment):
+                    return str(place)
+        return str(question.holds.index("")) if "" in question.holds else ""
+
+
+def _limit_us(question: Question, at_us: int) -> int | None:
+    prediction = question.step.prediction if question.step is not None else None
+    if prediction is None:
+        return at_us + question.within_s * 1_000_000 if question.within_s else None
+    after = prediction.after
+    limit_ms = after.ms if isinstance(after, Passed) else prediction.at_most_ms
+    return None if limit_ms is None else at_us + limit_ms * 1_000
