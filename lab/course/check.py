@@ -1,6 +1,6 @@
 """Checks `course.toml` and the lessons' places in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from random import Random
 
@@ -14,16 +14,18 @@ REVIEWS = 40
 """Questions of a review that are drawn to find a tag."""
 
 
-def problems(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
-    """What is wrong with the course as it is now."""
+def problems(written: Definition, known: dict[str, Exercise], more: Collection[str] = ()) -> Iterator[str]:
+    """What is wrong with the course as it is now. `more`: the slugs of lessons from outside, which have no place in
+    it and may offer any misconception.
+    """
     listed = [slug for chapter in written.chapters for slug in chapter.lessons]
     for slug in listed:
         if slug not in known:
             yield f"course.toml: {slug} has no folder in lab/exercises/content."
-    for slug in sorted(known.keys() - set(listed)):
+    for slug in sorted(known.keys() - set(listed) - set(more)):
         yield f"course.toml: {slug} has no place in a chapter; its folder exists."
     yield from _circle(known)
-    yield from misplaced_tags(known, inventory())
+    yield from misplaced_tags({slug: one for slug, one in known.items() if slug not in more}, inventory())
     path = [slug for slug in written.first_path if slug in known]
     for place, slug in enumerate(path):
         for needed in known[slug].requires:

@@ -8,10 +8,12 @@ from lab.challenges.loader import challenges
 from lab.course.attempts import Attempt
 from lab.course.calibration import curve
 from lab.course.hero import HERO, hero_run
-from lab.course.loader import Chapter, Course, Lesson
+from lab.course.loader import MORE_LESSONS, Chapter, Course, Lesson
 from lab.course.map import drawn
 from lab.course.standing import Standing, standing_of
 from lab.learning.summary import Summary
+from lab.reviews.queue import todays
+from lab.reviews.registry import generators
 
 VIEWS = ("chapter", "note", "map")
 DUE_SHOWN = 3
@@ -48,6 +50,7 @@ def front_page(
         for slug, lesson in course.lessons.items()
     }
     hero = hero_run()
+    due_today = len(todays(summary))
     shown_dots = [dot for standing in standings.values() for dot in standing.dots]
     return {
         "view": view if view in VIEWS else VIEWS[0],
@@ -67,18 +70,21 @@ def front_page(
             "right": shown_dots.count("right"),
             "settled": len(shown_dots) - shown_dots.count("open"),
         },
-        "chapters": [_chapter(chapter, cards) for chapter in course.chapters if chapter.lessons],
+        "chapters": [_chapter(one, cards) for one in course.chapters if one.lessons and one.slug != MORE_LESSONS],
+        "more": [_chapter(one, cards) for one in course.chapters if one.slug == MORE_LESSONS],
         "challenges": [one for one in challenges().values() if view != "note"],
-        "challenge_chapter": course.chapters[-1],
+        "challenge_chapter": course.challenge_chapter,
         "notes": _notes(course, cards) if view == "note" else [],
         "map": drawn(course, standings) if view == "map" else None,
         "curve": curve(summary),
         "gap_lesson": course.lessons.get(summary.gap.lesson) if summary.gap else None,
-        "due": [{"lesson": course.lessons[card.lesson], "card": card} for card in summary.due if card.lesson in cards][
-            :DUE_SHOWN
-        ],
-        "due_today": summary.due_today,
-        "due_minutes": -(-summary.due_today * REVIEW_S // 60),
+        "due": [
+            {"lesson": course.lessons[card.lesson], "card": card}
+            for card in summary.due
+            if card.lesson in cards and card.lesson in generators()
+        ][:DUE_SHOWN],
+        "due_today": due_today,
+        "due_minutes": -(-due_today * REVIEW_S // 60),
         "next_due_at_ms": summary.next_due_at_ms,
     }
 

@@ -1,10 +1,11 @@
 """`course.toml`: the chapters with their lessons in order, the first path, and the lessons by the notes' headings.
 
 A lesson is an exercise (`lab/exercises/content`) that has a place in a chapter. Its identity is the exercise's slug;
-its number is the place, such as 4.2.
+its number is the place, such as 4.2. Lessons from outside of the repository make a chapter of their own, the last.
 """
 
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +13,14 @@ import msgspec
 
 from lab.exercises.bilingual import Bilingual
 from lab.exercises.lesson import Exercise
-from lab.exercises.loader import ContentError, exercises
+from lab.exercises.loader import ContentError, exercises, outside
 from lab.texts.refusal import Refusal
 
 COURSE = Path(__file__).parent / "course.toml"
+CHALLENGES = "break-it-prove-it"
+"""The chapter of the challenges, which has no lessons."""
+MORE_LESSONS = "more-lessons"
+_MORE_LESSONS = Bilingual("More lessons", "更多课程")
 
 
 class ChapterDefinition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +89,11 @@ class Course(msgspec.Struct, frozen=True):
     first_path: list[Lesson]
     notes: list[Note]
 
+    @property
+    def challenge_chapter(self) -> Chapter:
+        """The chapter of the challenges."""
+        return next(chapter for chapter in self.chapters if chapter.slug == CHALLENGES)
+
     def lesson(self, slug: str) -> Lesson:
         """Raises Refusal (404) where there is none."""
         found = self.lessons.get(slug)
@@ -117,16 +127,20 @@ def definition(path: Path = COURSE) -> Definition:
 
 def course() -> Course:
     """The course as it is now. Lessons whose folder is missing are left out: `manage.py check_course` reports them."""
-    return assemble(_definition(), exercises())
+    return assemble(_definition(), exercises(), list(outside().lessons))
 
 
-def assemble(written: Definition, known: dict[str, Exercise]) -> Course:
-    """The course of a definition and the exercises that exist."""
+def assemble(written: Definition, known: dict[str, Exercise], more: Sequence[str] = ()) -> Course:
+    """The course of a definition and the exercises that exist. `more`: the slugs of those from outside."""
     chapters = []
     for number, chapter in enumerate(written.chapters, 1):
         present = [slug for slug in chapter.lessons if slug in known]
         placed = [Lesson(f"{number}.{place}", number, known[slug]) for place, slug in enumerate(present, 1)]
         chapters.append(Chapter(number, chapter.slug, chapter.title, placed))
+    if more:
+        number = len(chapters) + 1
+        placed = [Lesson(f"{number}.{place}", number, known[slug]) for place, slug in enumerate(more, 1)]
+        chapters.append(Chapter(number, MORE_LESSONS, _MORE_LESSONS, placed))
     lessons = {lesson.slug: lesson for chapter in chapters for lesson in chapter.lessons}
     first_path = [lessons[slug] for slug in written.first_path if slug in lessons]
     return Course(chapters, lessons, first_path, written.notes)

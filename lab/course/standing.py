@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from lab.course.attempts import Attempt, Dot, best_of
 from lab.course.loader import Lesson
 from lab.learning.summary import LessonSummary, Mastery, Summary
+from lab.reviews.registry import generators
 
 State = Literal["new", "started", "done"]
 
@@ -34,7 +35,7 @@ def standing_of(lesson: Lesson, attempts: Mapping[str, list[Attempt]], summary: 
     is_done = bool(learnt and learnt.is_done) or bool(best and best.is_finished)
     return Standing(
         state="done" if is_done else "started" if best or learnt else "new",
-        is_due=any(card.lesson == lesson.slug for card in summary.due),
+        is_due=lesson.slug in generators() and any(card.lesson == lesson.slug for card in summary.due),
         mastery=learnt.mastery if learnt else "unseen",
         dots=best.dots if best else _dots(lesson, learnt),
         done=best.done if best else _done(learnt),

@@ -9,15 +9,19 @@ A folder holds these files and no others:
     setup.lab                        console lines that prepare the cluster
     solution.lab                     how it is solved (see solution.py)
     wrong.lab                        how each wrong state is reached; only where a step has some
+
+`HIGHWATER_LESSONS` may name a folder with lessons that are not part of the course. They are read in the same way.
 """
 
+import logging
+import os
 import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,6 +31,8 @@ from lab.exercises.predicate import Goal
 from lab.exercises.predicates import goal_of
 
 CONTENT = Path(__file__).parent / "content"
+OUTSIDE = "HIGHWATER_LESSONS"
+"""The variable of the environment that names a folder with more lessons."""
 _SLUG = re.compile(r"(\d{3})-[a-z0-9]+(-[a-z0-9]+)*")
 _FILES = frozenset(
     {"exercise.toml", "setup.lab", "solution.lab"}
@@ -34,21 +40,64 @@ _FILES = frozenset(
 )
 _WRONG = "wrong.lab"
 _VERSION_BYTES = 6
+_LOG = logging.getLogger(__name__)
 
 
 class ContentError(Exception):
     """Content that cannot be used. The message says where, what is wrong and what was expected."""
 
 
+class Outside(NamedTuple):
+    """The lessons of the folder that `HIGHWATER_LESSONS` names, by slug, and what is wrong with the others."""
+
+    lessons: dict[str, Exercise]
+    faults: dict[str, str]
+
+
 @cache
 def exercises() -> dict[str, Exercise]:
-    """All lessons by slug, in the order of their numbers. Raises ContentError."""
+    """All lessons by slug: those of the course in the order of their numbers, then those from outside. Raises
+    ContentError where one of the course cannot be read; one from outside is left out, and the log says why.
+    """
+    return {**_of_the_course(), **outside().lessons}
+
+
+@cache
+def outside() -> Outside:
+    """The lessons that are not part of the course."""
+    name = os.environ.get(OUTSIDE, "")
+    found = Outside({}, {})
+    if not name:
+        return found
+    if not Path(name).is_dir():
+        found.faults[name] = f"{OUTSIDE}: {name} is not a folder. Expected one with a folder for each lesson."
+    for folder in sorted(Path(name).iterdir()) if Path(name).is_dir() else ():
+        if not folder.is_dir() or folder.name.startswith("."):
+            continue
+        try:
+            if folder.name in _of_the_course():
+                raise ContentError(f"{folder.name}: a lesson of the course has this name. Expected another number.")
+            found.lessons[folder.name] = load(folder)
+        except (ContentError, OSError, UnicodeDecodeError) as error:
+            found.faults[folder.name] = str(error)
+    for fault in found.faults.values():
+        _LOG.warning("%s", fault)
+    return found
+
+
+@cache
+def _of_the_course() -> dict[str, Exercise]:
     return {folder.name: load(folder) for folder in sorted(CONTENT.iterdir()) if folder.is_dir()}
+
+
+def is_slug(name: str) -> bool:
+    """Whether a lesson can have this name."""
+    return _SLUG.fullmatch(name) is not None
 
 
 def load(folder: Path) -> Exercise:
     """One lesson. Raises ContentError."""
-    if not _SLUG.fullmatch(folder.name):
+    if not is_slug(folder.name):
         raise ContentError(f"{folder.name}: not the name of a lesson. Expected a folder like 001-some-words.")
     definition = _definition(folder)
     _check_files(folder, definition)

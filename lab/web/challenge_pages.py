@@ -109,7 +109,7 @@ async def _page(
     whole = course()
     lessons = [whole.lessons[slug] for slug in found.needs if slug in whole.lessons]
     context |= {
-        "chapter": whole.chapters[-1],
+        "chapter": whole.challenge_chapter,
         "required": lessons,
         "case": list(enumerate(case_lines(), 1)) if found.slug == CASE_SLUG else [],
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,

@@ -17,10 +17,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from lab.exercises.loader import OUTSIDE
 from lab.runtime.tcp.bound_ports import lasting_port
 
 #: What the server reads once, when it starts.
-RESTARTING = ("broker_core", "lab", "static/lab/i18n")
+RESTARTING = ("broker_core", "lab", "static/lab/i18n", os.environ.get(OUTSIDE, ""))
 LOOK_S = 0.3
 SETTLE_S = 0.2
 """Editors write a file in several steps, and a branch that is checked out writes many files."""
@@ -32,7 +33,8 @@ Snapshot = dict[Path, int]
 def snapshot(root: Path) -> Snapshot:
     """Each file that the server reads once, with the time of its last change."""
     found: Snapshot = {}
-    for folder in RESTARTING:
+    for folder in filter(None, RESTARTING):
+        # A folder of lessons from outside has an absolute path, which stays what it is.
         for path in (root / folder).rglob("*"):
             # an interpreter that compiles a module writes a file with another suffix first
             if path.parent.name != "__pycache__" and path.is_file():
@@ -63,7 +65,7 @@ class Command(BaseCommand):
                 seen = snapshot(settings.BASE_DIR)
                 server = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, start_new_session=True)
                 changed = self._wait_for_a_change(seen)
-                self.stderr.write(f"{changed.relative_to(settings.BASE_DIR)} has changed: restarting the server.")
+                self.stderr.write(f"{os.path.relpath(changed, settings.BASE_DIR)} has changed: restarting the server.")
                 _stop(server)
         except _Ended:
             pass

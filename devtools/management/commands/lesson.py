@@ -1,7 +1,9 @@
-"""`manage.py lesson try SLUG`: plays a lesson's solution in a lab that one can watch."""
+"""`manage.py lesson new SLUG`: a folder to begin a lesson with; `lesson try SLUG`: plays its solution in a lab."""
 
 import argparse
 import os
+import shutil
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -10,23 +12,62 @@ from playwright.sync_api import sync_playwright
 from devtools.management.commands.tour import BROWSER_ARGS, a_lab
 from devtools.tour.lab_process import NoLab
 from devtools.tour.lesson_player import play_lesson
-from lab.exercises.loader import exercises
+from lab.exercises.loader import CONTENT, OUTSIDE, ContentError, exercises, is_slug, load
 from tools.ensure_chromium import NoChromium, ensure_chromium
+
+SKELETON = Path(__file__).resolve().parent.parent.parent / "lesson_skeleton"
+
+
+def new_lesson(slug: str) -> Path:
+    """Makes the folder of a lesson that compiles, in the folder of `HIGHWATER_LESSONS` or in the course's. Raises
+    CommandError for a name that no lesson can have, or that one has.
+    """
+    parent = Path(os.environ.get(OUTSIDE) or CONTENT)
+    if not is_slug(slug):
+        raise CommandError(f"Invalid name {slug!r}. Expected three digits and words, such as 101-my-lesson.")
+    if slug in exercises() or (parent / slug).exists():
+        raise CommandError(f"There is a lesson {slug!r} already. Choose another name.")
+    if not parent.is_dir():
+        raise CommandError(f"{OUTSIDE}: {parent} is not a folder. Create it first.")
+    folder = Path(shutil.copytree(SKELETON, parent / slug))
+    load(folder)
+    return folder
 
 
 class Command(BaseCommand):
-    """One line a lesson. Exits with 1 when one does not reach its debrief without an error in the browser."""
+    """`try` prints one line a lesson, and exits with 1 when one does not reach its debrief without an error in the
+    browser.
+    """
 
-    help = "Play lessons in a browser to their debriefs, in the running lab or in one that is started for it."
+    help = "Begin a lesson (new), or play lessons in a browser to their debriefs (try), in a running lab or a new one."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("what", choices=["try"])
+        parser.add_argument("what", choices=["new", "try"])
         parser.add_argument("slugs", nargs="*", metavar="SLUG", help="lessons; with --all not needed")
         parser.add_argument("--all", action="store_true", help="every lesson")
         parser.add_argument("--hidden", action="store_true", help="without a window")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["what"] == "new":
+            self._new(options["slugs"])
+        else:
+            self._try(options)
+
+    def _new(self, slugs: list[str]) -> None:
+        if len(slugs) != 1:
+            raise CommandError("Which name? Expected: manage.py lesson new 101-my-lesson.")
+        try:
+            folder = new_lesson(slugs[0])
+        except ContentError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{folder}")
+        if folder.parent == CONTENT:
+            self.stdout.write("Its place in the course is a line of lab/course/course.toml.")
+        self.stdout.write(f"Check it with: manage.py check_exercises --only {slugs[0]}")
+        self.stdout.write(f"See it played with: manage.py lesson try {slugs[0]}")
+
+    def _try(self, options: dict[str, Any]) -> None:
         slugs = list(exercises()) if options["all"] else options["slugs"]
         for slug in slugs:
             if slug not in exercises():

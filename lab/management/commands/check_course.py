@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from lab.course.check import gaps, problems
 from lab.course.loader import definition
-from lab.exercises.loader import ContentError, exercises
+from lab.exercises.loader import ContentError, exercises, outside
 
 
 class Command(BaseCommand):
@@ -24,7 +24,7 @@ class Command(BaseCommand):
             written, known = definition(), exercises()
         except ContentError as error:
             raise CommandError(str(error)) from None
-        found = list(problems(written, known))
+        found = [*outside().faults.values(), *problems(written, known, outside().lessons)]
         if options["complete"]:
             found += gaps(written, known)
         for problem in found:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from lab.exercises.compiler import problems
 from lab.exercises.glossary import glossary
-from lab.exercises.loader import ContentError, exercises
+from lab.exercises.loader import ContentError, exercises, outside
 
 
 class Command(BaseCommand):
@@ -24,7 +24,9 @@ class Command(BaseCommand):
             checked = [slug for slug in exercises() if options["only"] in slug]
         except (ContentError, ValueError) as error:
             raise CommandError(str(error)) from None
-        wrong = 0
+        for fault in outside().faults.values():
+            self.stdout.write(f"FAIL {fault}")
+        wrong = len(outside().faults)
         # Each is played over several seeds, and has nothing to do with the others.
         with ProcessPoolExecutor(min(os.cpu_count() or 1, max(len(checked), 1))) as pool:
             for slug, faults in zip(checked, pool.map(_faults, checked), strict=True):
@@ -32,7 +34,7 @@ class Command(BaseCommand):
                 for fault in faults:
                     self.stdout.write(f"  {fault}")
                 wrong += bool(faults)
-        self.stdout.write(f"{len(checked) - wrong} passed, {wrong} failed")
+        self.stdout.write(f"{len(checked) - wrong + len(outside().faults)} passed, {wrong} failed")
         if wrong:
             raise CommandError("At least one exercise failed.")
 

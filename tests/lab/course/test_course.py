@@ -1,5 +1,6 @@
 """The course: its file, its checks with a planted fault for each, and what the pages make of it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,10 @@ from django.core.management import CommandError, call_command
 
 from lab.course.check import gaps, misplaced_tags, problems
 from lab.course.loader import COURSE, assemble, course, definition
+from lab.exercises import compiler
+from lab.exercises.glossary import glossary
 from lab.exercises.lesson import Exercise
-from lab.exercises.loader import ContentError, exercises
+from lab.exercises.loader import OUTSIDE, ContentError, exercises, load, outside
 from lab.learning.misconceptions import Misconception, inventory
 from lab.texts.refusal import Refusal
 
@@ -131,3 +134,48 @@ def test_tag_that_lists_a_lesson_which_does_not_offer_it_is_found() -> None:
 
 def changed_tag(tag: str, *lessons: str) -> Misconception:
     return msgspec.structs.replace(inventory()[tag], lessons=lessons)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of lessons that are not part of the course; it is read at each call."""
+    monkeypatch.setenv(OUTSIDE, str(tmp_path))
+    for read in (exercises, outside):
+        read.cache_clear()
+    yield tmp_path
+    for read in (exercises, outside):
+        read.cache_clear()
+
+
+def test_lesson_that_was_begun_compiles_and_stands_after_the_course(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    call_command("lesson", "new", "101-my-own")
+    assert str(folder / "101-my-own") in capsys.readouterr().out
+    assert list(compiler.problems(load(folder / "101-my-own"), glossary())) == []
+    for read in (exercises, outside):
+        read.cache_clear()
+    whole = course()
+    lesson = whole.lesson("101-my-own")
+    assert (lesson.number, whole.chapters[-1].lessons) == ("8.1", [lesson])
+    assert whole.challenge_chapter.number == 7
+    call_command("check_course", "--complete")
+    with pytest.raises(CommandError, match="already"):
+        call_command("lesson", "new", "101-my-own")
+    with pytest.raises(CommandError, match="three digits"):
+        call_command("lesson", "new", "my-own")
+
+
+def test_lesson_from_outside_that_cannot_be_read_is_left_out_and_reported(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in (LOST, "101-empty", "no-number"):
+        (folder / name).mkdir()
+    assert len(exercises()) == 40
+    assert sorted(outside().faults) == [LOST, "101-empty", "no-number"]
+    assert "exercise.toml is missing" in caplog.text
+    with pytest.raises(CommandError):
+        call_command("check_exercises", "--only", "no lesson has this name")
+    with pytest.raises(CommandError, match="3 problems"):
+        call_command("check_course")
