@@ -103,6 +103,8 @@ class SimulatedDisk(ArchivingDisk):
 
     def __init__(self) -> None:
         self._directories: dict[str, dict[str, SimulatedFile]] = {"": {}}
+        #: names of the directories directly below each, so that `list` need not look through all
+        self._below: dict[str, set[str]] = {"": set()}
 
     def open(self, path: str, create: bool = True) -> SimulatedFile:
         directory, _, name = validate_path(path).rpartition("/")
@@ -123,12 +125,7 @@ class SimulatedDisk(ArchivingDisk):
         return self.open(path, create=False).size
 
     def list(self, directory: str) -> list[str]:
-        names = list(self._directories.get(directory, ()))
-        prefix = directory + "/" if directory else ""
-        for path in self._directories:
-            if path and path.startswith(prefix) and "/" not in path[len(prefix) :]:
-                names.append(path[len(prefix) :])
-        return sorted(names)
+        return sorted([*self._directories.get(directory, ()), *self._below.get(directory, ())])
 
     def makedirs(self, path: str) -> None:
         self._ensure(validate_path(path))
@@ -137,7 +134,7 @@ class SimulatedDisk(ArchivingDisk):
         if old in self._directories:
             for path in [p for p in self._directories if p == old or p.startswith(old + "/")]:
                 moved = new + path[len(old) :]
-                files = self._directories.pop(path)
+                files = self._forget(path)
                 for name, file in files.items():
                     file.path = f"{moved}/{name}"
                 self._ensure(moved)
@@ -166,7 +163,7 @@ class SimulatedDisk(ArchivingDisk):
         found = [f"{directory}/{name}" for directory in below for name in sorted(self._directories[directory])]
         cuts = tuple(cut for cut in map(self.delete, found) if cut is not None)
         for directory in below:
-            del self._directories[directory]
+            self._forget(directory)
         return cuts
 
     def read_file(self, path: str) -> bytes:
@@ -193,4 +190,14 @@ class SimulatedDisk(ArchivingDisk):
     def _ensure(self, directory: str) -> None:
         while directory not in self._directories:
             self._directories[directory] = {}
-            directory = directory.rpartition("/")[0]
+            self._below.setdefault(directory, set())
+            directory, _, name = directory.rpartition("/")
+            self._below.setdefault(directory, set()).add(name)
+
+    def _forget(self, directory: str) -> dict[str, SimulatedFile]:
+        """Takes a directory out; its files are returned, those below it stay."""
+        files = self._directories.pop(directory)
+        del self._below[directory]
+        above, _, name = directory.rpartition("/")
+        self._below.get(above, set()).discard(name)
+        return files
