@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from broker_core.events.console import CommandReceived
 from broker_core.refusals import ShellError
 from lab.exercises.bilingual import Bilingual
 from lab.exercises.chain import chain_of
+from lab.exercises.copied import in_a_copy
 from lab.exercises.glossary import Term
 from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError
 from lab.exercises.questions import choices_of
-from lab.exercises.solution import Rehearsal, lesson_run, wrong_sections_of
+from lab.exercises.solution import Rehearsal, Section, lesson_run, wrong_sections_of
 from lab.runtime.rehearsal import check_line
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -111,25 +113,39 @@ def _code_of(text: str) -> list[str]:
 
 
 def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iterator[str]:
+    wrong = wrong_sections_of(exercise)
+    faults: list[str] = []
+
+    def lead_astray(step: str) -> None:
+        here = [section for section in wrong if section.step.partition("/")[0] == step]
+        faults.extend(filter(None, (in_a_copy(partial(_wrong_state, rehearsal, section)) for section in here)))
+
     rehearsal = Rehearsal(exercise, lesson_run(exercise, seed))
-    rehearsal.play()
+    rehearsal.play(before=lead_astray)
     steps = {step["id"]: step for step in rehearsal.session.frame("en")["steps"]}
     for step in exercise.steps:
         yield from _outcome(exercise, step, steps[step.id], answers)
     if exercise.chain is not None:
         yield from _chain(exercise, rehearsal)
-    for section in wrong_sections_of(exercise):
-        again = Rehearsal(exercise, lesson_run(exercise, seed))
-        id, _, wrong = section.step.partition("/")
-        again.play(until=id)
-        again.do(section)
-        shown = next(one for one in again.session.frame("en")["steps"] if one.get("id") == id)
-        wanted = next(one.text.en for one in exercise.step(id).wrong if one.id == wrong)
-        if shown["state"] != "active" or shown["wrong"] != wanted:
-            yield (
-                f"{exercise.slug}/wrong.lab: [{section.step}] does not lead to its wrong state: "
-                f"the step is {shown['state']} and shows {shown['wrong'] or shown['why_not']!r}."
-            )
+    yield from faults
+
+
+def _wrong_state(rehearsal: Rehearsal, section: Section) -> str:
+    """Plays a section of wrong.lab where its step begins. Returns what is wrong with it."""
+    exercise = rehearsal.exercise
+    id, _, wrong = section.step.partition("/")
+    try:
+        rehearsal.do(section)
+    except ContentError as error:
+        return str(error)
+    shown = next(one for one in rehearsal.session.frame("en")["steps"] if one.get("id") == id)
+    wanted = next(one.text.en for one in exercise.step(id).wrong if one.id == wrong)
+    if shown["state"] == "active" and shown["wrong"] == wanted:
+        return ""
+    return (
+        f"{exercise.slug}/wrong.lab: [{section.step}] does not lead to its wrong state: "
+        f"the step is {shown['state']} and shows {shown['wrong'] or shown['why_not']!r}."
+    )
 
 
 def _outcome(exercise: Exercise, step: Step, shown: dict[str, object], answers: dict[str, set[str]]) -> Iterator[str]:

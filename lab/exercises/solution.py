@@ -19,7 +19,7 @@ In a console line `@controller` is the broker that is the controller; in `link r
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from broker_core.events import Envelope
@@ -130,14 +130,16 @@ class Rehearsal:
             if self._phase(step.id) == "done":
                 raise ContentError(f"{exercise.slug}: step {step.id!r} is done before anything was done.")
 
-    def play(self, until: str = "") -> None:
-        """Plays the solution, or what of it comes before step `until`. Raises ContentError where it does not do what
-        the steps ask for.
+    def play(self, until: str = "", before: Callable[[str], None] | None = None) -> None:
+        """Plays the solution, or what of it comes before step `until`. Calls `before` with the id of each step that it
+        is about to play. Raises ContentError where it does not do what the steps ask for.
         """
         steps = [step.id for step in self.exercise.steps]
         for place, section in enumerate(sections_of(self.exercise)):
             if section.step == until:
                 return
+            if before is not None:
+                before(section.step)
             self.do(section)
             if self._phase(section.step) != "done":
                 why = self.session.frame("en")["steps"][place]["why_not"]

@@ -1,12 +1,14 @@
 """What the content of an exercise must be, and what is found in one that is not so."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from lab.exercises import compiler, loader
+from lab.exercises.copied import in_a_copy
 from lab.exercises.frames import listed
 from lab.exercises.glossary import glossary, parse
 from lab.exercises.happenings import NAMES_OF_KINDS, EventHappens
@@ -14,14 +16,21 @@ from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.progress import Progress
 from lab.exercises.questions import said
 from lab.exercises.solution import Rehearsal
+from lab.management.commands import check_exercises
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.learner import SLUG
 
 
-def test_exercises_are_sound(monkeypatch) -> None:
-    # `make check` solves them with all seeds; one shows that a change of the engine broke none of them.
-    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
-    call_command("check_exercises")
+def test_sound_exercise_passes_the_check_and_a_spoilt_one_fails_it(monkeypatch, copy, capsys) -> None:
+    # `make check` solves them all, with all seeds.
+    call_command("check_exercises", only=SLUG)
+    assert f"ok {SLUG}\n1 passed, 0 failed" in capsys.readouterr().out
+    spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
+    monkeypatch.setattr(check_exercises, "exercises", lambda: {SLUG: load(copy)})
+    monkeypatch.setattr(check_exercises, "ProcessPoolExecutor", ThreadPoolExecutor)
+    with pytest.raises(CommandError, match="At least one exercise failed"):
+        call_command("check_exercises")
+    assert f"FAIL {SLUG}\n  {SLUG}/solution.lab: [produce] is not done at its end" in capsys.readouterr().out
 
 
 def test_eras_without_topic_deletion_check_each_solution_in_a_new_run() -> None:
@@ -131,6 +140,30 @@ def test_setup_that_waits_in_vain_is_found(copy) -> None:
 def test_solution_that_does_not_solve_is_found(copy) -> None:
     spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")
     assert any("[produce] is not done at its end" in fault for fault in faults(copy))
+
+
+def test_wrong_states_are_tried_out_where_their_steps_begin(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    slug = "022-leo-and-hw"
+    folder = Path(shutil.copytree(loader.CONTENT / slug, tmp_path / slug))
+    spoil(folder, "wrong.lab", "producer send p2 orders-0 d:4\n", "")
+    spoil(folder, "wrong.lab", "play 45s", "no-such-command")
+    first, second = faults(folder)
+    assert f"{slug}/wrong.lab: [ahead/waits] does not lead to its wrong state: the step is active" in first
+    assert "'no-such-command'" in second
+
+
+def test_what_is_tried_out_in_a_copy_changes_nothing_and_its_failure_is_told() -> None:
+    found: list[str] = []
+
+    def fails() -> str:
+        found.append("there")
+        raise LookupError("in the copy")
+
+    assert in_a_copy(lambda: str(found.append("there")) + "\u4ee3") == "None\u4ee3"
+    with pytest.raises(RuntimeError, match="LookupError: in the copy"):
+        in_a_copy(fails)
+    assert found == []
 
 
 def test_solution_that_solves_two_steps_at_once_is_found(copy) -> None:
