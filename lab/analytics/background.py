@@ -35,8 +35,8 @@ def _start(scratch: Path) -> "subprocess.Popen[bytes] | None":
             return None
         scratch.mkdir(exist_ok=True)
         return subprocess.Popen(
-            [sys.executable, "-m", "lab.analytics.class_archive"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [sys.executable, "-m", "lab.analytics.class_archive", "--for-stdin"],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=worker_environment(scratch), start_new_session=True,
         )  # fmt: skip
     except (SparkError, OSError):

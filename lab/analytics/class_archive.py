@@ -1,16 +1,21 @@
 """Makes the archive of the classes that Spark loads: with it the first chart comes in half the time.
 
-    python -m lab.analytics.class_archive
+    python -m lab.analytics.class_archive [--for-stdin]
 
 The first charts of a small recording are made while Java notes the classes, then Java writes them to a file in
 the environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in
-the background (background.py).
+the background (background.py), with `--for-stdin`: only one of several labs makes it, and it is given up when the lab
+is gone, however that ended.
 """
 
 import contextlib
+import fcntl
 import os
+import signal
 import subprocess
+import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from broker_core.events import Envelope, codec
@@ -22,18 +27,36 @@ from lab.analytics.jvm import TUNING, SparkError, archive_path, class_path, work
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
+from lab.runtime.java import Java
 from lab.runtime.rehearsal import rehearsal_run
 
 DUMP_TIMEOUT_S = 1_200
 """Beside other work, with the least priority, it takes its time."""
 
 
+class AlreadyBeingMadeError(Exception):
+    """Another process makes the archive now."""
+
+
 def make_class_archive() -> Path:
-    """Makes the archive unless it is there. Raises SparkError when Spark does not run, OSError when no file can."""
+    """Makes the archive unless it is there. Raises AlreadyBeingMadeError, SparkError when Spark does not run, OSError
+    when no file can.
+    """
     java = working_java()
     archive = archive_path(java)
     if archive.exists():
         return archive
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    # The lock ends with the process. Its file stays: who deletes it might delete that of another one.
+    with archive.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyBeingMadeError(str(archive)) from None
+        return archive if archive.exists() else _make(java, archive)
+
+
+def _make(java: Java, archive: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="highwater-spark-") as name:
         folder = Path(name)
         noted, made = folder / "classes", folder / "archive.jsa"
@@ -49,7 +72,6 @@ def make_class_archive() -> Path:
             )  # fmt: skip
         if not made.exists():
             raise SparkError("refusal.spark_class_archive", java=str(java.executable))
-        archive.parent.mkdir(parents=True, exist_ok=True)
         beside = archive.with_suffix(f".{os.getpid()}")
         with beside.open("wb") as to, made.open("rb") as source:
             while chunk := source.read(1 << 20):
@@ -82,7 +104,16 @@ def _write_log(folder: Path, envelopes: list[Envelope]) -> None:
     log.write_bytes(build_batch(SimpleRecord(0, None, value) for value in values))
 
 
+def end_with_stdin() -> None:
+    """Ends this process and the Java that it has started when standard input ends, as when the lab is killed."""
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+
+
 if __name__ == "__main__":
+    if "--for-stdin" in sys.argv[1:]:
+        threading.Thread(target=end_with_stdin, daemon=True).start()
     # No request waits for it.
     os.nice(19)
-    make_class_archive()
+    with contextlib.suppress(AlreadyBeingMadeError):
+        make_class_archive()

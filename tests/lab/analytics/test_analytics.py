@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from broker_core.texts import render
-from lab.analytics import jobs
+from lab.analytics import class_archive, jobs
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import BuildTask, Report
 from lab.analytics.store.builds import Store
@@ -25,6 +25,7 @@ from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
 from tests.support.lab_server import PATIENCE_S
+from tests.support.paths import ROOT
 
 #: (line, milliseconds of simulated time that follow)
 SCRIPT = (
@@ -216,6 +217,42 @@ def test_job_that_is_begun_while_a_worker_ends_keeps_its_own_worker(
     assert len(scratch) == 1
     assert state == "running"
     assert list((tmp_path / "logs").glob("spark-scratch-*")) == []
+
+
+# The class archive, which a lab has made beside it
+
+
+def test_class_archive_is_given_up_when_its_lab_is_killed() -> None:
+    program = (
+        "import subprocess; from lab.analytics.class_archive import end_with_stdin;"
+        "print(subprocess.Popen(['sleep', '600']).pid, flush=True); end_with_stdin()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    ) as maker:  # fmt: skip
+        assert maker.stdin is not None and maker.stdout is not None
+        java = int(maker.stdout.readline())
+        maker.stdin.close()
+        assert maker.wait(PATIENCE_S) == -signal.SIGKILL
+        is_gone(java)
+
+
+def test_class_archive_is_made_by_one_of_several_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "spark.jsa"
+    made: list[Path] = []
+
+    def make(java: Any, archive: Path) -> Path:
+        with pytest.raises(class_archive.AlreadyBeingMadeError):
+            class_archive.make_class_archive()
+        archive.touch()
+        made.append(archive)
+        return archive
+
+    monkeypatch.setattr(class_archive, "archive_path", lambda java: archive)
+    monkeypatch.setattr(class_archive, "_make", make)
+    assert [class_archive.make_class_archive() for _ in range(2)] == [archive, archive]
+    assert made == [archive]
 
 
 def is_gone(pid: int) -> None:
