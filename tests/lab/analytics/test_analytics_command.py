@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
+from django.test import override_settings
 from pyspark.sql import SparkSession
 
 from lab.analytics.cli import reading
@@ -24,32 +25,32 @@ def said(*words: str, **options: Any) -> str:
     return out.getvalue()
 
 
-@pytest.fixture
-def built(
-    session: SparkSession, tmp_path: Path, settings: Any, database: None, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
-    """A lab with one run, its tables built. Spark is that of the tests."""
+class Shared:
+    """A Spark that stays when a command ends."""
 
-    class Shared:
-        """Stays when the command ends."""
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
 
-        def __init__(self) -> None:
-            self.session = session
+    def stop(self) -> None:
+        """Nothing."""
 
-        def stop(self) -> None:
-            """Nothing."""
 
-    monkeypatch.setattr(Spark, "start", lambda log: Shared())
-    settings.DATA, settings.RUNS, settings.TABLES = tmp_path, tmp_path / "runs", tmp_path / "tables"
-    recording, live = busy_run(tmp_path / "runs", 1_000)
+@pytest.fixture(scope="module")
+def built(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, database: None) -> Iterator[Path]:
+    """A lab with one run, its tables built. Spark is that of the tests. The last test takes the run away."""
+    data = tmp_path_factory.mktemp("lab")
+    recording, live = busy_run(data / "runs", 1_000)
     recording.flush()
     live.abandon()
     recording.close()
     owner = get_user_model().objects.create_user("reader of tables")
     run = Run.objects.create(slug="r1", owner=owner, name="One", seed=5, brokers=3, era="3.9")
     Branch.objects.create(run=run, name="main")
-    assert "Published build 1" in said("build", "--tables", "silver.batches")
-    yield tmp_path
+    places = {"DATA": data, "RUNS": data / "runs", "TABLES": data / "tables"}
+    with pytest.MonkeyPatch.context() as patched, override_settings(**places):
+        patched.setattr(Spark, "start", lambda log: Shared(session))
+        assert "Published build 1" in said("build", "--tables", "silver.batches")
+        yield data
     owner.delete()
 
 
@@ -73,18 +74,6 @@ def test_tables_are_exported_as_csv_and_parquet(built: Path) -> None:
     table = pq.read_table(built / "b.parquet")
     lines = (built / "b.csv").read_bytes().decode().split("\r\n")
     assert lines[0].split(",") == table.column_names and len(lines) == table.num_rows + 2
-
-
-def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:
-    assert "Took 1 branches" in said("forget", "--run", "r1")
-    assert reading.show("silver.batches", None, None).num_rows == 0
-    assert "Published" in said("build", "--tables", "silver.batches")
-    assert reading.show("silver.batches", None, None).num_rows > 0
-    Run.objects.filter(slug="r1").delete()
-    said("build", "--tables", "silver.batches")
-    assert reading.show("silver.batches", None, None).num_rows == 0
-    assert "Deleted" in said("vacuum")
-    said("pin", "1")
 
 
 #: one lab serves them all: what is refused changes nothing
@@ -112,3 +101,15 @@ def test_before_the_first_build_the_way_to_one_is_said(tmp_path: Path, settings:
     settings.TABLES = tmp_path / "none"
     with pytest.raises(CommandError, match=r"`manage\.py analytics build` makes them"):
         said("status")
+
+
+def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:
+    assert "Took 1 branches" in said("forget", "--run", "r1")
+    assert reading.show("silver.batches", None, None).num_rows == 0
+    assert "Published" in said("build", "--tables", "silver.batches")
+    assert reading.show("silver.batches", None, None).num_rows > 0
+    Run.objects.filter(slug="r1").delete()
+    said("build", "--tables", "silver.batches")
+    assert reading.show("silver.batches", None, None).num_rows == 0
+    assert "Deleted" in said("vacuum")
+    said("pin", "1")
