@@ -163,7 +163,8 @@ def _read(job: Job, todo: Unread, logs: Mapping[str, FoundLog], table: Table) ->
         config = msgspec.json.encode(clock).decode()
         entries[name] = msgspec.structs.replace(entries[name], ranges=tuple(noted), config=config)
     if entries:
-        frame = job.spark.createDataFrame(pa.concat_tables(parts))
+        # In one piece: Spark takes an empty one, of a log without acts, for the end of all.
+        frame = job.spark.createDataFrame(pa.concat_tables(parts).combine_chunks())
         last = {name: entry.last_seq for name, entry in entries.items()}
         enter(job, table, frame, last, replaced=())
     return entries
