@@ -9,6 +9,7 @@ from django.urls import path
 
 from lab.api import (
     analytics,
+    class_analytics,
     clients,
     disk,
     find,
@@ -82,6 +83,11 @@ urlpatterns = [
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
     path("classes/<slug:slug>/projector/", board_pages.projector, name="class-projector"),
     path("classes/<slug:slug>/summary/", summary_pages.class_summary, name="class-summary"),
+    path("classes/<slug:slug>/analytics/", class_analytics.page, name="class-analytics"),
+    path("api/classes/<slug:slug>/analytics/tables.json", class_analytics.tables),
+    path("api/classes/<slug:slug>/analytics/tables/start", class_analytics.start),
+    path("api/classes/<slug:slug>/analytics/tables/<slug:id>.json", class_analytics.job),
+    path("api/classes/<slug:slug>/analytics/tables/<slug:name>.csv", class_analytics.table_csv),
     path("classes/<slug:slug>/replay/", replay_pages.replay, name="class-replay"),
     path("classes/<slug:slug>/transcript/", transcript_pages.transcript, name="class-transcript"),
     path("classes/<slug:slug>/watch/", board_pages.watch, name="class-watch"),

@@ -11,17 +11,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from django.conf import settings
 
 from broker_core.texts import Value, text
+from lab.analytics.build.found import branch_id
 from lab.analytics.jvm import SparkError, end_group, worker_environment
-from lab.analytics.orders import BuildTask, Order, Report
+from lab.analytics.orders import BuildTask, Order, Report, Task
 from lab.recordings.folder import BranchFolder
 
 IDLE_S = 600.0
@@ -36,17 +37,20 @@ Phase = Literal["queued", "running", "done", "failed"]
 
 @dataclass
 class Job:
-    """A build of the tables of a branch."""
+    """A task of the worker. `of`: what it is about, `run/branch` or the name of a log."""
 
     id: str
-    run: str
-    branch: str
-    task: BuildTask
+    of: str
+    task: Task
     state: Phase = "queued"
     progress: float = 0.0
     stage: str = ""
     published: int = 0
     error: dict[str, str] | None = None
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    cpu_s: float = 0.0
+    is_first: bool = False
+    """Whether Spark was started for it."""
     worker: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -69,20 +73,28 @@ class Analyst:
 
     def build(self, folder: BranchFolder, task: BuildTask) -> Job:
         """A job that brings the tables up to a branch, or the one that goes on."""
+        return self.begin(branch_id(folder.run, folder.branch), task)
+
+    def begin(self, of: str, task: Task) -> Job:
+        """A job about something, or the one about it that goes on."""
         with self._lock:
             for job in self._jobs.values():
-                if (job.run, job.branch) == (folder.run, folder.branch) and not job.is_over:
+                if job.of == of and not job.is_over:
                     return job
-            job = Job(f"j{next(self._numbers)}", folder.run, folder.branch, task)
+            job = Job(f"j{next(self._numbers)}", of, task, is_first=not self.is_running)
             self._keep(job)
             self._hand_over(job)
             return job
 
     def job(self, run: str, branch: str, id: str) -> Job | None:
         """A job of a branch; None when there is none (any more)."""
+        return self.found(branch_id(run, branch), id)
+
+    def found(self, of: str, id: str) -> Job | None:
+        """A job about something; None when there is none (any more)."""
         with self._lock:
             job = self._jobs.get(id)
-        return job if job is not None and (job.run, job.branch) == (run, branch) else None
+        return job if job is not None and job.of == of else None
 
     def stop(self) -> None:
         """Ends the worker and its JVM, and fails the job in progress."""
@@ -191,6 +203,7 @@ class Analyst:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
             job.published = max(job.published, report.published)
+            job.tables, job.cpu_s = report.tables, report.cpu_s
         if all(other.is_over for other in self._jobs.values()):
             self._idle = threading.Timer(IDLE_S, self.stop)
             self._idle.daemon = True

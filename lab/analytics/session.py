@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,16 @@ class Spark:
             return bool(self.session.version)
         except Exception:
             return False
+
+    def cpu_s(self) -> float:
+        """CPU seconds that this process and its JVM have taken; wall time where the system does not say."""
+        if self._gateway is None:
+            return time.monotonic()
+        try:
+            fields = Path(f"/proc/{self._gateway.process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return time.monotonic()
+        return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         """Ends the session and the JVM."""

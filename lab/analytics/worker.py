@@ -6,6 +6,7 @@ It ends when its standard input does, and the JVM with it.
 import os
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +16,11 @@ import msgspec
 
 from lab.analytics import place
 from lab.analytics.jvm import SparkError, start_gateway
-from lab.analytics.orders import BuildTask, Order, Report
+from lab.analytics.orders import BuildTask, LiveTask, LogOrder, LogsTask, Order, Report
 
 if TYPE_CHECKING:
+    from lab.analytics.build.acts import FoundLog
+    from lab.analytics.build.live import LiveClasses
     from lab.analytics.session import Spark
     from lab.analytics.store.builds import CheckResult
 
@@ -33,6 +36,7 @@ class Worker:
         self._out = out
         self._lock = threading.Lock()
         self._spark: Spark | None = None
+        self._live: LiveClasses | None = None
 
     def do(self, order: Order) -> bool:
         """One task, from its first report to its last. Says whether another one can follow: without Spark none can."""
@@ -40,7 +44,13 @@ class Worker:
             if self._spark is None:
                 self._say(Report(order.job, stage="start", progress=0.02))
                 self._spark = _start_spark(self._log)
-            self._build(order.job, order.task, self._spark)
+            match order.task:
+                case BuildTask():
+                    self._build(order.job, order.task, self._spark)
+                case LogsTask():
+                    self._build_logs(order.job, order.task, self._spark)
+                case LiveTask():
+                    self._look(order.job, order.task, self._spark)
         except SparkError as error:
             self._say(Report(order.job, error=error.codes))
         except Exception as error:
@@ -59,15 +69,7 @@ class Worker:
         from lab.analytics.store.builds import Store
         from lab.analytics.tables.registry import TABLES
 
-        made, count = 0, sum(table.unit == "branch" for table in TABLES.values())
-
-        def told(_: object) -> None:
-            nonlocal made
-            made += 1
-            progress = STARTED + (1 - STARTED) * min(1.0, made / count)
-            self._say(Report(job, stage="tables", progress=progress))
-
-        self._say(Report(job, stage="read", progress=STARTED))
+        told = self._counter(job, sum(table.unit == "branch" for table in TABLES.values()))
         found = [Found(Path(folder), entry) for folder, entry in task.found]
         store = Store.at(task.tables_at)
         published = 0
@@ -81,6 +83,45 @@ class Worker:
             raise SparkError("refusal.analysis_failed", problem=problem, log=str(self._log))
         self._say(Report(job, stage="done", progress=1.0, done=True))
 
+    def _build_logs(self, job: str, task: LogsTask, spark: "Spark") -> None:
+        """Takes out who has left, and brings the tables of learning up to some logs."""
+        from lab.analytics.build.gone import erase_gone
+        from lab.analytics.build.log_run import WantedLogs, build_logs
+        from lab.analytics.store.builds import Store
+        from lab.analytics.tables.registry import upstream
+
+        told = self._counter(job, len(upstream(task.tables)))
+        found = [_found_log(one) for one in task.found]
+        store = Store.at(task.tables_at)
+        erase_gone(store, found, is_all=False)
+        build_logs(lambda: spark.session, store, WantedLogs(found, task.tables, say=told))
+        self._say(Report(job, stage="done", progress=1.0, done=True))
+
+    def _look(self, job: str, task: LiveTask, spark: "Spark") -> None:
+        """Makes the tables of a class that goes on, of what has changed in it since the last time."""
+        from lab.analytics.build.live import LiveClasses
+
+        if self._live is None:
+            self._live = LiveClasses(spark.session)
+        before_s = spark.cpu_s()
+        found = [_found_log(one) for one in task.found]
+        tables = self._live.tables(task.classroom, found)
+        cpu_s = spark.cpu_s() - before_s
+        self._say(Report(job, stage="done", progress=1.0, done=True, tables=tables, cpu_s=cpu_s))
+
+    def _counter(self, job: str, count: int) -> Callable[[object], None]:
+        """Tells how many of `count` tables have been made, each time that one has."""
+        made = 0
+
+        def told(_: object) -> None:
+            nonlocal made
+            made += 1
+            progress = STARTED + (1 - STARTED) * min(1.0, made / count)
+            self._say(Report(job, stage="tables", progress=progress))
+
+        self._say(Report(job, stage="read", progress=STARTED))
+        return told
+
     def _say(self, report: Report) -> None:
         with self._lock:
             self._out.write(msgspec.json.encode(report) + b"\n")
@@ -89,6 +130,12 @@ class Worker:
     def _failed(self, error: Exception) -> dict[str, str]:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         return SparkError("refusal.analysis_failed", problem=first, log=str(self._log)).codes
+
+
+def _found_log(order: LogOrder) -> "FoundLog":
+    from lab.analytics.build.acts import FoundLog
+
+    return FoundLog(Path(order.folder), order.entry, order.people, order.rooms)
 
 
 def _start_spark(log: Path) -> "Spark":

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from lab.analytics.build.acts import FoundLog
 from lab.analytics.build.found import with_ancestors
+from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import logs
-from lab.analytics.build.people import forget, is_pseudonym, pseudonym
+from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
-from lab.analytics.store.erase import erase, people_in
+from lab.analytics.store.erase import erase
 from lab.analytics.store.publish import drop_units, publish
 from lab.analytics.tables.registry import matching
 
@@ -105,25 +105,6 @@ def build_tables(
             _drop(store, outcome.build, gone)
             outcome.gone |= gone
     return outcome, time.monotonic() - began_s
-
-
-def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None:
-    """Takes out whoever has been erased from a class or has deleted their history since the last build."""
-    base = store.newest()
-    if base is None:
-        return
-    known = {one.entry.branch: one for one in found}
-    logs = {name for name, entry in base.ledger().items() if entry.unit == "log" and name not in known and is_all}
-    people = {
-        person
-        for log, there in people_in(store, base).items()
-        if log in known and known[log].entry.class_
-        for person in there - set(known[log].people.values())
-        if is_pseudonym(person)
-    }
-    # A class's log goes with the class; that of a learner with the learner.
-    if logs or people:
-        erase(store, base, people, logs)
 
 
 def _both(one: Outcome, other: Outcome) -> Outcome:

@@ -38,7 +38,7 @@ class Shown(NamedTuple):
 def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
     """All charts of stored tables that have something to draw."""
     unit = branch_id(folder.run, folder.branch)
-    return _of_newest(lambda store, build: _shown(store, build, unit, Words(language), internal=internal)) or Shown(
+    return of_newest(lambda store, build: _shown(store, build, unit, Words(language), internal=internal)) or Shown(
         0, {}, [], 0
     )
 
@@ -76,14 +76,14 @@ def _table(folder: BranchFolder, name: str) -> pa.Table:
     if stored is None:
         raise Refusal("refusal.no_chart", 404, chart=name[:40], charts=", ".join(STORED))
     unit = branch_id(folder.run, folder.branch)
-    found = _of_newest(lambda store, build: rows(store, build, stored.table, {unit}))
+    found = of_newest(lambda store, build: rows(store, build, stored.table, {unit}))
     return pa.table({column: pa.nulls(0) for column in stored.columns}) if found is None else found
 
 
 T = TypeVar("T")
 
 
-def _of_newest(read: Callable[[Store, Build], T]) -> T | None:
+def of_newest(read: Callable[[Store, Build], T]) -> T | None:
     """What is read of the newest build; None before the first one."""
     for _ in range(TRIES - 1):
         try:

@@ -216,4 +216,4 @@ def test_build_that_vacuum_deletes_while_it_is_read_is_left_for_a_newer_one(monk
             raise FileNotFoundError
         return build
 
-    assert gold_reader._of_newest(read) == 2
+    assert gold_reader.of_newest(read) == 2

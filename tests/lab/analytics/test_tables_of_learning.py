@@ -8,10 +8,11 @@ import pytest
 from django.contrib.auth import get_user_model
 from pyspark.sql import SparkSession
 
+from lab.analytics.build.gone import erase_gone
+from lab.analytics.build.live import LIVE, LiveClasses
 from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import class_log, learner_log, logs
 from lab.analytics.build.people import forget, pseudonym
-from lab.analytics.cli.making import erase_gone
 from lab.analytics.store.builds import Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.reading import rows
@@ -48,10 +49,15 @@ class Lesson:
         users = get_user_model().objects
         self.teacher = users.create_user("teaches the tables")
         self.users = [users.create_user(f"learns {number}") for number in range(6)]
+        # Whoever has only looked has a log without an act; the logs of others stand behind it.
+        summary_of(self.users[0].pk)
+        self.idle = users.create_user("looks on")
+        summary_of(self.idle.pk)
         self.room = Class.objects.create(slug="kite", owner=self.teacher, title="Kite", link_key="k" * 32)
         for number, user in enumerate(self.users, 1):
             Participant.objects.create(classroom=self.room, number=number, user=user, skeleton=f"s{number}")
             Run.objects.create(slug=f"r{number}", owner=user, name="x", seed=1, brokers=3, classroom=self.room)
+        Participant.objects.create(classroom=self.room, number=9, user=self.idle, skeleton="s9")
         self.journal = ClassJournal(data / "classes" / "kite", Header(FORMAT, "kite", NOON_MS))
         self.seq = 0
         self.write(1, "room", room.ClassOpened("first-steps", 2, 10, (0, 1)))
@@ -76,7 +82,7 @@ class Lesson:
     def delete(self) -> None:
         self.journal.close()
         close_all()
-        for user in (*self.users, self.teacher):
+        for user in (*self.users, self.idle, self.teacher):
             user.delete()
 
 
@@ -164,6 +170,7 @@ def test_misconceptions_say_who_shares_them_and_what_became_of_them(lesson: Less
     first, second = sorted(lesson.rows("gold.misconceptions"), key=lambda row: -row["learners"])
     assert (first["tag"], first["learners"], first["share"], first["asked"]) == (TAG, 3, 0.5, 6)
     assert first["p_mean"] == pytest.approx((0.9 + 0.5 + 0.25) / 3)
+    assert first["sure"] == 1
     assert (first["by_choice"], first["by_state"], first["refuted"], first["returned"]) == (3, 0, 1, 0)
     assert (second["tag"], second["by_choice"], second["by_state"]) == (OTHER, 0, 1)
     pairs = {(row["tag"], row["other"]): row["learners"] for row in lesson.rows("gold.mistake_pairs")}
@@ -171,6 +178,8 @@ def test_misconceptions_say_who_shares_them_and_what_became_of_them(lesson: Less
     groups = {row["mistakes"]: row["members"] for row in lesson.rows("gold.mistake_groups")}
     assert groups[f"{OTHER} {TAG}"] == [lesson.person(2)]
     assert groups[TAG] == sorted([lesson.person(3), lesson.person(4)])
+    last_ms = {row["mistakes"]: row["last_ms"] for row in lesson.rows("gold.mistake_groups")}
+    assert last_ms == {TAG: NOON_MS + 44_000, f"{OTHER} {TAG}": NOON_MS + 52_000}
 
 
 def test_confidence_polls_times_and_stuck_places(lesson: Lesson) -> None:
@@ -192,12 +201,27 @@ def test_lessons_show_where_people_stop_and_nothing_of_fewer_than_five(lesson: L
     assert lesson.rows("gold.lesson_wrong_states") == []
 
 
-def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Lesson) -> None:
+def test_rounds_of_a_class_that_goes_on_find_what_a_build_stores(lesson: Lesson) -> None:
     assert lesson.build() == []
+    live = LiveClasses(lesson.session)
+    found = logs(["kite"])
+    tables = live.tables("kite", found)
+    assert tables.keys() == set(LIVE)
+    for name, found_rows in tables.items():
+        stored = lesson.rows(name, **{"class": "kite"})
+        assert stored and sorted(map(repr, found_rows)) == sorted(map(repr, stored)), name
+    # Nothing new, then something of the class alone, which is in the tables of no lesson.
+    assert live.tables("kite", found) == {}
+    lesson.write(66, "room", work.StuckBegan("p5", "struggles", 2, "hints", 1, 20))
+    changed = live.tables("kite", found)
+    assert changed.keys() == {"gold.stuck_points"} and len(changed["gold.stuck_points"]) == 2
+
+
+def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Lesson) -> None:
     lesson.write(70, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
     before = len(lesson.rows("bronze.acts"))
     assert lesson.build() != []
-    assert len(lesson.rows("bronze.acts")) == before + 1
+    assert len(lesson.rows("bronze.acts")) == before + 2
     # One was erased from the class, one deletes their history, one is to be forgotten.
     erased, deleted, forgotten = (lesson.person(number) for number in (4, 5, 3))
     Participant.objects.filter(number=5).update(user=None)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lab.analytics.jobs import analyst
 from lab.classroom.events import CLASS
 from lab.classroom.events.room import CameBack, WentAway
 from lab.classroom.state import Person, Poll, State, Vote
@@ -68,6 +69,31 @@ def classroom(lab_server: LabServer) -> Iterator[Classroom]:
     made = Classroom(lab_server)
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("what", ["page", "tables.json", "class_steps.csv", "j1.json", "start"])
+def test_analytics_of_a_class_are_for_its_staff_and_start_nothing_without_an_act(
+    classroom: Classroom, what: str
+) -> None:
+    page = f"/classes/{classroom.slug}/analytics/"
+    address = page if what == "page" else f"/api{page}tables/{what}".replace("tables/tables", "tables")
+
+    def ask(p: str) -> Any:
+        visitor = classroom.visitors[p]
+        return visitor.post_json(address, {}) if what == "start" else visitor.get(address)
+
+    assert [ask(p).status for p in ("p2", "p4", "p5")] == [403, 403, 404]
+    answer = ask("p1")
+    assert answer.status == (404 if what == "j1.json" else 200), answer.text
+    match what:
+        case "page":
+            assert "hw-learning-analytics" in answer.text
+            assert f'href="{page}"' in classroom.visitors["p1"].get(f"/classes/{classroom.slug}/board/").text
+        case "tables.json":
+            assert (answer.json["figures"], answer.json["as_of_ms"], answer.json["people"]) == ({}, 0, 2)
+        case "start":
+            assert (answer.json["job"], answer.json["live"]) == (None, True) and answer.json["wait_s"] > 0
+            assert not analyst().is_running
 
 
 def test_page_of_the_summary_for_each_role(classroom: Classroom) -> None:

@@ -189,7 +189,8 @@ def test_every_address_of_the_door_is_in_the_table() -> None:
 
 
 LIVE_ADDRESSES = {
-    f"classes/<slug>/{page}/" for page in ("board", "projector", "watch", "summary", "replay", "transcript")
+    f"classes/<slug>/{page}/"
+    for page in ("analytics", "board", "projector", "watch", "summary", "replay", "transcript")
 }
 """Those of the live class, which has tests of its own."""
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MIN_DISCRIMINATION = 20
 """With fewer learners the correlation is noise."""
+SURE = 0.7
+"""From so much on somebody is sure."""
 BUCKET_S = 30
 _ANSWERS = ("PredictionSettled", "AnswerGiven", "TransferAnswered")
 STEP = c("step", STRING, "the step's id")
@@ -128,6 +130,7 @@ def misconceptions(t: Tables) -> "DataFrame":
         F.count_if(~F.col("is_state")).alias("by_choice"),
         F.count_if("is_state").alias("by_state"),
         F.array_sort(F.collect_set("lesson")).alias("lessons"),
+        F.count_distinct(F.when(F.col("p") >= SURE, F.col("learner"))).alias("sure"),
         F.min("at_ms").alias("first_ms"),
     )
     found = found.join(people, "class")
@@ -150,6 +153,7 @@ MISCONCEPTIONS = Table(
         c("share", DOUBLE, "share of the learners of the class", unit="0..1"),
         c("asked", BIGINT, "answers to questions that offered it"),
         c("p_mean", DOUBLE, "how sure they were of it", unit="0..1"),
+        c("sure", BIGINT, "learners who were at least 70 % sure of it"),
         c("by_choice", BIGINT, "wrong answers that show it"),
         c("by_state", BIGINT, "wrong states that show it"),
         c("lessons", array(STRING), "where"),
@@ -186,9 +190,15 @@ PAIRS = Table(
 
 
 def mistake_groups(t: Tables) -> "DataFrame":
-    mistakes = _mistakes(t.acts).groupBy("class", "learner").agg(F.array_sort(F.collect_set("tag")).alias("tags"))
+    mistakes = (
+        _mistakes(t.acts)
+        .groupBy("class", "learner")
+        .agg(F.array_sort(F.collect_set("tag")).alias("tags"), F.max("at_ms").alias("at_ms"))
+    )
     groups = mistakes.groupBy("class", "tags").agg(
-        F.count("*").alias("learners"), F.array_sort(F.collect_list("learner")).alias("members")
+        F.count("*").alias("learners"),
+        F.array_sort(F.collect_list("learner")).alias("members"),
+        F.max("at_ms").alias("last_ms"),
     )
     return groups.withColumn("mistakes", F.concat_ws(" ", "tags"))
 
@@ -203,6 +213,7 @@ GROUPS = Table(
         CLASS, c("mistakes", STRING, "misconceptions, with spaces between"),
         c("learners", BIGINT, "how many learners showed exactly these"),
         c("members", array(STRING), "who they are", personal=True),
+        c("last_ms", BIGINT, "wall time of their last mistake"),
     ),
     make=mistake_groups,
     doc="learners of a class with the same mistakes",
@@ -276,6 +287,7 @@ def by_stop(acts: "DataFrame", *keys: str) -> "DataFrame":
         F.count("*").alias("answers"),
         F.avg("p").alias("said"),
         F.avg(F.col("right").cast("int")).alias("was"),
+        F.max("at_ms").alias("last_ms"),
     )
 
 
@@ -298,7 +310,7 @@ CALIBRATION = Table(
     key=("class", "stop"),
     needs=("silver.acts",),
     small=True,
-    columns=(CLASS, *STOPS),
+    columns=(CLASS, *STOPS, c("last_ms", BIGINT, "wall time of the last")),
     make=calibration,
     doc="predictions of a class at one degree of confidence",
 )

@@ -68,7 +68,7 @@ export function refuse(error, line = "") {
 }
 
 /** @type {HTMLElement | null} */
-const lab = document.getElementById("lab") ?? document.querySelector("[data-run]");
+const lab = document.getElementById("lab") ?? document.querySelector("[data-run], main[data-csrf]");
 const { run = "", branch = "", csrf = "", classroom = "" } = lab?.dataset ?? {};
 /** The class that this page's run belongs to; empty for none. */
 export { classroom };

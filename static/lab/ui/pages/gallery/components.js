@@ -178,6 +178,7 @@ export const ELSEWHERE = {
   "hw-study": "/studies/<slug>/",
   "hw-sql": "/tables/",
   "hw-analytics": "/r/<run>/<branch>/analytics",
+  "hw-learning-analytics": "/classes/<slug>/analytics/",
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",
   "hw-replay-caption": "/classes/<slug>/replay/",

@@ -76,6 +76,8 @@ class HwReplayActions extends HwElement {
       ${found.can.take_over ? html`<button class="btn primary" ?disabled=${isEmpty || isBusy.value} @click=${takeOver}
         title="${t("replay.take_over_title")} ( B )">${t(isBusy.value ? "replay.taking_over" : "replay.take_over")} <kbd
           >B</kbd></button>` : ""}
+      ${found.can.correct ? html`<a class="btn" href="${replay.classPage}analytics/?at=${replay.addressTime(replay.at_us.value)}">${t(
+        "analytics.title")}</a>` : ""}
       <button class="btn" @click=${share}>${t("replay.share", { at: clockText(replay.at_us.value) })} <kbd>S</kbd></button>`;
   }
 }

@@ -1,0 +1,27 @@
+"""Who is in the tables and not in the logs any more. Needs neither Django nor Spark."""
+
+from collections.abc import Sequence
+
+from lab.analytics.build.acts import FoundLog
+from lab.analytics.build.people import is_pseudonym
+from lab.analytics.store.builds import Store
+from lab.analytics.store.erase import erase, people_in
+
+
+def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None:
+    """Takes out whoever has been erased from a class or has deleted their history since the last build."""
+    base = store.newest()
+    if base is None:
+        return
+    known = {one.entry.branch: one for one in found}
+    logs = {name for name, entry in base.ledger().items() if entry.unit == "log" and name not in known and is_all}
+    people = {
+        person
+        for log, there in people_in(store, base).items()
+        if log in known and known[log].entry.class_
+        for person in there - set(known[log].people.values())
+        if is_pseudonym(person)
+    }
+    # A class's log goes with the class; that of a learner with the learner.
+    if logs or people:
+        erase(store, base, people, logs)

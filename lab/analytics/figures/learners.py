@@ -1,0 +1,213 @@
+"""What the charts of classes and of lessons have in common: steps of learners as signs, shares, times, confidence.
+
+A row has, beside the columns of its table, what the reader adds (`lab.analytics.serve.learning_reader`): `place`, the
+step as the axis has it; `person`, who the learner is; `open`, the address that a click on the mark opens, or nothing.
+"""
+
+import textwrap
+from collections.abc import Callable, Sequence
+
+from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Words, bars, noted
+
+CELL = 22
+MAX_LEARNERS = 60
+"""So many rows of a heat map can be looked at; the table has all of them."""
+_HOVER_WIDTH = 44
+_LEGEND_LINE = 15
+_SIGNS = (
+    ("work", "·", "--selbg"),
+    ("skipped", "–", "--line2"),
+    ("wrong", "↺", "--dangerbg"),
+    ("hint", "h", "--warnbg"),
+    ("done", "✓", "--okbg"),
+)
+"""What became of a step: its sign and its colour, in the order of the numbers that the cells hold."""
+
+
+def in_order(labels: Sequence[str]) -> list[str]:
+    """Each label once, in the order in which it first comes."""
+    return list(dict.fromkeys(labels))
+
+
+def wrapped(text: str) -> str:
+    """A sentence in lines, for what is shown under the pointer."""
+    return "<br>".join(textwrap.wrap(text, _HOVER_WIDTH))
+
+
+def sign_of(row: Row) -> str:
+    """What became of a step: skipped, at work, first answered wrong, done with hints, or done."""
+    if row["skipped"]:
+        return "skipped"
+    if row["right"] is False:
+        return "wrong"
+    if row["reached_ms"] is None:
+        return "work"
+    return "hint" if row["hints"] else "done"
+
+
+def signs(rows: Rows, words: Words) -> Figure:
+    """A sign for each person and step: what became of it. Of several attempts the last one that was at the step."""
+    cells = {(row["person"], row["place"]): row for row in sorted(rows, key=lambda row: row["began_ms"])}
+    every = in_order([row["person"] for row in rows])
+    people, places = every[:MAX_LEARNERS], in_order([row["place"] for row in sorted(rows, key=_order)])
+    names = [name for name, _, _ in _SIGNS]
+    found = [[cells.get((person, place)) for place in places] for person in people]
+    kinds = [[None if row is None else sign_of(row) for row in line] for line in found]
+    legend = ", ".join(f"{sign} {words(f'analytics.sign.{name}')}" for name, sign, _ in reversed(_SIGNS))
+    trace = {
+        **heat(places, people),
+        "z": [[None if kind is None else names.index(kind) for kind in line] for line in kinds],
+        "text": [["" if kind is None else _SIGNS[names.index(kind)][1] for kind in line] for line in kinds],
+        "hovertext": [["" if row is None else _cell(row, words) for row in line] for line in found],
+        "customdata": [[None if row is None else row["open"] for row in line] for line in found],
+        "colorscale": _scale([colour for _, _, colour in _SIGNS]), "zmin": 0, "zmax": len(_SIGNS) - 1,
+        "name": words("analytics.steps"),
+    }  # fmt: skip
+    more = noted(words, "analytics.first_learners", len(people), len(every)).get("note", "")
+    return {**table_of_cells(trace, len(people)), "note": f"{legend}. {more}".strip()}
+
+
+def heat(x: Sequence[str], y: Sequence[str]) -> Figure:
+    """The part of a trace that all heat maps have: cells with a sign, and a text under the pointer."""
+    return {
+        "type": "heatmap", "x": list(x), "y": list(y), "texttemplate": "%{text}", "xgap": 2, "ygap": 2,
+        "showscale": False, "hoverongaps": False, "textfont": {"color": "--ink"},
+        "hovertemplate": "%{y} · %{x}<br>%{hovertext}<extra></extra>",
+    }  # fmt: skip
+
+
+def table_of_cells(trace: Figure, rows: int) -> Figure:
+    """A figure with one heat map, the first row on top."""
+    layout = {
+        "height": FRAME_HEIGHT + CELL * max(rows, 3),
+        "xaxis": {"type": "category", "automargin": True},
+        "yaxis": {"type": "category", "automargin": True, "autorange": "reversed"},
+    }
+    return {"data": [trace], "layout": layout}
+
+
+def _order(row: Row) -> tuple[int, int]:
+    return row["lesson_no"], row["step_no"]
+
+
+def _cell(row: Row, words: Words) -> str:
+    lines = [f"{row['step']} · {words(f'analytics.sign.{sign_of(row)}')}"]
+    if row["spent_s"] is not None:
+        lines.append(words("analytics.took", n=round(row["spent_s"])))
+    if row["hints"]:
+        lines.append(words("analytics.hints_opened", n=row["hints"]))
+    if row["choice"]:
+        said = words("analytics.answered", choice=row["choice"])
+        lines.append(said if row["p"] is None else f"{said} ({round(100 * row['p'])} %)")
+    return "<br>".join(lines)
+
+
+def _scale(colours: Sequence[str]) -> list[list[float | str]]:
+    """A scale of colours without anything between them: one for each whole number."""
+    count = len(colours)
+    return [[edge / count, colour] for place, colour in enumerate(colours) for edge in (place, place + 1)]
+
+
+def share_of_time(rows: Rows, words: Words) -> Figure:
+    """From the lower quarter to nine of ten of the times at a step, with the median."""
+    shown = [row for row in rows if row["spent_p50_s"] is not None]
+    labels = [row["place"] for row in shown]
+    trace = {
+        "type": "scatter", "mode": "markers", "orientation": "h", "y": labels,
+        "x": [row["spent_p50_s"] for row in shown],
+        "error_x": {
+            "type": "data", "symmetric": False, "color": "--fetch", "thickness": 4, "width": 0,
+            "array": [row["spent_p90_s"] - row["spent_p50_s"] for row in shown],
+            "arrayminus": [row["spent_p50_s"] - row["spent_p25_s"] for row in shown],
+        },
+        "marker": {"color": "--leader", "size": 9}, "name": words("analytics.median"), "showlegend": False,
+        "customdata": [row["open"] for row in shown], "text": [row["step"] for row in shown],
+        "hovertemplate": f"%{{y}} · %{{text}}<br>{words('analytics.median')}: %{{x:.0f}} s<extra></extra>",
+    }  # fmt: skip
+    return bars(labels, [trace], words("analytics.seconds_at_step"))
+
+
+def items(rows: Rows, words: Words) -> Figure:
+    """A question by how many were right and how well it tells learners apart; the area says how many answered."""
+    known = [row["discrimination"] is not None for row in rows]
+    most = max(row["n"] for row in rows)
+    trace = {
+        "type": "scatter", "mode": "markers+text", "textposition": "top center", "cliponaxis": False,
+        "x": [row["difficulty"] for row in rows], "y": [row["discrimination"] or 0 for row in rows],
+        "text": [row["place"] for row in rows], "customdata": [row["open"] for row in rows],
+        "marker": {
+            "size": [8 + 20 * (row["n"] / most) ** 0.5 for row in rows], "sizemode": "diameter", "color": "--produce",
+            "symbol": ["circle" if one else "circle-open" for one in known], "line": {"width": 1.4},
+        },
+        "hovertext": [_item(row, words) for row in rows], "hovertemplate": "%{hovertext}<extra></extra>",
+        "name": words("analytics.questions"), "showlegend": False,
+    }  # fmt: skip
+    layout = {
+        "height": FRAME_HEIGHT + PLOT, "hovermode": "closest",
+        "xaxis": {"title": words("analytics.share_right"), "range": [-0.05, 1.05], "tickformat": ".0%"},
+        "yaxis": {"title": words("analytics.discrimination"), "range": [-1.05, 1.05]},
+    }  # fmt: skip
+    return {"data": [trace], "layout": layout, **({} if all(known) else {"note": words("analytics.too_few_to_tell")})}
+
+
+def _item(row: Row, words: Words) -> str:
+    lines = [
+        f"{row['place']} · {row['step']}",
+        words("analytics.right_of_n", share=_percent(row["difficulty"]), n=row["n"]),
+    ]
+    if row["gap"] is not None:
+        lines.append(words("analytics.gap", points=round(100 * row["gap"])))
+    return "<br>".join(lines)
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)} %"
+
+
+def said_and_was(rows: Rows, words: Words) -> Figure:
+    """How sure people were against how often it came true; on the line both are the same."""
+    shown = sorted(rows, key=lambda row: row["said"])
+    most = max(row["answers"] for row in shown)
+    line = {
+        "type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "line": {"color": "--line2", "dash": "dot"},
+        "hoverinfo": "skip", "name": words("analytics.as_said"), "showlegend": True, "customdata": [None, None],
+    }  # fmt: skip
+    points = {
+        "type": "scatter", "mode": "markers", "x": [row["said"] for row in shown], "y": [row["was"] for row in shown],
+        "marker": {"color": "--leader", "size": [8 + 20 * (row["answers"] / most) ** 0.5 for row in shown]},
+        "customdata": [row["open"] for row in shown], "name": words("analytics.predictions"), "showlegend": True,
+        "hovertext": [
+            words("analytics.said_and_was", said=_percent(row["said"]), was=_percent(row["was"]), n=row["answers"])
+            for row in shown
+        ],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }  # fmt: skip
+    layout = {
+        "height": FRAME_HEIGHT + PLOT, "hovermode": "closest",
+        "xaxis": {"title": words("analytics.said"), "range": [-0.03, 1.03], "tickformat": ".0%"},
+        "yaxis": {"title": words("analytics.was"), "range": [-0.03, 1.03], "tickformat": ".0%"},
+    }  # fmt: skip
+    return {"data": [line, points], "layout": layout}
+
+
+def counts(
+    rows: Rows, label: Callable[[Row], str], parts: Sequence[tuple[str, str, Callable[[Row], float]]], title: str,
+    hover: Callable[[Row], str], *, barmode: str = "stack",
+) -> Figure:  # fmt: skip
+    """Horizontal bars of `parts`, each a name, a colour and what to count; under the pointer is what `hover` says."""
+    labels = [label(row) for row in rows]
+    data = [
+        {
+            "type": "bar", "orientation": "h", "y": labels, "x": [count(row) for row in rows], "name": name,
+            "showlegend": True, "marker": {"color": colour, "line": {"width": 0}},
+            "customdata": [row["open"] for row in rows], "hovertext": [hover(row) for row in rows],
+            "hovertemplate": f"%{{hovertext}}<br>{name}: %{{x}}<extra></extra>",
+        }
+        for name, colour, count in parts
+    ]  # fmt: skip
+    figure = bars(labels, data, title, barmode=barmode)
+    if barmode == "group":
+        figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
+    # On a narrow page each part has a line of the legend.
+    figure["layout"]["height"] += _LEGEND_LINE * (len(parts) - 1)
+    return figure

@@ -1,0 +1,108 @@
+"""Classes that are looked at while they go on: one round of the worker after the other, at a bounded cost.
+
+A round begins when a page asks for it, and not before the last one has been over for `MIN_WAIT_S` and for `COST` times
+the CPU that it took: so a class takes at most a sixth of a core, however many pages look at it. What rounds find is
+kept in memory: it holds pseudonyms, and goes with the process.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from lab.analytics.jobs import Analyst, Job, analyst
+from lab.analytics.orders import LiveTask
+
+MIN_WAIT_S = 5.0
+COST = 5.0
+MAX_CLASSES = 16
+
+
+class Round(NamedTuple):
+    """The job of the round that goes on; without one, in how many seconds the next may begin."""
+
+    job: Job | None
+    wait_s: float
+
+
+class Found(NamedTuple):
+    """What the last rounds found: the rows of each table, all acts up to `as_of_ms` of wall time."""
+
+    tables: Mapping[str, list[dict[str, Any]]]
+    as_of_ms: int
+
+
+@dataclass
+class _Class:
+    job: Job
+    began_ms: int
+    is_taken: bool = False
+    next_s: float = 0.0
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    as_of_ms: int = 0
+
+
+class Rounds:
+    """The rounds of all classes of this process. Any thread may use it."""
+
+    def __init__(self, analyst: Analyst, clock_s: Callable[[], float] = time.monotonic) -> None:
+        """`clock_s`: seconds of a clock that is never set."""
+        self._analyst = analyst
+        self._clock_s = clock_s
+        self._lock = threading.Lock()
+        self._classes: dict[str, _Class] = {}
+
+    def ask(self, slug: str, task: Callable[[], LiveTask]) -> Round:
+        """The round of a class that goes on, or a new one if it is time for one. `task`: what to look at."""
+        with self._lock:
+            known = self._classes.get(slug)
+            if known is not None:
+                self._take(known)
+                if not known.is_taken:
+                    return Round(known.job, 0.0)
+                wait_s = known.next_s - self._clock_s()
+                if wait_s > 0:
+                    return Round(None, wait_s)
+            began_ms = time.time_ns() // 1_000_000
+            job = self._analyst.begin(f"live:{slug}", task())
+            if known is None:
+                self._classes[slug] = known = _Class(job, began_ms)
+                for other in list(self._classes)[:-MAX_CLASSES]:
+                    del self._classes[other]
+            known.job, known.began_ms, known.is_taken = job, began_ms, False
+            return Round(job, 0.0)
+
+    def found(self, slug: str) -> Found | None:
+        """What is known of a class; None before its first round is over."""
+        with self._lock:
+            known = self._classes.get(slug)
+            if known is None:
+                return None
+            self._take(known)
+            return Found(dict(known.tables), known.as_of_ms) if known.as_of_ms else None
+
+    def forget(self, slug: str) -> None:
+        """Drops what is known of a class."""
+        with self._lock:
+            self._classes.pop(slug, None)
+
+    def _take(self, known: _Class) -> None:
+        """Takes over what a round that is over has found."""
+        job = known.job
+        if known.is_taken or not job.is_over:
+            return
+        known.is_taken = True
+        # The first round is that of a JVM that has compiled nothing: it is not how those after it are.
+        wait_s = MIN_WAIT_S if job.is_first else max(MIN_WAIT_S, COST * job.cpu_s)
+        known.next_s = self._clock_s() + wait_s
+        if job.state == "done":
+            known.tables |= job.tables
+            known.as_of_ms = known.began_ms
+
+
+@cache
+def rounds() -> Rounds:
+    """The rounds of this process."""
+    return Rounds(analyst())

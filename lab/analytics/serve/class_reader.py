@@ -1,0 +1,157 @@
+"""What pages show of a class and of a lesson out of rows: those of live rounds, or stored ones."""
+
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lab.analytics.build.acts import FoundLog
+from lab.analytics.build.segments import news
+from lab.analytics.figures import classes, lessons
+from lab.analytics.figures.parts import Figure, Row, Stored, Words
+from lab.analytics.figures.stored import figure_of
+from lab.analytics.serve.gold_reader import of_newest
+from lab.analytics.serve.learning_reader import Scene, only_tags, prepared, shown_tags
+from lab.analytics.store.builds import Build, Store
+from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.reading import rows
+from lab.texts.refusal import Refusal
+
+OF_CLASS: Mapping[str, Stored] = {one.name: one for one in classes.FIGURES}
+OF_LESSON: Mapping[str, Stored] = {one.name: one for one in lessons.FIGURES}
+OWN: Mapping[str, Stored] = {one.name: one for one in lessons.OWN}
+STEPS, ACTS, GROUPS, TAGS = "gold.attempt_steps", "silver.acts", "gold.mistake_groups", "gold.misconceptions"
+CLASS_TABLES = tuple(dict.fromkeys(one.table for one in OF_CLASS.values()))
+LESSON_TABLES = tuple(dict.fromkeys(one.table for one in OF_LESSON.values()))
+OWN_TABLES = (STEPS,)
+
+Tables = Mapping[str, Sequence[Row]]
+
+
+class StoredRows(NamedTuple):
+    """Rows of a class or a lesson by table, up to `as_of_ms` of wall time (0: none); of a class also its clock."""
+
+    tables: Tables
+    as_of_ms: int = 0
+    clock: Sequence[tuple[int, int]] = ()
+
+
+def figures_of(which: Mapping[str, Stored], tables: Tables, scene: Scene) -> dict[str, Figure]:
+    """The charts that have something to draw."""
+    words, found = Words(scene.language), {}
+    for name, stored in which.items():
+        figure = figure_of(stored, ready(stored, tables, scene), words, internal=True)
+        if figure is not None:
+            found[name] = figure
+    return found
+
+
+def ready(stored: Stored, tables: Tables, scene: Scene) -> list[Row]:
+    """The rows of a chart, as it draws and lists them."""
+    own = tables.get(stored.table, ())
+    if stored.table == GROUPS:
+        own = only_tags(own, shown_tags(tables.get(TAGS, ())))
+    return prepared(stored.name, own, scene)
+
+
+def csv_of(which: Mapping[str, Stored], name: str, tables: Tables, scene: Scene) -> str:
+    """All rows of a chart's table as CSV. Raises Refusal (404) for an unknown chart."""
+    stored = which.get(name)
+    if stored is None:
+        raise Refusal("refusal.no_chart", 404, chart=name[:40], charts=", ".join(which))
+    found = [{column: row.get(column) for column in stored.columns} for row in ready(stored, tables, scene)]
+    return as_csv(pa.Table.from_pylist(found, schema=None if found else _empty(stored)))
+
+
+def _empty(stored: Stored) -> pa.Schema:
+    return pa.schema([(name, pa.null()) for name in stored.columns])
+
+
+def stored_class(slug: str, people: Collection[str]) -> StoredRows:
+    """What is stored of a class.
+
+    Args:
+        slug: the class.
+        people: pseudonyms of those who take part.
+    """
+    return of_newest(lambda store, build: _class(store, build, slug, people)) or StoredRows({})
+
+
+def _class(store: Store, build: Build, slug: str, people: Collection[str]) -> StoredRows:
+    logs = {f"learner:{one}" for one in people}
+    found = {name: _rows(store, build, name, {slug}) for name in CLASS_TABLES if name != STEPS}
+    found[STEPS] = [row for row in _rows(store, build, STEPS, logs) if row["class"] == slug]
+    own = _rows(store, build, ACTS, {f"class:{slug}"}, ("at_ms", "class_us"))
+    clock = sorted({(row["at_ms"], row["class_us"]) for row in own if row["class_us"] is not None})
+    done_ms = [row["reached_ms"] or row["began_ms"] for row in found[STEPS]]
+    return StoredRows(found, max([*done_ms, *(at_ms for at_ms, _ in clock)], default=0), clock)
+
+
+def stored_lesson(lesson: str) -> StoredRows:
+    """What is stored of a lesson over all learners."""
+    return of_newest(lambda store, build: _lesson(store, build, lesson)) or StoredRows({})
+
+
+def _lesson(store: Store, build: Build, lesson: str) -> StoredRows:
+    found = {
+        name: [row for row in _rows(store, build, name, None) if row["lesson"] == lesson] for name in LESSON_TABLES
+    }
+    return StoredRows(found, build.file.began_ms)
+
+
+def stored_own(person: str, lesson: str) -> StoredRows:
+    """What is stored of one learner in a lesson."""
+    return of_newest(lambda store, build: _own(store, build, person, lesson)) or StoredRows({})
+
+
+def _own(store: Store, build: Build, person: str, lesson: str) -> StoredRows:
+    found = [row for row in _rows(store, build, STEPS, {f"learner:{person}"}) if row["lesson"] == lesson]
+    return StoredRows({STEPS: found}, max((row["reached_ms"] or row["began_ms"] for row in found), default=0))
+
+
+def instant_of(clock: Sequence[tuple[int, int]], at_ms: int | None) -> int | None:
+    """The instant of a class, in microseconds, at an instant of wall time.
+
+    Args:
+        clock: pairs of both, in order.
+        at_ms: wall time.
+    """
+    if at_ms is None or not clock:
+        return None
+    place = max(0, bisect_right(clock, (at_ms, 2**62)) - 1)
+    wall_ms, class_us = clock[place]
+    return max(0, class_us + (at_ms - wall_ms) * 1_000)
+
+
+def is_behind(found: Sequence[FoundLog], table: str, unit: str) -> bool:
+    """Whether logs hold what the tables do not, or a unit of a table was never made. Reads what is new alone."""
+    return of_newest(lambda store, build: _is_behind(build, found, table, unit)) in (None, True)
+
+
+def _is_behind(build: Build, found: Sequence[FoundLog], table: str, unit: str) -> bool:
+    if unit not in build.made_to(table):
+        return True
+    ledger = build.ledger()
+    for one in found:
+        entry = ledger.get(one.entry.branch)
+        if entry is None:
+            return True
+        try:
+            new = news(one.folder, entry.ranges, entry.damage, entry.last_seq, 0)
+        except FileNotFoundError:
+            continue
+        # The log of a class that is replaced by its recording holds less, and changes nothing.
+        if new.ranges or (new.is_rewritten and bool(one.entry.learner)):
+            return True
+    return False
+
+
+def _rows(
+    store: Store, build: Build, table: str, units: Collection[str] | None, columns: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    if table not in build.tables:
+        return []
+    found = rows(store, build, table, units, columns)
+    listed: list[dict[str, Any]] = [] if found is None else found.to_pylist()
+    return listed

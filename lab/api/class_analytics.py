@@ -1,0 +1,210 @@
+"""The analytics of a class, for its staff: the page, its charts and their tables, and the work that makes them.
+
+While the class goes on the charts are those of live rounds (`lab.analytics.rounds`); after it, those of stored tables.
+"""
+
+import asyncio
+import time
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.actions.classes.live_class import live_classes
+from lab.analytics.build.acts import FoundLog
+from lab.analytics.build.logs import logs
+from lab.analytics.build.people import pseudonym
+from lab.analytics.jobs import Job, analyst
+from lab.analytics.orders import LiveTask, LogOrder, LogsTask
+from lab.analytics.rounds import rounds
+from lab.analytics.serve.class_reader import (
+    CLASS_TABLES,
+    OF_CLASS,
+    StoredRows,
+    csv_of,
+    figures_of,
+    instant_of,
+    is_behind,
+    stored_class,
+)
+from lab.analytics.serve.learning_reader import Person, Scene
+from lab.api.history import json_answer
+from lab.api.recorded import Asker, for_class
+from lab.models import Class, Participant, Presence, Role, Run
+from lab.preferences import preferences_of
+from lab.rights import may
+from lab.texts.refusal import Refusal, rendered
+
+WAIT_S = 2.0
+"""After so long a page of a class that goes on asks again, where there is nothing to do yet."""
+_US_PER_S = 1_000_000
+_GONE = (Presence.ERASED, Presence.MERGED)
+
+
+@never_cache
+@ensure_csrf_cookie
+@require_GET
+@for_class("staff", seals=False)
+async def page(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """The page. Raises Refusal: 404 for who is not in the class, 403 for who is not staff of it."""
+    name = await sync_to_async(selectors.shown_name)(asker.user)
+    context = {"classroom": asker.classroom, "user_name": name}
+    response = await sync_to_async(render)(request, "class/analytics.html", context)
+    # Plotly writes style attributes (lab.web.middleware).
+    response.inline_styles = True  # type: ignore[attr-defined]
+    return response
+
+
+@require_GET
+@for_class("staff", seals=False)
+async def tables(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """The charts, and the instant of wall time up to which they hold what was done."""
+    found = await _rows(asker.classroom)
+    scene = await _scene(request, asker, found, named=True)
+    figures = await asyncio.to_thread(figures_of, OF_CLASS, found.tables, scene)
+    learners = sum(1 for one in scene.people.values() if one.name)
+    response = json_answer(
+        {
+            "figures": figures,
+            "as_of_ms": found.as_of_ms,
+            "now_ms": _now_ms(),
+            "live": is_live(asker.classroom),
+            "people": learners,
+        }
+    )
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+@for_class("staff", seals=False)
+async def table_csv(request: HttpRequest, asker: Asker, name: str) -> HttpResponse:
+    """All rows of a chart, with numbers for people. Raises Refusal (404) for an unknown chart."""
+    found = await _rows(asker.classroom)
+    scene = await _scene(request, asker, found, named=False)
+    text = await asyncio.to_thread(csv_of, OF_CLASS, name, found.tables, scene)
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{asker.classroom.slug}-{name}.csv"'
+    return response
+
+
+@require_POST
+@for_class("staff", seals=False)
+async def start(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """Begins a round or a build, or finds the one that goes on; `job` is null where there is nothing to do, and then
+    `wait_s` says when to ask again (0: not any more).
+    """
+    classroom = asker.classroom
+    found = await sync_to_async(logs)([classroom.slug])
+    job, wait_s = await asyncio.to_thread(_begin, classroom, found)
+    return json_answer({"job": job.id if job else None, "wait_s": wait_s, "live": is_live(classroom)})
+
+
+def _begin(classroom: Class, found: list[FoundLog]) -> tuple[Job | None, float]:
+    slug = classroom.slug
+    if not any(one.entry.learner for one in found):
+        # Nobody has done anything in a lesson: Spark need not be started for that.
+        return None, WAIT_S if is_live(classroom) else 0.0
+    if is_live(classroom):
+        job, wait_s = rounds().ask(slug, lambda: LiveTask(slug, orders_of(found)))
+        return job, wait_s
+    if not is_behind(found, CLASS_TABLES[-1], slug):
+        return None, 0.0
+    task = LogsTask(str(settings.TABLES), orders_of(found), CLASS_TABLES)
+    return analyst().begin(f"class:{slug}", task), 0.0
+
+
+def orders_of(found: list[FoundLog]) -> tuple[LogOrder, ...]:
+    """Logs as the worker is told of them."""
+    return tuple(LogOrder(str(one.folder), one.entry, dict(one.people), dict(one.rooms)) for one in found)
+
+
+@require_GET
+@for_class("staff", seals=False)
+async def job(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
+    """How far the work is. Raises Refusal (404) if there is none of this number."""
+    slug = asker.classroom.slug
+    return job_answer(request, analyst().found(f"live:{slug}", id) or analyst().found(f"class:{slug}", id), id)
+
+
+def job_answer(request: HttpRequest, found: Job | None, id: str) -> HttpResponse:
+    """What a page is told of a job. Raises Refusal (404) without one."""
+    if found is None:
+        raise Refusal("refusal.no_analysis", 404, analysis=id)
+    error = found.error and rendered(found.error, preferences_of(request).language)
+    response = json_answer(
+        {"state": found.state, "progress": round(found.progress, 3), "stage": found.stage, "error": error}
+    )
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def is_live(classroom: Class) -> bool:
+    """Whether acts may follow."""
+    return classroom.state != Class.State.ENDED
+
+
+async def _rows(classroom: Class) -> StoredRows:
+    """Those of live rounds, or the stored ones where these are all there is."""
+    people = await sync_to_async(_pseudonyms)(classroom)
+    if is_live(classroom):
+        live = rounds().found(classroom.slug)
+        if live is not None:
+            return StoredRows(live.tables, live.as_of_ms)
+    return await asyncio.to_thread(stored_class, classroom.slug, people.keys())
+
+
+def _pseudonyms(classroom: Class) -> dict[str, Participant]:
+    found = Participant.objects.filter(classroom=classroom, user__isnull=False).exclude(presence__in=_GONE)
+    return {pseudonym(settings.DATA, one.user_id): one for one in found if one.user_id is not None}
+
+
+async def _scene(request: HttpRequest, asker: Asker, found: StoredRows, *, named: bool) -> Scene:
+    classroom = asker.classroom
+    members = await sync_to_async(_pseudonyms)(classroom)
+    people = {
+        person: Person(one.number, one.nickname if named else "")
+        for person, one in members.items()
+        if one.role == Role.LEARNER
+    }
+    seen = await sync_to_async(_seen)(asker, {row["lab"] for row in found.tables.get("gold.attempt_steps", ())})
+    clock = await _clock(classroom, found)
+    return Scene(
+        preferences_of(request).language,
+        people,
+        lambda lab, seq: f"/r/{lab}?seq={seq}" if lab in seen and seq else "",
+        lambda at_ms: instant_of(clock, at_ms),
+        lambda class_us: f"/classes/{classroom.slug}/replay/?at={shown_instant(class_us)}",
+    )
+
+
+def _seen(asker: Asker, labs: set[str | None]) -> frozenset[str]:
+    """Those of some labs that the asker may see."""
+    runs = {run.slug: run for run in Run.objects.filter(slug__in={(lab or "").partition("/")[0] for lab in labs})}
+    may_see = {slug for slug, run in runs.items() if may(asker.user, run, "see")}
+    return frozenset(lab for lab in labs if lab and lab.partition("/")[0] in may_see)
+
+
+async def _clock(classroom: Class, found: StoredRows) -> list[tuple[int, int]]:
+    """Pairs of wall time and class time."""
+    if found.clock:
+        return list(found.clock)
+    if not is_live(classroom):
+        return []
+    live = await live_classes().of(classroom)
+    return [(_now_ms(), live.room.now_us())]
+
+
+def shown_instant(class_us: int) -> str:
+    """Class time as the address of a replay has it: `31:42.500`."""
+    seconds, part_us = divmod(class_us, _US_PER_S)
+    return f"{seconds // 60}:{seconds % 60:02d}.{part_us // 1_000:03d}"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

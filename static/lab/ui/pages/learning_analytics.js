@@ -1,0 +1,153 @@
+// The charts of a class or of a lesson: /classes/<slug>/analytics/, /course/<slug>/analytics/. Those of a class that goes on are drawn
+// anew as acts come in.
+import "../parts/chart.js";
+import { request } from "../store/api.js";
+import { HwElement, html, repeat } from "../kit/element.js";
+import { t } from "../kit/i18n.js";
+import { signal } from "../store/state.js";
+import { jobCard } from "../parts/chart.js";
+import { colour } from "../parts/plots.js";
+
+/** @import { Json, JsonObject } from "../parts/plots.js" */
+/** @import { Figure, Job } from "../parts/chart.js" */
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Refusal } from "../../core/live/socket.js" */
+/**
+ * @typedef {{ figures: Record<string, Figure>, as_of_ms: number, now_ms: number, live: boolean, people: number,
+ *   withheld?: boolean }} Shown `people`: learners in a class; `withheld`: too few people for what all of them did
+ */
+
+const POLL_MS = 300;
+/** So old charts of a class that goes on are marked. */
+const OLD_MS = 15_000;
+/** Charts whose x axis is the time of the class. */
+const BY_CLASS_TIME = new Set(["class_progress"]);
+
+/** The charts; null until they have come. @type {Signal<Shown | null>} */
+const shown = signal(null);
+/** The work that goes on, or that has failed; null for none. @type {Signal<Job | null>} */
+const job = signal(null);
+/** How long ago the charts that are shown were true. */
+const age_ms = signal(0);
+
+/** @param {number} ms */
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A page that nobody sees asks for nothing. */
+async function whenVisible() {
+  while (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+}
+
+/** A line at the instant that the replay showed when the page was opened from it. @returns {JsonObject | null} */
+function playhead() {
+  const [minutes, seconds] = (new URLSearchParams(location.search).get("at") ?? "").split(":").map(Number.parseFloat);
+  const at = minutes + seconds / 60;
+  return Number.isNaN(at) || seconds === undefined ? null
+    : { type: "line", xref: "x", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: colour("--select"), width: 1.2 } };
+}
+
+class HwLearningAnalytics extends HwElement {
+  #api = "";
+  #kind = "";
+  #ends = new AbortController();
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.#api = this.dataset.api ?? "";
+    this.#kind = this.dataset.kind ?? "";
+    this.#ends = new AbortController();
+    const aging = setInterval(() => {
+      if (shown.value) age_ms.value += 1000;
+    }, 1000);
+    this.#ends.signal.addEventListener("abort", () => clearInterval(aging));
+    this.#run();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#ends.abort();
+  }
+
+  /** Draws what is there at once, then follows the work and the class until nothing is to come. */
+  #run = async () => {
+    job.value = null;
+    try {
+      await this.#load();
+      while (!this.#ends.signal.aborted) {
+        await whenVisible();
+        const { job: id, wait_s } = await (await request(`${this.#api}/tables/start`, {})).json();
+        if (id) await this.#follow(id);
+        else if (wait_s) await sleep(wait_s * 1000);
+        else return;
+      }
+    } catch (error) {
+      if (!(error instanceof Object && "what" in error)) throw error;
+      job.value = { state: "failed", progress: 0, stage: "", error: /** @type {Partial<Refusal>} */ (error) };
+    }
+  };
+
+  async #load() {
+    /** @type {Shown} */
+    const found = await (await request(`${this.#api}/tables.json`)).json();
+    age_ms.value = found.now_ms - found.as_of_ms;
+    shown.value = found;
+  }
+
+  /** @param {string} id */
+  async #follow(id) {
+    for (;;) {
+      /** @type {Job} */
+      const now = await (await request(`${this.#api}/tables/${id}.json`)).json();
+      if (now.state === "done") {
+        await this.#load();
+        job.value = null;
+        return;
+      }
+      job.value = now;
+      if (now.state === "failed") throw now.error ?? { what: t("analytics.failed") };
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Up to when the charts hold what was done. @param {Shown} found */
+  #asOf({ as_of_ms, live }) {
+    if (!as_of_ms) return "";
+    const time = new Date(as_of_ms).toLocaleString(document.documentElement.lang, live ? { timeStyle: "medium" }
+      : { dateStyle: "medium", timeStyle: "short" });
+    const isOld = live && age_ms.value > OLD_MS;
+    return html`<span class=${isOld ? "tag warn" : "dim"}>${t("analytics.as_of_time", { time })}${isOld
+      ? html` <span class="mono">${t("analytics.seconds_old", { n: Math.round(age_ms.value / 1000) })}</span>` : ""}</span>`;
+  }
+
+  /** Why there are no charts, and what to do. */
+  #empty() {
+    const { live, people } = /** @type {Shown} */ (shown.value);
+    const why = this.#kind === "lesson" ? "analytics.lesson_nothing" : !live ? "analytics.class_nothing"
+      : people ? "analytics.class_empty" : "analytics.class_nobody";
+    const back = this.#kind === "lesson" ? t("course.about") : live ? t("board.board") : t("summary.title");
+    return html`<div class="message"><b>${t(why)}</b><span>${t(`${why}_todo`)}</span>
+      <span class="row"><a class="btn small" href=${this.dataset.back ?? ""}>${back}</a></span></div>`;
+  }
+
+  render() {
+    // A round of a class that goes on takes a moment and is not worth a card, once there are charts.
+    const found = shown.value;
+    const names = Object.keys(found?.figures ?? {});
+    const isTold = job.value && (!names.length || job.value.state === "failed" || !found?.live);
+    return html`${job.value && isTold ? jobCard(job.value, t(`analytics.building_${this.#kind}`), this.#run) : ""}
+      ${found && names.length ? html`<p class="row"><span class="dim">${t(`analytics.${this.#kind}_click`)}</span>
+        <span class="spacer"></span>
+        ${found.live ? html`<span class="tag ok">${t("analytics.follows")}</span>` : ""}${this.#asOf(found)}</p>` : ""}
+      ${found?.withheld ? html`<p class="message">${t("analytics.withheld")}</p>` : ""}
+      ${found && !names.length && !job.value ? this.#empty() : ""}
+      <div class="charts">${repeat(names, (name) => name, (name) => html`<hw-chart .name=${name}
+        .figure=${/** @type {Shown} */ (found).figures[name]} .files=${`${this.#api}/tables`} .saved=${`${this.dataset.saved}-${name}`}
+        .playhead=${BY_CLASS_TIME.has(name) ? playhead() : null} .follow=${open}></hw-chart>`)}</div>`;
+  }
+}
+customElements.define("hw-learning-analytics", HwLearningAnalytics);
+
+/** Opens the address of a mark. @param {Json} mark */
+function open(mark) {
+  if (typeof mark === "string" && mark.startsWith("/")) location.assign(mark);
+}

@@ -1,0 +1,163 @@
+"""What staff see of a class: charts out of rows, whom and what a click opens, and rounds at a bounded cost."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lab.analytics.figures.parts import Words
+from lab.analytics.figures.stored import figure_of
+from lab.analytics.jobs import Job
+from lab.analytics.orders import LiveTask, Task
+from lab.analytics.rounds import COST, MIN_WAIT_S, Rounds
+from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
+from lab.analytics.serve.learning_reader import Person, Scene
+from lab.texts.i18n import merged
+
+ADA, BO, CY = "ada", "bo", "cy"
+CLOCK = [(1_000_000, 5_000_000), (2_000_000, 60_000_000)]
+SCENE = Scene(
+    "en",
+    {ADA: Person(2, "Ada"), BO: Person(3)},
+    lambda lab, seq: f"/r/{lab}?seq={seq}" if lab == "r2/main" and seq else "",
+    lambda at_ms: instant_of(CLOCK, at_ms),
+    lambda class_us: f"/replay/{class_us}",
+)
+
+
+def step(learner: str, step: str, **more: Any) -> dict[str, Any]:
+    return {
+        "learner": learner, "lesson": "011-acks", "step": step, "lab": f"r{2 if learner == ADA else 3}/main",
+        "lab_seq": 40, "attempt": f"{learner}/011-acks/1", "began_ms": 2_000_000, "reached_ms": 2_001_000,
+        "spent_s": 1.0, "tries": 1, "hints": 0, "skipped": False, "choice": None, "p": None, "outcome": None,
+        "right": None, "misconception": None, **more,
+    }  # fmt: skip
+
+
+ITEM = {
+    "lesson": "011-acks", "step": "predict", "learners": 6, "n": 5, "difficulty": 0.4, "discrimination": None,
+    "p_mean": 0.7, "brier_mean": 0.5, "gap": 0.3, "spent_p25_s": 5.0, "spent_p50_s": 9.0, "spent_p90_s": 30.0,
+    "hint_share": 0.2, "right_with_hint": 0.5, "right_without_hint": 0.25, "gave_up_share": 0.1, "first_ms": 2_000_500,
+    "stopped": 2,
+}  # fmt: skip
+SAID = {"stop": "0.90", "learners": 4, "answers": 6, "said": 0.9, "was": 0.5, "last_ms": 2_003_000}
+TAG = {
+    "tag": "acked-is-safe", "learners": 2, "sure": 1, "share": 0.5, "asked": 6, "p_mean": 0.7, "by_choice": 2,
+    "by_state": 0, "refuted": 0, "returned": 1, "first_ms": 2_002_000,
+}  # fmt: skip
+TABLES: dict[str, list[dict[str, Any]]] = {
+    "gold.attempt_steps": [
+        step(BO, "predict", right=False, choice="b", p=0.9),
+        step(ADA, "three-of-them", hints=1),
+        step(ADA, "predict", right=True, reached_ms=None),
+        step(CY, "predict"),
+    ],
+    "gold.item_statistics": [ITEM, {**ITEM, "step": "lost", "n": 4}],
+    "gold.misconceptions": [TAG, {**TAG, "tag": "replicated-at-once", "asked": 4, "learners": 1}],
+    "gold.mistake_groups": [
+        {"mistakes": "acked-is-safe", "learners": 1, "members": [ADA], "last_ms": 2_002_000},
+        {"mistakes": "acked-is-safe replicated-at-once", "learners": 2, "members": [BO, CY], "last_ms": 2_004_000},
+    ],
+    "gold.stuck_points": [
+        {"lesson": "011-acks", "step": "2", "learners": 1, "episodes": 3, "by_reason": [["refused", 2], ["long", 1]],
+         "median_s": 20.0, "first_us": 61_000_000},
+    ],
+    "gold.calibration": [SAID, {**SAID, "stop": "0.99", "answers": 4}],
+    "gold.lesson_steps": [ITEM],
+    "gold.lesson_wrong_states": [
+        {"lesson": "011-acks", "step": "lost", "state": "not-yet", "misconception": None, "learners": 6, "times": 8}
+    ],
+    "gold.lesson_calibration": [SAID],
+}  # fmt: skip
+EVERY = {**OF_CLASS, **OF_LESSON, **OWN}
+
+
+def made(name: str) -> dict[str, Any]:
+    figure = figure_of(EVERY[name], ready(EVERY[name], TABLES, SCENE), Words("en"), internal=True)
+    assert figure is not None
+    shown: dict[str, Any] = json.loads(json.dumps(figure, allow_nan=False))
+    return shown
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_chart_draws_its_rows_lists_them_and_says_what_it_shows(name: str) -> None:
+    figure = made(name)
+    assert figure["data"] and all(trace["name"] for trace in figure["data"])
+    assert figure["table"]["columns"] == list(EVERY[name].columns) and figure["table"]["rows"]
+    for trace in figure["data"]:
+        assert len(trace["customdata"]) == len(trace["y"])
+    for language in ("en", "zh-CN"):
+        texts = json.loads(merged(language))
+        assert {f"analytics.{name}", f"analytics.{name}_unit", f"analytics.{name}_said"} <= texts.keys()
+
+
+def test_a_cell_has_a_sign_and_opens_the_lab_or_else_the_class_at_that_instant() -> None:
+    (cells,) = made("class_steps")["data"]
+    assert (cells["x"], cells["y"]) == (["1", "2"], ["p2 Ada", "p3"])
+    assert cells["text"] == [["h", "·"], ["", "↺"]]
+    assert cells["customdata"] == [["/r/r2/main?seq=40", "/r/r2/main?seq=40"], [None, "/replay/61000000"]]
+    # Whoever is not in the class any more is in none of its charts.
+    text = json.dumps(figures_of(OF_CLASS, TABLES, SCENE))
+    assert CY not in {word.strip('"') for word in text.replace(",", " ").split()} and "Ada" in text
+
+
+def test_an_instant_of_the_class_is_that_of_the_clock_before_it() -> None:
+    assert [instant_of(CLOCK, at) for at in (None, 1_500_000, 2_000_001)] == [None, 505_000_000, 60_001_000]
+    assert instant_of([], 5) is None and instant_of([(1_000, 50)], 0) == 0
+
+
+def test_what_fewer_than_five_answered_is_not_shown() -> None:
+    assert made("class_items")["table"]["count"] == made("class_calibration")["table"]["count"] == 1
+    assert [row[0] for row in made("class_misconceptions")["table"]["rows"]] == ["acked-is-safe"]
+    # Two groups that differ in what is not shown are one.
+    (group,) = made("class_groups")["table"]["rows"]
+    assert group == ["acked-is-safe", 2, ["p2 Ada", "p3"]]
+
+
+def test_files_have_numbers_of_people_and_no_names() -> None:
+    numbers = SCENE._replace(people={ADA: Person(2), BO: Person(3)})
+    lines = csv_of(OF_CLASS, "class_steps", TABLES, numbers).splitlines()
+    assert lines[0].startswith("learner,lesson,step") and [line[:2] for line in lines[1:]] == ["p2", "p2", "p3"]
+    assert csv_of(OF_CLASS, "class_items", {}, numbers).splitlines() == [",".join(OF_CLASS["class_items"].columns)]
+
+
+class Given:
+    """Takes tasks; the test says when they are done."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self.now_s = 100.0
+
+    def begin(self, of: str, task: Task) -> Job:
+        self.jobs.append(Job(f"j{len(self.jobs)}", of, task, is_first=not self.jobs))
+        return self.jobs[-1]
+
+    def end(self, cpu_s: float, **tables: list[dict[str, Any]]) -> None:
+        self.jobs[-1].state, self.jobs[-1].cpu_s, self.jobs[-1].tables = "done", cpu_s, tables
+
+
+def test_a_round_waits_for_five_times_what_the_last_one_cost() -> None:
+    given = Given()
+    rounds = Rounds(given, lambda: given.now_s)  # type: ignore[arg-type]
+
+    def ask() -> tuple[bool, float]:
+        found = rounds.ask("kite", lambda: LiveTask("kite", ()))
+        return found.job is given.jobs[-1], found.wait_s
+
+    assert ask() == (True, 0.0) and ask() == (True, 0.0) and len(given.jobs) == 1
+    assert rounds.found("kite") is None
+    # What the first one cost was the start of Spark.
+    given.end(30.0, steps=[{"a": 1}], items=[{"b": 1}])
+    assert ask() == (False, MIN_WAIT_S)
+    given.now_s += MIN_WAIT_S
+    assert ask() == (True, 0.0) and len(given.jobs) == 2
+    given.end(2.0, steps=[{"a": 2}])
+    assert ask() == (False, COST * 2.0)
+    found = rounds.found("kite")
+    assert found is not None and found.tables == {"steps": [{"a": 2}], "items": [{"b": 1}]}
+    given.now_s += COST * 2.0
+    assert ask() == (True, 0.0)
+    # A round that fails leaves what was found, and its instant.
+    given.jobs[-1].state = "failed"
+    again = rounds.found("kite")
+    assert again is not None and again == found
