@@ -38,7 +38,7 @@ from lab.web import (
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
 from lab.web.recorded import carry_pages as recording_files
-from lab.web.recorded import replay_pages, transcript_pages
+from lab.web.recorded import lesson_pages, replay_pages, transcript_pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -78,6 +78,7 @@ urlpatterns = [
     path("classes/", class_pages.classes, name="classes"),
     path("classes/new", class_pages.new_class, name="new-class"),
     path("classes/demonstration", recording_files.demonstration, name="demonstration"),
+    path("classes/record", lesson_pages.new_lesson, name="record-lesson"),
     path("classes/import", recording_files.import_file, name="import-class"),
     path("classes/<slug:slug>/", class_pages.class_home, name="class"),
     path("classes/<slug:slug>/board/", board_pages.board, name="class-board"),
@@ -127,6 +128,7 @@ urlpatterns = [
     path(f"{_RECORDING}/labs/<int:lab>/seek", recorded.lab_seek),
     path(f"{_RECORDING}/labs/<int:lab>/contents", recorded.lab_contents),
     path(f"{_RECORDING}/labs/<int:lab>/commands", recorded.lab_commands),
+    path("watch/<str:key>/", lesson_pages.watch_lesson, name="watch-lesson"),
     path("join/", door_pages.join, name="join"),
     path("join/<str:key>/", door_pages.join_by_link, name="join-class"),
     path("join/<str:key>/name", door_pages.offered_name),

@@ -17,7 +17,7 @@ from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
 from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.own_runs import own_runs
 from lab.actions.classes.record_audio import audio_of
-from lab.actions.classes.recorded_captions import caption_counts
+from lab.actions.classes.recorded.captions import caption_counts
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
     add_chapter,

@@ -4,7 +4,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.actions.classes.recorded_captions import (
+from lab.actions.classes.recorded.captions import (
     MAX_FILE_BYTES,
     CaptionChange,
     add_caption,

@@ -34,7 +34,8 @@ async def board(request: HttpRequest, slug: str) -> HttpResponse:
     code = shown_code(classroom.code) if is_open and classroom.code is not None else ""
     minutes = await asyncio.to_thread(room_minutes, class_folder(slug))
     context = {"classroom": classroom, "code": code, "sound_minutes": minutes}
-    response = await page(request, "class/board.html", context)
+    # A class of one records a lesson: it has no wall.
+    response = await page(request, f"class/{'recorder' if door.is_lesson(classroom) else 'board'}.html", context)
     response.uses_microphone = True  # type: ignore[attr-defined]
     return response
 

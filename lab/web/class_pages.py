@@ -20,7 +20,7 @@ from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
-from lab.actions.classes.keep_recordings import is_recording_deleted
+from lab.actions.classes.keep_recordings import is_imported, is_recording_deleted
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
@@ -55,7 +55,7 @@ async def new_class(request: HttpRequest) -> HttpResponse:
     """Gives a class. Raises Refusal (403) for who may not."""
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
-    chapters = tuple(value for value, _ in _starts(preferences_of(request).language))
+    chapters = tuple(value for value, _ in starts(preferences_of(request).language))
     for guest in await sync_to_async(people.expired_guests)(timezone.now()):
         await _erase(guest, guest)
     form = request.POST.dict()
@@ -98,7 +98,7 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
         return await page(request, f"class/{name}.html", {"classroom": classroom, "me": me})
     if me.is_staff:
         return await _door_page(request, classroom, me)
-    if me.role == Role.LEARNER and me.run is None:
+    if me.role == Role.LEARNER and me.run is None and not door.is_lesson(classroom):
         await give_own_lab(host(), me)
     key = key_to_show(request, me)
     context = {"classroom": classroom, "me": me, "key": key, "run": await sync_to_async(_own_run)(me)}
@@ -344,14 +344,14 @@ async def classes_page(
     context = {
         "classes": await sync_to_async(selectors.class_cards)(user),
         "gives": await sync_to_async(may)(user, None, "staff"),
-        "starts": _starts(language),
+        "starts": starts(language),
         "error": {**refusal.as_json(language), "field": refusal.field} if refusal else None,
         "form": form or {},
     }
     return await page(request, "class/list.html", context, status=refusal.status if refusal else 200)
 
 
-def _starts(language: str) -> list[tuple[str, str]]:
+def starts(language: str) -> list[tuple[str, str]]:
     """(slug, title) of everything of the course that a class may begin with: chapters and their lessons."""
     whole = course()
     found = []
@@ -391,6 +391,9 @@ async def _door_page(
         "owns": me.role == Role.INSTRUCTOR,
         "recording_days": settings.RECORDING_DAYS,
         "recording_deleted": is_recording_deleted(classroom),
+        "records_lesson": door.is_lesson(classroom),
+        "watches": door.is_lesson(classroom) or is_imported(classroom),
+        "watch_address": shown_address(request, reverse("watch-lesson", args=(classroom.link_key,))),
         "error": refusal.as_json(language) if refusal else None,
     }
     response = await page(request, "class/door.html", context, status=refusal.status if refusal else 200)

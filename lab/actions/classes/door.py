@@ -11,12 +11,21 @@ from lab.models import Class
 from lab.texts.refusal import Refusal
 
 DOOR_MINUTES = 15
+RECORDS_LESSON = "records_lesson"
+"""In the settings of a class of one, which records a lesson."""
+
+
+def is_lesson(classroom: Class) -> bool:
+    """Whether a class records a lesson: nobody comes in while it does."""
+    return bool(classroom.settings.get(RECORDS_LESSON))
 
 
 def open_door(classroom: Class, now: datetime, *, stays: bool = False) -> None:
     """People may come in with the code: for 15 minutes, or until the door is closed. Raises Refusal once the class has
-    ended.
+    ended, and for a class that records a lesson.
     """
+    if is_lesson(classroom):
+        raise Refusal("refusal.lesson_without_door", 409, title=classroom.title)
     with transaction.atomic():
         classroom.refresh_from_db()
         if classroom.state == Class.State.ENDED:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from lab import selectors
-from lab.actions.classes.door import close_door, open_door
+from lab.actions.classes.door import close_door, is_lesson, open_door
 from lab.actions.start_run import new_slug
 from lab.classroom.codes import draw_link_key
 from lab.classroom.names import checked_nickname, free_nickname, skeleton_of
@@ -22,9 +22,15 @@ MAX_CLASSES = 100
 """Of one instructor."""
 
 
-def give_class(user: User, form: Mapping[str, str], chapters: tuple[str, ...], now: datetime) -> Class:
+def give_class(
+    user: User,
+    form: Mapping[str, str],
+    chapters: tuple[str, ...],
+    now: datetime,
+    settings: Mapping[str, object] | None = None,
+) -> Class:
     """Starts what the form asks for: `title`; `start`, a slug of `chapters`, `run/branch/seq` or empty; `languages`;
-    `admits`. The user is its instructor, p1, and its door is open. Raises Refusal.
+    `admits`. The user is its instructor, p1, and its door is open unless it records a lesson. Raises Refusal.
     """
     require(user, None, "staff")
     title = checked_title(form.get("title", ""))
@@ -42,10 +48,12 @@ def give_class(user: User, form: Mapping[str, str], chapters: tuple[str, ...], n
             admits=form.get("admits") == "on",
             link_key=draw_link_key(),
             state=Class.State.OPEN,
+            settings=dict(settings or {}),
         )
         enter_instructor(made, user)
     tell(Notice("class_opened", made.pk, 1))
-    open_door(made, now)
+    if not is_lesson(made):
+        open_door(made, now)
     return made
 
 

@@ -143,7 +143,13 @@ def _recheck(participant: Participant) -> None:
 def expired_guests(now: datetime) -> list[Participant]:
     """The guests of classes that ended longer ago than `GUEST_DAYS`."""
     ended = now - timedelta(days=settings.GUEST_DAYS)
-    found = Participant.objects.filter(is_guest=True, user__isnull=False, classroom__ended_at__lte=ended)
+    found = Participant.objects.filter(
+        # Who watches a recorded lesson comes after its end.
+        is_guest=True,
+        user__isnull=False,
+        classroom__ended_at__lte=ended,
+        joined_at__lte=ended,
+    )
     return list(found.select_related("user", "classroom"))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from broker_core.events.envelope import sentence
-from lab.actions.classes.recorded_captions import captions_of
+from lab.actions.classes.recorded.captions import captions_of
 from lab.actions.classes.recorded_chapters import shown_chapters
 from lab.actions.classes.recorded_notes import notes_of
 from lab.actions.classes.recordings import look_into

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from lab.actions.classes.transcript import Part, transcript_of
+from lab.actions.classes.recorded.transcript import Part, transcript_of
 from lab.api.recorded import Asker, for_class
 from lab.models import Class
 from lab.preferences import preferences_of

@@ -171,6 +171,7 @@ export const ELSEWHERE = {
   "hw-class-refusal": "/classes/<slug>/board/",
   "hw-projector": "/classes/<slug>/projector/",
   "hw-person": "/classes/<slug>/board/",
+  "hw-recorder": "/classes/<slug>/board/",
   "hw-captions": "/classes/<slug>/board/",
   "hw-microphone": "/classes/<slug>/board/",
   "hw-sound-mark": "/r/<run>/<branch>",

@@ -1,0 +1,1 @@
+"""What is added to recorded classes, and recorded lessons."""

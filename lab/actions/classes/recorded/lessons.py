@@ -1,0 +1,78 @@
+"""A recorded lesson: a class of one that never opens its door. Its recording is given away by a link.
+
+An instructor leads with a lab, speaks, draws and sets chapters, as in a class. When the recording is finished, whoever
+has the link watches it: they take part as learners from then on, and may take over.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+
+from lab.actions.classes.door import RECORDS_LESSON, is_lesson
+from lab.actions.classes.give_class import give_class
+from lab.actions.classes.give_labs import open_labs
+from lab.actions.classes.join_class import make_guest, names_taken
+from lab.actions.classes.keep_recordings import is_imported, is_recording_deleted
+from lab.actions.classes.live_class import live_classes
+from lab.classroom.acts import Given, ops
+from lab.classroom.names import offered_nickname, skeleton_of
+from lab.models import Class, Participant, Presence
+from lab.runtime.host import Host
+from lab.selectors import MAIN
+from lab.texts.refusal import Refusal
+
+
+async def record_lesson(
+    host: Host, user: User, form: Mapping[str, str], chapters: tuple[str, ...], language: str, now: datetime
+) -> Class:
+    """Begins a recording with a lab of the user's own, which is shown from the first instant on. Raises Refusal."""
+    made = await sync_to_async(give_class)(user, form, chapters, now, settings={RECORDS_LESSON: True})
+    await open_labs(host, user, made, language)
+    me = await made.participants.select_related("run").aget(number=1)
+    assert me.run is not None, "it was given a moment ago"
+    live = await live_classes().of(made)
+    await live.mirror()
+    await live.room.do(Given(me.source, ops.TakeLead(f"{me.run.slug}/{MAIN}")))
+    return made
+
+
+def lesson_of_link(key: str) -> Class:
+    """The recorded lesson, or the imported recording, of a link. Raises Refusal (404), the same for a link that never
+    was, a recording that is not finished, and one that was deleted.
+    """
+    found = Class.objects.filter(link_key=key, state=Class.State.ENDED).first()
+    if found is None or not (is_lesson(found) or is_imported(found)) or is_recording_deleted(found):
+        raise Refusal("refusal.no_lesson_link", 404)
+    return found
+
+
+def watch(classroom: Class, user: User | None, language: str, now: datetime) -> Participant:
+    """Who watches a recorded lesson: a participant without a name of their own; a guest where there is no user."""
+    with transaction.atomic():
+        # One number for each, whoever comes at the same time.
+        classroom = Class.objects.select_for_update().get(pk=classroom.pk)
+        known = classroom.participants.filter(user=user).first() if user is not None else None
+        if known is not None:
+            if known.presence == Presence.KICKED:
+                raise Refusal("refusal.no_lesson_link", 404)
+            if known.presence == Presence.LEFT:
+                known.presence = Presence.IN
+                known.save(update_fields=["presence"])
+            return known
+        number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
+        shown = offered_nickname(language, names_taken(classroom))
+        return Participant.objects.create(
+            classroom=classroom,
+            number=number,
+            user=user or make_guest(),
+            is_guest=user is None,
+            nickname=shown,
+            skeleton=skeleton_of(shown),
+            language=language,
+            joined_at=now,
+            seen_at=now,
+        )
