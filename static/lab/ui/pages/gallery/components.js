@@ -178,6 +178,7 @@ export const ELSEWHERE = {
   "hw-chart": "/r/<run>/<branch>/analytics",
   "hw-study": "/studies/<slug>/",
   "hw-sql": "/tables/",
+  "hw-measures": "/compare/measures/",
   "hw-analytics": "/r/<run>/<branch>/analytics",
   "hw-learning-analytics": "/classes/<slug>/analytics/",
   "hw-replay-actions": "/classes/<slug>/replay/",

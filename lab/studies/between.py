@@ -1,0 +1,258 @@
+"""What the page that compares measures shows of two sets of runs: how each measure differs, and the latencies."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from lab.analytics.compare import MEASURES, MORE_IS_BETTER, Difference, compare
+from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, Figure, Rows, Words, bars
+from lab.studies.figure import HEIGHT, shown
+from lab.studies.summary import spread_of
+
+PAIR_BY = "seed"
+SIDES = ("A", "B")
+_COLOURS = {"A": "--leader", "B": "--fetch"}
+_ROOM = 0.34
+"""So much of the room of a side is taken by the dots of its runs."""
+POINTS = 200
+"""Of a distribution of latencies, as many as one run has."""
+
+
+def charts_of(sides: Sequence[Rows], latencies: Sequence[Rows], words: Words) -> list[dict[str, Any]]:
+    """The charts, each with the sentence that it shows and its table.
+
+    Args:
+        sides: the rows of gold.run_summary of both sides, A and B, in the units that they are stored in.
+        latencies: the rows of gold.commit_latency of both sides.
+        words: texts in the reader's language.
+    """
+    left, right = ([_in_units(row) for row in rows] for rows in sides)
+    if not left or not right:
+        return []
+    found = compare(left, right, PAIR_BY if pairs_by_seed(left, right) else None)
+    differing = [one for one in found if _has_something(one.measure, left, right)]
+    drawn = [_overview(differing, left, right, words)] if differing else []
+    distributions = [_distribution(rows) for rows in latencies]
+    if all(distributions):
+        drawn.append(_latencies(distributions, words))
+    return drawn + [_measure(one, left, right, words) for one in differing]
+
+
+def pairs_by_seed(left: Rows, right: Rows) -> bool:
+    """Whether runs of the same seed can be compared one to one: each seed is there once on a side, and some on both."""
+    seeds = [[row[PAIR_BY] for row in rows] for rows in (left, right)]
+    return all(len(set(one)) == len(one) for one in seeds) and bool(set(seeds[0]) & set(seeds[1]))
+
+
+def unit_of(measure: str) -> str:
+    """What a measure is shown in: `ms`, `bytes` or `count`."""
+    return "ms" if measure.endswith("_us") else "bytes" if measure == "bytes" else "count"
+
+
+def _in_units(row: Mapping[str, Any]) -> dict[str, Any]:
+    values = {
+        name: row[name] / 1_000 if name.endswith("_us") and row[name] is not None else row[name] for name in MEASURES
+    }
+    return {**row, **values}
+
+
+def _has_something(measure: str, left: Rows, right: Rows) -> bool:
+    return any(row[measure] for row in (*left, *right))
+
+
+def measure_name(measure: str, words: Words) -> str:
+    """The measure in the reader's language."""
+    return words(f"compare.measure.{measure}")
+
+
+# All measures
+
+
+def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words) -> dict[str, Any]:
+    """How much more or less of each measure B has, in percent of A."""
+    relative = [one for one in found if one.left]
+    names = [measure_name(one.measure, words) for one in relative]
+    percent = [100 * one.difference / one.left for one in relative]
+    is_known = _is_known(found, left, right)
+    dots: Figure = {
+        "type": "scatter", "mode": "markers", "x": percent, "y": names, "showlegend": False,
+        "marker": {"color": _COLOURS["B"], "size": 8},
+        "hovertemplate": "%{y}: %{x:.1f} %<extra></extra>",
+    }  # fmt: skip
+    if is_known:
+        dots["error_x"] = {
+            "type": "data", "symmetric": False, "color": _COLOURS["B"], "thickness": 2, "width": 5,
+            "array": [100 * (one.high - one.difference) / one.left for one in relative],
+            "arrayminus": [100 * (one.difference - one.low) / one.left for one in relative],
+        }  # fmt: skip
+    figure = bars(names, [dots], words("compare.percent"))
+    figure["layout"] |= {"height": FRAME_HEIGHT + BAR * max(len(names), 4)}
+    figure["layout"]["xaxis"] = {"title": words("compare.percent"), "zeroline": True, "ticksuffix": " %"}
+    apart = sum(1 for one in found if one.low > 0 or one.high < 0)
+    said = (
+        words("compare.overview_said", n=apart, count=len(found))
+        if is_known
+        else words("compare.overview_single", count=len(found))
+    )
+    columns = ("measure", "unit", "A", "B", "pairs", "difference", "low", "high", "improved")
+    return {
+        "measure": "overview", "title": words("compare.overview"), "unit": words("compare.percent"), "said": said,
+        "figure": figure,
+        "table": {"columns": columns, "rows": [_row(one, is_known=is_known) for one in found]},
+    }  # fmt: skip
+
+
+def _row(one: Difference, *, is_known: bool) -> list[Any]:
+    interval = [_rounded(one.low), _rounded(one.high)] if is_known else [None, None]
+    figures = [_rounded(one.left), _rounded(one.right), one.pairs, _rounded(one.difference)]
+    return [
+        one.measure,
+        unit_of(one.measure),
+        *figures,
+        *interval,
+        None if one.improved is None else _rounded(one.improved),
+    ]
+
+
+def _is_known(found: Sequence[Difference], left: Rows, right: Rows) -> bool:
+    """Whether there are enough runs to tell a difference from chance."""
+    return max((one.pairs for one in found), default=0) > 1 or (len(left) > 1 and len(right) > 1)
+
+
+# One measure
+
+
+def _measure(one: Difference, left: Rows, right: Rows, words: Words) -> dict[str, Any]:
+    name, unit = measure_name(one.measure, words), words(f"compare.unit.{unit_of(one.measure)}")
+    said_unit = "" if unit_of(one.measure) == "count" else unit
+    data: list[Figure] = []
+    rows: list[list[Any]] = []
+    for place, (side, own) in enumerate(zip(SIDES, (left, right), strict=True)):
+        measured = [row for row in own if row[one.measure] is not None]
+        data += _dots(side, place, measured, one.measure, words)
+        rows += [[side, row["run"], row["branch"], row["seed"], _rounded(row[one.measure])] for row in measured]
+    layout = {
+        "height": HEIGHT, "hovermode": "closest", "showlegend": False,
+        "xaxis": {"tickvals": [0, 1], "ticktext": list(SIDES), "range": [-0.5, 1.5]},
+        "yaxis": {"title": unit, "rangemode": "tozero"},
+    }  # fmt: skip
+    return {
+        "measure": one.measure, "title": name, "unit": unit,
+        "said": _said(one, name, said_unit, words, is_known=_is_known([one], left, right)),
+        "figure": {"data": data, "layout": layout},
+        "table": {"columns": ("side", "run", "branch", "seed", one.measure.replace("_us", "_ms")), "rows": rows},
+    }  # fmt: skip
+
+
+def _dots(side: str, place: int, rows: Rows, measure: str, words: Words) -> list[Figure]:
+    """A dot for each run, and the median with its interval."""
+    values = [row[measure] for row in rows]
+    spread = spread_of(values)
+    step = _ROOM / max(len(values), 1)
+    runs: Figure = {
+        "type": "scatter", "mode": "markers", "name": side, "opacity": 0.6,
+        "x": [place - _ROOM / 2 + step * (number + 0.5) for number in range(len(values))], "y": values,
+        "text": [f"{row['branch']} · {words('compare.seed', seed=row['seed'])}" for row in rows],
+        "customdata": [row["branch"] for row in rows],
+        "marker": {"color": _COLOURS[side], "size": 6},
+        "hovertemplate": "%{text}<br>%{y}<extra></extra>",
+    }  # fmt: skip
+    if len(values) == 1:
+        return [runs]
+    middle: Figure = {
+        "type": "scatter", "mode": "markers", "name": side, "x": [place + _ROOM * 0.75], "y": [spread.median],
+        "marker": {"color": _COLOURS[side], "size": 9, "symbol": "diamond"},
+        "error_y": {
+            "type": "data", "symmetric": False, "array": [spread.high - spread.median],
+            "arrayminus": [spread.median - spread.low], "color": _COLOURS[side], "thickness": 3, "width": 6,
+        },
+        "hovertemplate": f"{words('studies.median')} %{{y}} [{spread.low}, {spread.high}]<extra>{side}</extra>",
+    }  # fmt: skip
+    return [runs, middle]
+
+
+def _said(one: Difference, name: str, unit: str, words: Words, *, is_known: bool) -> str:
+    values: dict[str, Any] = {
+        "measure": name, "a": _with_unit(one.left, unit), "b": _with_unit(one.right, unit),
+        "difference": _signed(one.difference), "low": _signed(one.low), "high": _signed(one.high), "pairs": one.pairs,
+    }  # fmt: skip
+    if one.left == one.right and one.low == one.high == 0:
+        return words("compare.said_same", **values)
+    if not is_known:
+        return words("compare.said_single", **values)
+    if one.improved is None:
+        return words("compare.said_sets", **values)
+    better = "more" if one.measure in MORE_IS_BETTER else "less"
+    return words(f"compare.said_pairs_{better}", **values, share=round(100 * one.improved))
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{shown(value)} {unit}".rstrip()
+
+
+def _signed(value: float) -> str:
+    return f"+{shown(value)}" if value > 0 else shown(value).replace("-", "−")
+
+
+def _rounded(value: float) -> float:
+    return round(value, 4)
+
+
+# Latencies
+
+
+def _distribution(rows: Rows) -> list[tuple[float, float]]:
+    """The commit latencies of all batches of a side, as points (milliseconds, share of the batches), at most POINTS.
+
+    A run's points are those of its own distribution, which are weighted by its batches.
+    """
+    parts = []
+    for _, own in groupby(sorted(rows, key=_of_part), key=_of_part):
+        points = list(own)
+        parts.append(([row["latency_us"] for row in points], [row["share"] for row in points], points[0]["batches"]))
+    total = sum(batches for *_, batches in parts)
+    merged: list[tuple[float, float]] = []
+    for latency_us in sorted({one for latencies, *_ in parts for one in latencies}):
+        share = 0.0
+        for latencies, shares, batches in parts:
+            place = bisect_right(latencies, latency_us)
+            share += batches * (shares[place - 1] if place else 0.0)
+        share /= total
+        if not merged or int(share * POINTS) > int(merged[-1][1] * POINTS):
+            merged.append((latency_us / 1_000, round(share, 6)))
+    return merged
+
+
+def _of_part(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["branch"], row["acks"]
+
+
+def quantile(points: Sequence[tuple[float, float]], share: float) -> float:
+    """The latency within which that share of the batches was committed."""
+    return next((value for value, reached in points if reached >= share), points[-1][0])
+
+
+def _latencies(distributions: Sequence[Sequence[tuple[float, float]]], words: Words) -> dict[str, Any]:
+    data = [
+        {
+            "type": "scatter", "mode": "lines+markers" if len(points) < 20 else "lines", "name": side,
+            "x": [latency for latency, _ in points], "y": [100 * share for _, share in points],
+            "line": {"shape": "hv", "color": _COLOURS[side], "width": 1.8},
+            "hovertemplate": f"%{{y:.1f}} % ≤ %{{x:.3f}} ms<extra>{side}</extra>",
+        }
+        for side, points in zip(SIDES, distributions, strict=True)
+    ]  # fmt: skip
+    layout = {
+        "height": HEIGHT, "hovermode": "closest",
+        "xaxis": {"title": words("analytics.milliseconds"), "type": "log", "exponentformat": "none"},
+        "yaxis": {"title": words("analytics.share"), "range": [0, 102], "ticksuffix": " %"},
+    }  # fmt: skip
+    (a50, a99), (b50, b99) = ([shown(quantile(points, share)) for share in (0.5, 0.99)] for points in distributions)
+    rows = [[side, ms, share] for side, points in zip(SIDES, distributions, strict=True) for ms, share in points]
+    return {
+        "measure": "latency", "title": words("analytics.latency"), "unit": words("compare.unit.ms"),
+        "said": words("compare.latency_said", a50=a50, b50=b50, a99=a99, b99=b99),
+        "figure": {"data": data, "layout": layout},
+        "table": {"columns": ("side", "latency_ms", "share"), "rows": rows},
+    }  # fmt: skip
