@@ -25,6 +25,7 @@ from lab.analytics.rounds import rounds
 from lab.analytics.serve.class_reader import (
     CLASS_TABLES,
     OF_CLASS,
+    STEPS,
     StoredRows,
     csv_of,
     figures_of,
@@ -72,7 +73,7 @@ async def tables(request: HttpRequest, asker: Asker) -> HttpResponse:
         {
             "figures": figures,
             "as_of_ms": found.as_of_ms,
-            "now_ms": _now_ms(),
+            "now_ms": now_ms(),
             "live": is_live(asker.classroom),
             "people": learners,
         }
@@ -113,7 +114,7 @@ def _begin(classroom: Class, found: list[FoundLog]) -> tuple[Job | None, float]:
     if is_live(classroom):
         job, wait_s = rounds().ask(slug, lambda: LiveTask(slug, orders_of(found)))
         return job, wait_s
-    if not is_behind(found, CLASS_TABLES[-1], slug):
+    if not is_behind(found, [name for name in CLASS_TABLES if name != STEPS], slug):
         return None, 0.0
     task = LogsTask(str(settings.TABLES), orders_of(found), CLASS_TABLES)
     return analyst().begin(f"class:{slug}", task), 0.0
@@ -172,7 +173,7 @@ async def _scene(request: HttpRequest, asker: Asker, found: StoredRows, *, named
         for person, one in members.items()
         if one.role == Role.LEARNER
     }
-    seen = await sync_to_async(_seen)(asker, {row["lab"] for row in found.tables.get("gold.attempt_steps", ())})
+    seen = await sync_to_async(_seen)(asker, {row["lab"] for row in found.tables.get(STEPS, ())})
     clock = await _clock(classroom, found)
     return Scene(
         preferences_of(request).language,
@@ -197,7 +198,7 @@ async def _clock(classroom: Class, found: StoredRows) -> list[tuple[int, int]]:
     if not is_live(classroom):
         return []
     live = await live_classes().of(classroom)
-    return [(_now_ms(), live.room.now_us())]
+    return [(now_ms(), live.room.now_us())]
 
 
 def shown_instant(class_us: int) -> str:
@@ -206,5 +207,6 @@ def shown_instant(class_us: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02d}.{part_us // 1_000:03d}"
 
 
-def _now_ms() -> int:
+def now_ms() -> int:
+    """The wall clock, in milliseconds."""
     return time.time_ns() // 1_000_000

@@ -44,17 +44,33 @@ def logs(classes: Sequence[str] | None = None) -> list[FoundLog]:
             name = class_log(one.slug)
             entry = BranchEntry(name, "", str(folder), class_=one.slug, unit="log")
             found.append(FoundLog(folder, entry, members.get(one.pk, {})))
-    rooms: dict[int, dict[str, str]] = {}
-    memberships = set(Participant.objects.filter(user__isnull=False).values_list("user_id", "classroom__slug"))
-    runs = Run.objects.filter(classroom__isnull=False).values_list("owner_id", "slug", "classroom__slug")
-    for owner_id, run, slug in runs:
-        # Whoever has been erased from a class keeps their own history, which is no part of the class any more.
-        if (owner_id, slug) in memberships:
-            rooms.setdefault(owner_id, {})[run] = slug
     users = get_user_model().objects.order_by("pk")
     if classes is not None:
         users = users.filter(participations__classroom__slug__in=classes).distinct()
-    for user_id in users.values_list("pk", flat=True):
+    found += _of_learners(list(users.values_list("pk", flat=True)))
+    return found
+
+
+def log_of(user_id: int) -> FoundLog | None:
+    """The log of one learner; None where there is none."""
+    return next(iter(_of_learners([user_id])), None)
+
+
+def _of_learners(user_ids: Sequence[int]) -> list[FoundLog]:
+    data = Path(settings.DATA)
+    left_out = forgotten(data)
+    memberships = Participant.objects.filter(user__isnull=False)
+    runs = Run.objects.filter(classroom__isnull=False)
+    if len(user_ids) == 1:
+        memberships, runs = memberships.filter(user_id=user_ids[0]), runs.filter(owner_id=user_ids[0])
+    known = set(memberships.values_list("user_id", "classroom__slug"))
+    rooms: dict[int, dict[str, str]] = {}
+    for owner_id, run, slug in runs.values_list("owner_id", "slug", "classroom__slug"):
+        # Whoever has been erased from a class keeps their own history, which is no part of the class any more.
+        if (owner_id, slug) in known:
+            rooms.setdefault(owner_id, {})[run] = slug
+    found = []
+    for user_id in user_ids:
         person, folder = pseudonym(data, user_id), data / "learning" / learner_id(user_id) / "learning-0"
         if person not in left_out and folder.is_dir():
             # Where it lies is another name of the learner.

@@ -28,13 +28,12 @@ def wrong_states(rows: Rows, words: Words) -> Figure:
 
 def hints(rows: Rows, words: Words) -> Figure:
     """How many were right of those who had opened a hint before they answered, and of the others."""
-    shown = [row for row in rows if row["right_with_hint"] is not None or row["right_without_hint"] is not None]
     parts = (
         (words("analytics.with_hint"), "--leader", lambda row: row["right_with_hint"]),
         (words("analytics.without_hint"), "--fetch", lambda row: row["right_without_hint"]),
     )
     figure = counts(
-        shown, lambda row: row["place"], parts, words("analytics.share_right"),
+        rows, lambda row: row["place"], parts, words("analytics.share_right"),
         lambda row: words("analytics.hint_share", step=row["step"], share=f"{round(100 * row['hint_share'])} %"),
         barmode="group",
     )  # fmt: skip
@@ -42,6 +41,9 @@ def hints(rows: Rows, words: Words) -> Figure:
     return figure
 
 
+HINTS = (
+    "lesson", "step", "learners", "hint_share", "with_hint", "right_with_hint", "without_hint", "right_without_hint",
+)  # fmt: skip
 FIGURES = (
     Stored("lesson_stops", "gold.lesson_steps", ("lesson", "step", "learners", "stopped", "gave_up_share"), stops,
            is_per_partition=False),
@@ -49,9 +51,7 @@ FIGURES = (
     Stored("lesson_items", "gold.lesson_steps", ITEMS, items, is_per_partition=False),
     Stored("lesson_wrong_states", "gold.lesson_wrong_states",
            ("lesson", "step", "state", "misconception", "learners", "times"), wrong_states, is_per_partition=False),
-    Stored("lesson_hints", "gold.lesson_steps",
-           ("lesson", "step", "learners", "n", "hint_share", "right_with_hint", "right_without_hint"), hints,
-           is_per_partition=False),
+    Stored("lesson_hints", "gold.lesson_steps", HINTS, hints, is_per_partition=False),
     Stored("lesson_calibration", "gold.lesson_calibration", CALIBRATION, said_and_was, is_per_partition=False),
 )  # fmt: skip
 OWN = (

@@ -15,6 +15,7 @@ from lab.analytics.serve.gold_reader import of_newest
 from lab.analytics.serve.learning_reader import Scene, only_tags, prepared, shown_tags
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.csv_text import as_csv
+from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.reading import rows
 from lab.texts.refusal import Refusal
 
@@ -25,6 +26,8 @@ STEPS, ACTS, GROUPS, TAGS = "gold.attempt_steps", "silver.acts", "gold.mistake_g
 CLASS_TABLES = tuple(dict.fromkeys(one.table for one in OF_CLASS.values()))
 LESSON_TABLES = tuple(dict.fromkeys(one.table for one in OF_LESSON.values()))
 OWN_TABLES = (STEPS,)
+ALL = "all"
+"""The unit of tables over all learners."""
 
 Tables = Mapping[str, Sequence[Row]]
 
@@ -124,27 +127,36 @@ def instant_of(clock: Sequence[tuple[int, int]], at_ms: int | None) -> int | Non
     return max(0, class_us + (at_ms - wall_ms) * 1_000)
 
 
-def is_behind(found: Sequence[FoundLog], table: str, unit: str) -> bool:
-    """Whether logs hold what the tables do not, or a unit of a table was never made. Reads what is new alone."""
-    return of_newest(lambda store, build: _is_behind(build, found, table, unit)) in (None, True)
+def is_behind(found: Sequence[FoundLog], tables: Collection[str], unit: str) -> bool:
+    """Whether logs hold what tables of a unit do not. Reads what is new alone.
+
+    Args:
+        found: the logs that the unit is made of.
+        tables: all of this unit.
+        unit: a class, `all`, or the name of a log.
+    """
+    return of_newest(lambda store, build: _is_behind(build, found, tables, unit)) in (None, True)
 
 
-def _is_behind(build: Build, found: Sequence[FoundLog], table: str, unit: str) -> bool:
-    if unit not in build.made_to(table):
-        return True
+def _is_behind(build: Build, found: Sequence[FoundLog], tables: Collection[str], unit: str) -> bool:
     ledger = build.ledger()
-    for one in found:
-        entry = ledger.get(one.entry.branch)
-        if entry is None:
-            return True
-        try:
-            new = news(one.folder, entry.ranges, entry.damage, entry.last_seq, 0)
-        except FileNotFoundError:
-            continue
-        # The log of a class that is replaced by its recording holds less, and changes nothing.
-        if new.ranges or (new.is_rewritten and bool(one.entry.learner)):
-            return True
-    return False
+    logs = {name: entry.last_seq for name, entry in ledger.items() if entry.unit == "log"}
+    # As `lab.analytics.build.plan.dirty_logs` has it.
+    made_of = sum(logs.values()) if unit == ALL else sum(logs.get(one.entry.branch, 0) for one in found)
+    if any(build.made_to(table).get(unit) != made_of for table in tables):
+        return True
+    return any(_has_news(one, ledger.get(one.entry.branch)) for one in found)
+
+
+def _has_news(found: FoundLog, entry: BranchEntry | None) -> bool:
+    if entry is None:
+        return True
+    try:
+        new = news(found.folder, entry.ranges, entry.damage, entry.last_seq, 0)
+    except FileNotFoundError:
+        return False
+    # The log of a class that is replaced by its recording holds less, and changes nothing.
+    return bool(new.ranges) or (new.is_rewritten and bool(found.entry.learner))
 
 
 def _rows(

@@ -174,6 +174,12 @@ def _of_lesson(rows: Rows, scene: Scene) -> list[Row]:
     return [{**row, "open": ""} for row in placed(rows)]
 
 
+def _hints(rows: Rows, scene: Scene) -> list[Row]:
+    """Steps with a question whose answers are enough to say something of."""
+    shown = [row for row in rows if row["right_with_hint"] is not None or row["right_without_hint"] is not None]
+    return _of_lesson(shown, scene)
+
+
 def _own(rows: Rows, scene: Scene) -> list[Row]:
     """Steps of one's own attempts, by their number."""
     found = []
@@ -199,7 +205,7 @@ _PREPARE: Mapping[str, Callable[[Sequence[Row], Scene], list[Row]]] = {
     "lesson_times": _times,
     "lesson_items": _items,
     "lesson_wrong_states": _of_lesson,
-    "lesson_hints": _of_lesson,
+    "lesson_hints": _hints,
     "lesson_calibration": _calibration,
     "own_steps": _own,
 }

@@ -37,7 +37,8 @@ def step(learner: str, step: str, **more: Any) -> dict[str, Any]:
 ITEM = {
     "lesson": "011-acks", "step": "predict", "learners": 6, "n": 5, "difficulty": 0.4, "discrimination": None,
     "p_mean": 0.7, "brier_mean": 0.5, "gap": 0.3, "spent_p25_s": 5.0, "spent_p50_s": 9.0, "spent_p90_s": 30.0,
-    "hint_share": 0.2, "right_with_hint": 0.5, "right_without_hint": 0.25, "gave_up_share": 0.1, "first_ms": 2_000_500,
+    "with_hint": 5, "without_hint": 6, "hint_share": 0.2,
+    "right_with_hint": 0.5, "right_without_hint": 0.25, "gave_up_share": 0.1, "first_ms": 2_000_500,
     "stopped": 2,
 }  # fmt: skip
 SAID = {"stop": "0.90", "learners": 4, "answers": 6, "said": 0.9, "was": 0.5, "last_ms": 2_003_000}

@@ -197,7 +197,11 @@ def test_confidence_polls_times_and_stuck_places(lesson: Lesson) -> None:
 def test_lessons_show_where_people_stop_and_nothing_of_fewer_than_five(lesson: Lesson) -> None:
     steps = {row["step"]: row for row in lesson.rows("gold.lesson_steps")}
     assert steps.keys() == {"guess"}
-    assert (steps["guess"]["learners"], steps["guess"]["stopped"]) == (6, 2)
+    guess = steps["guess"]
+    assert (guess["learners"], guess["stopped"], guess["n"], guess["difficulty"]) == (6, 2, 5, 0.4)
+    # Two had a hint, three had none: too few to say how many of them were right.
+    assert (guess["with_hint"], guess["without_hint"]) == (2, 3)
+    assert (guess["right_with_hint"], guess["right_without_hint"]) == (None, None)
     assert lesson.rows("gold.lesson_wrong_states") == []
 
 

@@ -127,6 +127,21 @@ def test_unknown_lesson_is_not_found(visitor: Visitor) -> None:
     assert visitor.post("/course/999-nothing/start").status == 404
 
 
+def test_analytics_of_a_lesson_are_ones_own_but_for_who_gives_classes(visitor: Visitor, newcomer: Visitor) -> None:
+    page = f"/course/{LOST}/analytics/"
+    assert f'href="{page}"' in visitor.get(f"/course/{LOST}/").text
+    assert "Nobody else sees this page" in newcomer.get(page).text
+    shown = newcomer.get(f"/api{page}tables.json").json
+    assert (shown["figures"], shown["as_of_ms"], shown["withheld"]) == ({}, 0, False)
+    # Whoever has no history has nothing to wait for, and what others did is not told.
+    assert newcomer.post_json(f"/api{page}tables/start", {}).json["job"] is None
+    assert newcomer.get(f"/api{page}tables/own_steps.csv").text.startswith("attempt_no,")
+    assert newcomer.get(f"/api{page}tables/lesson_stops.csv").status == 404
+    assert newcomer.get(f"/api{page}tables/j1.json").status == 404
+    assert newcomer.get("/api/course/999-nothing/analytics/tables.json").status == 404
+    assert Visitor(visitor.server).get(f"/api{page}tables.json").status == 401
+
+
 def test_start_makes_a_run_of_the_lessons_own_era_beside_others(visitor: Visitor) -> None:
     before = visitor.new_run(name="Untouched")
     first, second = started(visitor, LOST), started(visitor, LOST)

@@ -23,7 +23,10 @@ def lesson_steps(t: Tables) -> "DataFrame":
     )
     open_ones = t.attempts.where("state <> 'finished'").select("attempt")
     stopped = last.join(open_ones, "attempt").groupBy("lesson", "step").agg(F.count("*").alias("stopped"))
-    return found.where(_LARGE).join(stopped, ["lesson", "step"], "left").na.fill(0, ["stopped"])
+    found = found.where(_LARGE).join(stopped, ["lesson", "step"], "left").na.fill(0, ["stopped"])
+    for share, count in (("right_with_hint", "with_hint"), ("right_without_hint", "without_hint")):
+        found = found.withColumn(share, F.when(F.col(count) >= MIN_LEARNERS, F.col(share)))
+    return found.withColumn("difficulty", F.when(F.col("n") >= MIN_LEARNERS, F.col("difficulty")))
 
 
 STEPS = Table(

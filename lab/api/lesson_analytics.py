@@ -1,0 +1,155 @@
+"""The analytics of a lesson: for everybody their own attempts, for who gives classes what all learners did in it.
+
+What all learners did names nobody, and nothing is in it of fewer than five.
+"""
+
+import asyncio
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import selectors
+from lab.analytics.build.logs import learner_log, log_of, logs
+from lab.analytics.build.people import pseudonym
+from lab.analytics.jobs import Job, analyst
+from lab.analytics.orders import LogsTask
+from lab.analytics.serve.class_reader import (
+    ALL,
+    LESSON_TABLES,
+    OF_LESSON,
+    OWN,
+    OWN_TABLES,
+    csv_of,
+    figures_of,
+    is_behind,
+    stored_lesson,
+    stored_own,
+)
+from lab.analytics.serve.learning_reader import Scene
+from lab.api.class_analytics import job_answer, now_ms, orders_of
+from lab.api.history import json_answer
+from lab.course.loader import course
+from lab.preferences import preferences_of
+from lab.rights import may
+from lab.texts.refusal import Refusal
+
+_EVERYBODY = "lessons"
+"""What the work for all learners is called; that of one has the name of their log."""
+
+
+@login_required
+@ensure_csrf_cookie
+@require_GET
+async def page(request: HttpRequest, slug: str) -> HttpResponse:
+    """The page. Raises Refusal (404) for an unknown lesson."""
+    lesson = course().lesson(slug)
+    user = await request.auser()
+    assert isinstance(user, User)
+    context = {
+        "lesson": lesson,
+        "exercise": lesson.exercise,
+        "is_staff": await sync_to_async(may)(user, None, "staff"),
+        "user_name": await sync_to_async(selectors.shown_name)(user),
+    }
+    response = await sync_to_async(render)(request, "course/analytics.html", context)
+    # Plotly writes style attributes (lab.web.middleware).
+    response.inline_styles = True  # type: ignore[attr-defined]
+    return response
+
+
+@require_GET
+async def tables(request: HttpRequest, slug: str) -> HttpResponse:
+    """The charts: one's own, and behind them those over all learners, for who may see them."""
+    user, is_staff = await _asker(request, slug)
+    scene = _scene(request)
+    own = await asyncio.to_thread(stored_own, _person(user), slug)
+    figures = await asyncio.to_thread(figures_of, OWN, own.tables, scene)
+    as_of_ms, is_withheld = own.as_of_ms, False
+    if is_staff:
+        every = await asyncio.to_thread(stored_lesson, slug)
+        of_all = await asyncio.to_thread(figures_of, OF_LESSON, every.tables, scene)
+        figures, as_of_ms = {**of_all, **figures}, every.as_of_ms or as_of_ms
+        is_withheld = bool(every.as_of_ms) and not of_all
+    return json_answer(
+        {
+            "figures": figures,
+            "as_of_ms": as_of_ms if figures else 0,
+            "now_ms": now_ms(),
+            "live": False,
+            "people": 0,
+            "withheld": is_withheld,
+        }
+    )
+
+
+@require_GET
+async def table_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """All rows of a chart. Raises Refusal (404) for an unknown chart, and for one of all learners without the right."""
+    user, is_staff = await _asker(request, slug)
+    if name in OF_LESSON and is_staff:
+        found = await asyncio.to_thread(stored_lesson, slug)
+        text = await asyncio.to_thread(csv_of, OF_LESSON, name, found.tables, _scene(request))
+    else:
+        own = await asyncio.to_thread(stored_own, _person(user), slug)
+        text = await asyncio.to_thread(csv_of, OWN, name, own.tables, _scene(request))
+    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}-{name}.csv"'
+    return response
+
+
+@require_POST
+async def start(request: HttpRequest, slug: str) -> HttpResponse:
+    """Begins to bring the tables up to the logs, or finds the job that does; null where there is nothing to do."""
+    user, is_staff = await _asker(request, slug)
+    job = await (_begin_all() if is_staff else _begin_own(user))
+    return json_answer({"job": job.id if job else None, "wait_s": 0.0, "live": False})
+
+
+async def _begin_all() -> Job | None:
+    found = await sync_to_async(logs)()
+    if not found or not await asyncio.to_thread(is_behind, found, LESSON_TABLES, ALL):
+        return None
+    task = LogsTask(str(settings.TABLES), orders_of(found), (*LESSON_TABLES, *OWN_TABLES))
+    return await asyncio.to_thread(analyst().begin, _EVERYBODY, task)
+
+
+async def _begin_own(user: User) -> Job | None:
+    found = await sync_to_async(log_of)(user.pk)
+    name = learner_log(_person(user))
+    if found is None or not await asyncio.to_thread(is_behind, [found], OWN_TABLES, name):
+        return None
+    return await asyncio.to_thread(
+        analyst().begin, name, LogsTask(str(settings.TABLES), orders_of([found]), OWN_TABLES)
+    )
+
+
+@require_GET
+async def job(request: HttpRequest, slug: str, id: str) -> HttpResponse:
+    """How far the work is. Raises Refusal (404) if there is none of this number that the asker began."""
+    user, is_staff = await _asker(request, slug)
+    found = analyst().found(_EVERYBODY if is_staff else learner_log(_person(user)), id)
+    return job_answer(request, found, id)
+
+
+async def _asker(request: HttpRequest, slug: str) -> tuple[User, bool]:
+    """Who asks, and whether they may see what all learners did. Raises Refusal: 401 without a sign-in, 404."""
+    user = await request.auser()
+    if not isinstance(user, User):
+        raise Refusal("refusal.not_signed_in", 401)
+    course().lesson(slug)
+    return user, await sync_to_async(may)(user, None, "staff")
+
+
+def _person(user: User) -> str:
+    return pseudonym(settings.DATA, user.pk)
+
+
+def _scene(request: HttpRequest) -> Scene:
+    """Labs are opened out of one's own rows alone."""
+    return Scene(preferences_of(request).language, lab=lambda lab, seq: f"/r/{lab}?seq={seq}" if lab and seq else "")
