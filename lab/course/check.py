@@ -2,13 +2,17 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
+from lab.classroom.recorded.carrying import unpack_class
 from lab.course.loader import Definition
 from lab.exercises.lesson import ERRATA, TOPICS, Exercise
 from lab.exercises.questions import tags_of
 from lab.learning.misconceptions import Misconception, inventory
 from lab.reviews.registry import generators
+from lab.texts.refusal import Refusal
 
 REVIEWS = 40
 """Questions of a review that are drawn to find a tag."""
@@ -25,6 +29,7 @@ def problems(written: Definition, known: dict[str, Exercise], more: Collection[s
     for slug in sorted(known.keys() - set(listed) - set(more)):
         yield f"course.toml: {slug} has no place in a chapter; its folder exists."
     yield from _circle(known)
+    yield from unreadable_recordings(known)
     yield from misplaced_tags({slug: one for slug, one in known.items() if slug not in more}, inventory())
     path = [slug for slug in written.first_path if slug in known]
     for place, slug in enumerate(path):
@@ -48,6 +53,19 @@ def gaps(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
     named = {slug for note in written.notes for heading in note.headings for slug in heading.lessons}
     for slug in sorted((named | set(written.first_path)) - known.keys()):
         yield f"course.toml: {slug} is named by a note or the first path, and has no folder in lab/exercises/content."
+
+
+def unreadable_recordings(known: Mapping[str, Exercise]) -> Iterator[str]:
+    """Lessons whose recording could not be imported."""
+    for slug, exercise in known.items():
+        if not exercise.recording:
+            continue
+        with TemporaryDirectory() as folder, Path(exercise.recording).open("rb") as source:
+            try:
+                unpack_class(source, Path(folder) / "class")
+            except Refusal as refusal:
+                said = refusal.as_json()
+                yield f"{slug}: {Path(exercise.recording).name}: {said['what']} {said['expected']}"
 
 
 def misplaced_tags(known: dict[str, Exercise], tags: Mapping[str, Misconception]) -> Iterator[str]:

@@ -22,6 +22,7 @@ SCREENS = ("cluster", "disk", "zookeeper", "groups", "producers", "transactions"
 """What a freeze can show."""
 MAX_BROKERS = 7
 _NOTE = re.compile(r"00[0-4]")
+_RECORDING = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.hwclass")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -243,8 +244,11 @@ class Definition(Strict, frozen=True, kw_only=True):
     steps: list[Step]
     chain: Chain | None = None
     transfer: Transfer | None = None
+    recording: str = ""
 
     def __post_init__(self) -> None:
+        if self.recording and not _RECORDING.fullmatch(self.recording):
+            raise ValueError(f"recording is {self.recording!r}: expected a file beside this one, such as walk.hwclass")
         if self.era not in ERAS:
             raise ValueError(f"{self.era!r} is not an era: write one of {', '.join(ERAS)}")
         ids = [step.id for step in self.steps]
@@ -273,7 +277,8 @@ def check_choices(choices: Sequence[Choice]) -> None:
 class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     """One lesson with all its texts. `needs` must hold once the set-up has run. `rate` and `partition`: the speed to
     begin with, and what the page shows then. `era`: the one of the runs in which it can be done. `wrong`: the script of
-    its wrong states. `content_version`: of the files, for what is stored about it.
+    its wrong states. `recording`: the path of a recorded class; may be empty. `content_version`: of the files, for what
+    is stored about it.
     """
 
     slug: str
@@ -294,6 +299,7 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[Step]
     chain: Chain | None
     transfer: Transfer | None
+    recording: str
     brief: Bilingual
     hints: list[Bilingual]
     debrief: Bilingual

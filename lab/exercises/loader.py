@@ -8,6 +8,7 @@ A folder holds these files and no others:
     debrief.en.md debrief.zh.md      shown when it is finished
     setup.lab                        console lines that prepare the cluster
     solution.lab                     how it is solved (see solution.py)
+    *.hwclass                        a recorded class; only where `recording` names it
     wrong.lab                        how each wrong state is reached; only where a step has some
 
 `HIGHWATER_LESSONS` may name a folder with lessons that are not part of the course. They are read in the same way.
@@ -39,6 +40,8 @@ _FILES = frozenset(
     | {f"{name}.{language}.md" for name in ("brief", "hints", "debrief") for language in LANGUAGES}
 )
 _WRONG = "wrong.lab"
+SUFFIX = ".hwclass"
+"""Of a recorded class."""
 _VERSION_BYTES = 6
 _LOG = logging.getLogger(__name__)
 
@@ -102,6 +105,8 @@ def load(folder: Path) -> Exercise:
     definition = _definition(folder)
     _check_files(folder, definition)
     wrong = folder / _WRONG
+    stated = {name: getattr(definition, name) for name in Definition.__struct_fields__}
+    stated["recording"] = str(folder / definition.recording) if definition.recording else ""
     return Exercise(
         slug=folder.name,
         brief=both(folder, "brief"),
@@ -111,7 +116,7 @@ def load(folder: Path) -> Exercise:
         solution=(folder / "solution.lab").read_text(encoding="utf-8"),
         wrong=wrong.read_text(encoding="utf-8") if wrong.exists() else "",
         content_version=_version_of(folder),
-        **{name: getattr(definition, name) for name in Definition.__struct_fields__},
+        **stated,
     )
 
 
@@ -124,6 +129,7 @@ def lines_of(script: str) -> Iterator[str]:
 
 def _check_files(folder: Path, definition: Definition) -> None:
     wanted = _FILES | ({_WRONG} if any(step.wrong for step in definition.steps) else set())
+    wanted |= {definition.recording} if definition.recording else set()
     found = {path.name for path in folder.iterdir()}
     for name in sorted(wanted - found):
         raise ContentError(f"{folder.name}: {name} is missing. Expected the files {', '.join(sorted(wanted))}.")
@@ -151,9 +157,9 @@ def _goal(wanted: type, table: Any) -> Goal:
 
 
 def _version_of(folder: Path) -> str:
-    """Identifies the content of a folder."""
+    """Identifies the content of a folder, but for its recording, which may be made again."""
     digest = blake2b(digest_size=_VERSION_BYTES)
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if path.suffix != SUFFIX):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()

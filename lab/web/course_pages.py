@@ -4,12 +4,16 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from lab import selectors
 from lab.actions.adopt_clusters import adopt_clusters
+from lab.actions.classes.recorded.course import recording_of
+from lab.actions.classes.recorded.lessons import watch as watch_recording
 from lab.actions.open_lab import open_lab
 from lab.actions.start_lesson import start_lesson
 from lab.actions.take_over import take_over
@@ -89,6 +93,19 @@ async def start(request: HttpRequest, slug: str) -> HttpResponse:
     except Refusal as refusal:
         return await _lesson_page(request, slug, refusal)
     return _to_lab(branch, found.exercise.partition)
+
+
+@login_required
+@require_POST
+async def watch(request: HttpRequest, slug: str) -> HttpResponse:
+    """The recording that the lesson names."""
+    found, user = course().lesson(slug), await user_of(request)
+    try:
+        recording = await recording_of(found.exercise)
+        await sync_to_async(watch_recording)(recording, user, preferences_of(request).language, timezone.now())
+    except Refusal as refusal:
+        return await _lesson_page(request, slug, refusal)
+    return redirect("class-replay", recording.slug)
 
 
 @login_required

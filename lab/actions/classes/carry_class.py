@@ -53,11 +53,16 @@ def _packed(folder: Path, manifest: SealedManifest) -> IO[bytes]:
 
 
 async def import_class(user: User, source: IO[bytes]) -> Class:
-    """The user is its instructor. The labs' inputs are executed, which makes the brokers' disks; nothing else of the
-    file is. Raises Refusal for a file that is not an export of a class, and for one class too many; nothing is left.
-    """
+    """The user, who may give classes, is its instructor. Raises Refusal as `import_for`, and for one class too many."""
     await sync_to_async(require)(user, None, "staff")
     await sync_to_async(_ensure_few)(user)
+    return await import_for(user, source)
+
+
+async def import_for(user: User, source: IO[bytes]) -> Class:
+    """A class of the user's. The labs' inputs are executed, which makes the brokers' disks; nothing else of the
+    file is. Raises Refusal for a file that is not an export of a class; nothing is left.
+    """
     slug = new_slug()
     folder = class_folder(slug)
     manifest = await asyncio.to_thread(unpack_class, source, folder)
@@ -96,7 +101,6 @@ def _ensure_few(user: User) -> None:
 
 def _enter(user: User, slug: str, manifest: SealedManifest) -> Class:
     with transaction.atomic():
-        _ensure_few(user)
         made = Class.objects.create(
             slug=slug,
             owner=user,

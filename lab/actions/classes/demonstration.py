@@ -1,14 +1,13 @@
 """The demonstration: a recorded class that comes with the lab, so that everybody can replay one at once."""
 
-from pathlib import Path
-
 from django.contrib.auth.models import User
 
 from lab.actions.classes.carry_class import import_class
+from lab.exercises.loader import CONTENT
 from lab.models import Class
 
-DEMONSTRATION = Path(__file__).with_name("demonstration.hwclass")
-"""Made by `manage.py record_demonstration`."""
+DEMONSTRATION = CONTENT / "011-acks" / "recording.hwclass"
+"""Made by `manage.py record_demonstration`. The lesson names it, too."""
 
 
 async def open_demonstration(user: User) -> Class:

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from msgspec.structs import replace
 
 from lab.classroom.captions.webvtt import Cue, write
+from lab.course.check import unreadable_recordings
+from lab.exercises.loader import exercises
 from lab.models import Class, Participant, Run
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer, Visitor
@@ -131,6 +134,29 @@ def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> Non
     taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": cut["seq"]})
     assert taken.status == 200, taken.text
     Run.objects.filter(origin__endswith=f"/{cut['seq']}").delete()
+
+
+def test_a_lesson_offers_its_recording_which_is_imported_once_for_all(teacher: Visitor, classroom: Classroom) -> None:
+    assert 'action="/course/011-acks/watch"' in teacher.get("/course/011-acks/").text
+    assert "/watch" not in teacher.get("/course/012-linger-and-batch/").text
+    opened = [classroom.visitors[p].post("/course/011-acks/watch") for p in ("p2", "p3", "p2")]
+    assert len({one.url for one in opened}) == 1 and all(one.status == 200 for one in opened)
+    slug = opened[0].url.split("/")[-3]
+    shown = ask(classroom.visitors["p2"], slug, "manifest.json")
+    assert shown["you"] == {"p": "p2", "role": "learner"} and not shown["can"]["correct"]
+    assert teacher.get(f"/classes/{slug}/replay/").status == 404, "who has not asked for it"
+    refused = teacher.post("/course/012-linger-and-batch/watch")
+    assert refused.status == 404 and "names no recording" in refused.text
+    Class.objects.filter(slug=slug).delete()
+
+
+def test_a_recording_that_cannot_be_imported_is_a_problem_of_the_course(tmp_path: Path) -> None:
+    lesson = exercises()["011-acks"]
+    assert list(unreadable_recordings({lesson.slug: lesson})) == []
+    damaged = tmp_path / "walk.hwclass"
+    damaged.write_bytes(b"PK but not really")
+    (problem,) = unreadable_recordings({lesson.slug: replace(lesson, recording=str(damaged))})
+    assert problem.startswith("011-acks: walk.hwclass: ")
 
 
 def test_only_who_may_give_classes_imports_one(classroom: Classroom, exported: bytes) -> None:

@@ -88,6 +88,13 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", "minutes = 10", "minutes = 'ten'", "int"),
         ("exercise.toml", "minutes = 10", "minutes = 10\nhours = 1", "unknown field `hours`"),
         ("exercise.toml", "equals = 1", "equals = [1]", "equals"),
+        (
+            "exercise.toml",
+            "minutes = 10",
+            "minutes = 10\nrecording = '../011-acks/recording.hwclass'",
+            "beside this one",
+        ),
+        ("exercise.toml", "minutes = 10", "minutes = 10\nrecording = 'walk.hwclass'", r"walk\.hwclass is missing"),
         ("exercise.toml", "minutes = 10", "minutes =", "not TOML"),
         ("exercise.toml", 'zh = "高水位为什么总是晚一次拉取"', 'zh = " "', "both languages"),
         ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),

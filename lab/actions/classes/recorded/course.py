@@ -1,0 +1,55 @@
+"""Recordings that lessons of the course name: each is imported once for a lab, and belongs to nobody who uses it."""
+
+import asyncio
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from lab.actions.classes.carry_class import import_for
+from lab.actions.classes.keep_recordings import is_recording_deleted
+from lab.actions.classes.live_class import LiveClasses, live_classes
+from lab.archives.manifest import digest_of
+from lab.exercises.lesson import Exercise
+from lab.models import Class
+from lab.texts.refusal import Refusal
+
+OWNER = "course"
+"""The user whose classes they are. Nobody can sign in as them."""
+_importing: WeakKeyDictionary[LiveClasses, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def recording_of(lesson: Exercise) -> Class:
+    """The recording that a lesson names, imported if need be. Raises Refusal: 404 where it names none, else as
+    `import_for` does.
+    """
+    if not lesson.recording:
+        raise Refusal("refusal.lesson_without_recording", 404, lesson=lesson.slug)
+    path = Path(lesson.recording)
+    async with _importing.setdefault(live_classes(), asyncio.Lock()):
+        named = f"{lesson.slug}@{await asyncio.to_thread(_digest, path)}"
+        known = [one async for one in Class.objects.filter(settings__course=named) if not is_recording_deleted(one)]
+        return known[0] if known else await _imported(path, named)
+
+
+async def _imported(path: Path, named: str) -> Class:
+    owner = await sync_to_async(_owner)()
+    with path.open("rb") as file:
+        made = await import_for(owner, file)
+    made.settings = {**made.settings, "course": named}
+    await made.asave(update_fields=["settings"])
+    return made
+
+
+def _owner() -> User:
+    owner, is_new = User.objects.get_or_create(username=OWNER, defaults={"is_active": False})
+    if is_new:
+        owner.set_unusable_password()
+        owner.save()
+    return owner
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return digest_of(stream).sha256
