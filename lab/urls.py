@@ -40,7 +40,7 @@ from lab.web import (
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
 from lab.web.recorded import carry_pages as recording_files
-from lab.web.recorded import lesson_pages, replay_pages, transcript_pages
+from lab.web.recorded import lesson_pages, page_file, replay_pages, transcript_pages
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -124,6 +124,8 @@ urlpatterns = [
     path(f"{_RECORDING}/map.json", recorded.class_map),
     path(f"{_RECORDING}/segments/<int:n>.json", recorded.segment),
     path(f"{_RECORDING}/export", recording_files.export, name="export-class"),
+    path(f"{_RECORDING}/page.html", page_file.page_file),
+    path(f"{_RECORDING}/page.json", page_file.page_weight),
     path(f"{_RECORDING}/take-over", recorded.take_over),
     path(f"{_RECORDING}/seal", recorded.seal),
     path(f"{_RECORDING}/search", recorded.found),

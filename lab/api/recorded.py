@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
 from lab.actions.classes.live_class import lesson_of, live_classes
-from lab.actions.classes.own_runs import own_runs
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded.captions import caption_counts
+from lab.actions.classes.recorded.own_runs import own_runs
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
     add_chapter,

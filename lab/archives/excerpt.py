@@ -9,7 +9,7 @@ import msgspec
 from broker_core.events import codec
 from broker_core.view.fold import Fold
 from lab.protocol.marks import MARKED_KINDS
-from lab.recordings.history import MAX_BUCKETS, MAX_MARKS
+from lab.recordings.history import MAX_BUCKETS, MAX_MARKS, segment_json
 from lab.recordings.recording import Recording
 from lab.recordings.timeline import BUCKET_US, SEGMENT_EVENTS
 from lab.texts.refusal import Refusal
@@ -31,16 +31,24 @@ class Segment(NamedTuple):
 class Excerpt:
     """The events `first_seq` to `last_seq` of a recording; they never change, whatever the lab goes on to do."""
 
-    def __init__(self, recording: Recording, from_us: int | None = None, to_us: int | None = None) -> None:
-        """From the state at one instant to that at another; None: the beginning, or the newest event. Raises Refusal
-        for an excerpt without events.
+    def __init__(
+        self,
+        recording: Recording,
+        from_us: int | None = None,
+        to_us: int | None = None,
+        *,
+        seqs: tuple[int, int] | None = None,
+    ) -> None:
+        """From the state at one instant to that at another; None: the beginning, or the newest event. `seqs` names the
+        first and the last event instead. Raises Refusal for an excerpt without events.
         """
         self._recording = recording
-        self.is_whole = from_us is None and to_us is None
-        last_seq = recording.last_seq
+        self.is_whole = from_us is None and to_us is None and seqs is None
         first = 0 if from_us is None else recording.seq_at(from_us)
+        last = recording.last_seq if to_us is None else recording.seq_at(to_us)
+        first, last = seqs or (first, last)
         self.first_seq = max(recording.first_seq, first)
-        self.last_seq = last_seq if to_us is None else min(last_seq, recording.seq_at(to_us))
+        self.last_seq = min(last, recording.last_seq)
         is_backward = from_us is not None and to_us is not None and from_us >= to_us
         if is_backward or self.last_seq < self.first_seq:
             raise Refusal("refusal.empty_excerpt", field="to", last=_seconds(recording.last_at_us))
@@ -49,6 +57,12 @@ class Excerpt:
         self.to_us = end.at_us
         self._counts: Counter[int] = Counter()
         self._segments: list[Segment] = []
+
+    def sample(self, count: int) -> list[bytes]:
+        """The data of a few segments, spread over all of it, to judge how large it will be."""
+        numbers = range(0, self.last_seq - self.first_seq + 1, SEGMENT_EVENTS)
+        chosen = numbers[:: max(1, len(numbers) // count)]
+        return [segment_json(self._recording, (self.first_seq - 1 + n) // SEGMENT_EVENTS)[0] for n in chosen]
 
     def segments(self) -> Iterator[Segment]:
         """All of it, in order, each with the view before its first event."""

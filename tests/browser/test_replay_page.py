@@ -2,24 +2,42 @@
 
 import re
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from lab.actions.classes.live_class import class_folder
+from lab.classroom.audio import store
 from tests.support.axe import violations
 from tests.support.classroom.class_pages import Classroom
 from tests.support.classroom.class_pages import Page as ClassPage
+from tests.support.classroom.sound import LENGTH_US, SLICES
 from tests.support.lab_page import PHONE, WIDE, be, nothing_sticks_out
-from tests.support.lab_server import LabServer
+from tests.support.lab_server import PATIENCE_S, LabServer
 
 ASKED = "Why does the high watermark wait?"
+HEARD = """async () => {
+  const voice = document.getElementById("voice");
+  while (voice.currentTime < 0.3) await new Promise((resolve) => requestAnimationFrame(resolve));
+  return voice.src;
+}"""
 
 
 def stands(teacher: ClassPage) -> None:
     """Reads until the class knows that the lab that leads stands."""
     while (teacher.held.get("/lead_lab") or {}).get("mode") != "pause":
         teacher.read()
+
+
+def keep_sound(slug: str) -> None:
+    """Five seconds of a tone, from the begin of the class on."""
+    folder, about = class_folder(slug), store.Arriving(0, "audio/webm")
+    for index, data in enumerate(SLICES):
+        store.put_slice(folder, 0, index, about, data, sha256(data).hexdigest())
+    store.finish(folder, 0, len(SLICES), LENGTH_US, [])
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +82,7 @@ def recorded(lab_server: LabServer) -> Iterator[Classroom]:
         typed = {"from_us": 10**12, "to_us": 10**12, "text": "b1 is <b>gone</b>"}
         recording = f"/api/classes/{made.slug}/recording"
         assert made.visitors["p1"].post_json(f"{recording}/captions/en/cues", typed).status == 200
+        keep_sound(made.slug)
         assert teacher.act("end_class")["k"] == "done"
     yield made
     made.close()
@@ -214,3 +233,51 @@ def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, rec
     )
     nothing_sticks_out(page)
     assert violations(page, within=".replay-dock") == []
+
+
+def test_recording_is_saved_as_a_page_that_replays_without_a_network(
+    replay: Page, recorded: Classroom, browser: Browser, tmp_path: Path
+) -> None:
+    replay.get_by_role("button", name="Save as a page").click()
+    dialog = replay.get_by_role("dialog", name="Save the recording as a page")
+    expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^The page will have about \d+ KB\.$"))
+    assert violations(replay, within="dialog") == []
+    with replay.expect_download() as saved:
+        dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^Saved as Replication\.html, \d+ KB\.$"))
+    file = tmp_path / "class.html"
+    saved.value.save_as(file)
+    wrong: list[str] = []
+    context = browser.new_context(offline=True, viewport=PHONE, locale="en-US", color_scheme="dark")
+    context.set_default_timeout(PATIENCE_S * 1000)
+    page = context.new_page()
+    own = ("file://", "blob:null/", "data:font/")
+    page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(f"{error.message} {error.stack}"))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.goto(f"{file.as_uri()}#at=99:59")
+    expect(page.locator(".hw-node.broker.up")).to_have_count(2)
+    expect(page.locator(".hw-ink polyline")).to_have_count(1)
+    nothing_sticks_out(page)
+    page.set_viewport_size(WIDE)
+    page.get_by_role("button", name="A broker dies").first.click()
+    expect(page.locator(".hw-node.broker.up")).to_have_count(3)
+    expect(page.locator("hw-replay-poll")).to_contain_text("Who leads?")
+    for name in ("Take over from here", "Compare with my lab", "Save as a page", "Notes"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
+    assert page.locator("hw-heat").count() == 0
+    page.get_by_role("searchbox").fill("watermark why")
+    expect(page.locator(".instants li", has_text=ASKED)).to_have_count(1)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="To the start").click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    # Its policy lets no text be a program, as waiting for a function would.
+    assert page.evaluate(HEARD).startswith("blob:")
+    page.locator(".about").click()
+    expect(page.get_by_role("dialog", name="About this page")).to_contain_text("the whole recording")
+    assert violations(page, within="dialog") == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="中文").click()
+    expect(page.get_by_role("button", name="播放", exact=True)).to_be_visible()
+    context.close()
+    assert wrong == []

@@ -46,6 +46,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/pages/replay": (*PANELS, "core/classroom", "core/replay", "ui/classroom"),
     "ui/pages/gallery": (*PANELS, "core/classroom", "ui/classroom", "ui/pages/classroom", "ui/pages/lab"),
     "ui/pages/alone": (*PANELS, "ui/inspect", *SCREENS, "ui/shell", "ui/pages/lab"),
+    "ui/pages/alone/class": (*("core", "core/replay", "ui/classroom", "ui/kit", "ui/pages/alone", "ui/pages/replay"),),
     "ui/pages/lab": (*PANELS, "core/classroom", "ui/act", "ui/classroom", "ui/inspect", *SCREENS, "ui/shell"),
 }
 

@@ -5,7 +5,8 @@ each event with the sections that it changed.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -113,12 +114,35 @@ class Playback:
         if not 0 <= number < max(1, len(self.begins_us)):
             return None
         state = msgspec.json.decode(self._states[number], type=State)
+        return self._segment(state, number * SEGMENT_EVENTS + 1, self._events(number), viewer)
+
+    def excerpt(self, viewer: Viewer, from_us: int, to_us: int) -> Iterator[tuple[int, Segment]]:
+        """What happened after one instant and up to another, for somebody: segments, each with the class time of its
+        first event. The first one has what was shown at `from_us`, also where nothing came after that.
+        """
+        number = max(0, bisect_right(self.begins_us, from_us) - 1)
+        state = msgspec.json.decode(self._states[number], type=State)
+        first_seq, waiting, begins_us = number * SEGMENT_EVENTS + 1, list[ClassEnvelope](), from_us
+        for envelope in (one for n in range(number, len(self.begins_us)) for one in self._events(n)):
+            if envelope[1] > to_us:
+                break
+            if envelope[1] <= from_us:
+                fold(state, envelope)
+                first_seq = envelope[0] + 1
+                continue
+            if len(waiting) == SEGMENT_EVENTS:
+                yield begins_us, self._segment(state, first_seq, waiting, viewer)
+                first_seq, waiting, begins_us = envelope[0], [], envelope[1]
+            waiting.append(envelope)
+        yield begins_us, self._segment(state, first_seq, waiting, viewer)
+
+    def _segment(self, state: State, first_seq: int, events: Sequence[ClassEnvelope], viewer: Viewer) -> Segment:
+        """Folds events, the first of which is `first_seq`, into the state before it."""
         there = (self._patch(state, viewer, path) for path in paths(state) if sees_section(viewer, path))
         tables = (patch_bytes(name, {}) for name in PARTS if sees_section(viewer, name))
         # A section without a value is not there: `["/stage"]` alone.
         patch = [msgspec.Raw(one) for one in (*tables, *there) if b"," in one]
-        first_seq = number * SEGMENT_EVENTS + 1
-        shown = [self._shown(state, viewer, envelope) for envelope in self._events(number)]
+        shown = [self._shown(state, viewer, envelope) for envelope in events]
         return Segment(first_seq, state.last_seq, patch, [one for one in shown if one is not None])
 
     @property

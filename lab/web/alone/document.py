@@ -12,7 +12,7 @@ from lab.api.state_charts import state_charts
 from lab.archives.excerpt import Excerpt
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
-from lab.web.alone.program import pack, program
+from lab.web.alone.program import Program, pack, program
 
 MAX_BYTES = 64 * 1024 * 1024
 _MARK = "<!--recording-->"
@@ -30,10 +30,10 @@ def write_page(target: IO[bytes], excerpt: Excerpt, about: dict[str, Any], bookm
 
     Raises Refusal (413) when it would be larger than 64 MiB.
     """
-    head, tail = _frame(about["name"]).split(_MARK)
+    head, tail = frame(program(), "alone/page.html", about["name"])
     target.write(head.encode())
     for segment in excerpt.segments():
-        _write(target, f"segment-{segment.n}", segment.data)
+        write_part(target, f"segment-{segment.n}", segment.data)
     index = excerpt.index()
     named = [mark for mark in bookmarks if excerpt.first_seq <= mark["seq"] <= excerpt.last_seq]
     index |= {
@@ -45,22 +45,21 @@ def write_page(target: IO[bytes], excerpt: Excerpt, about: dict[str, Any], bookm
         "branches": [],
         "marks": sorted([*index["marks"], *named], key=lambda mark: mark["seq"]),
     }
-    _write(target, "index", msgspec.json.encode({"about": about, "index": index}))
+    write_part(target, "index", msgspec.json.encode({"about": about, "index": index}))
     target.write(tail.encode())
 
 
-def _write(target: IO[bytes], id: str, data: bytes) -> None:
+def write_part(target: IO[bytes], id: str, data: bytes) -> None:
     target.write(f'<script type="text/plain" id="{id}">{pack(data)}</script>\n'.encode())
     if target.tell() > MAX_BYTES:
         raise Refusal("refusal.page_too_large", 413, max=MAX_BYTES // 2**20)
 
 
-def _frame(title: str) -> str:
-    """The page without a recording."""
-    parts = program()
+def frame(parts: Program, template: str, title: str, more: str = "") -> tuple[str, str]:
+    """The page without a recording, before and after it. `more`: what its policy allows besides."""
     context = {
         "title": title,
-        "policy": _policy(parts.loader),
+        "policy": _policy(parts.loader) + more,
         "loader": parts.loader,
         "first_styles": _FIRST_STYLES,
         "symbols": parts.symbols,
@@ -72,7 +71,8 @@ def _frame(title: str) -> str:
     }
     if _END.search(parts.loader):
         raise ValueError("the first script would end before its end")
-    return render_to_string("alone/page.html", context)
+    head, tail = render_to_string(template, context).split(_MARK)
+    return head, tail
 
 
 def _policy(loader: str) -> str:

@@ -17,6 +17,7 @@ from lab.web.alone.linker import joined, linked
 from lab.web.static_files import build_id, folder
 
 ENTRY = "lab/ui/pages/alone/main.js"
+CLASS_ENTRY = "lab/ui/pages/alone/class/main.js"
 LOADER = "lab/ui/pages/alone/loader.js"
 LEVEL = 9
 STYLES = (
@@ -29,6 +30,12 @@ STYLES = (
     ("screens/clients", "groups producers transactions"),
     ("screens", "alarms"),
     ("pages", "alone"),
+)
+CLASS_STYLES = (
+    ("base", "tokens reset frame controls forms tables dialogs"),
+    ("draw", "stage topology strips pointers"),
+    ("class", "tiles polls replay replay_side"),
+    ("pages", "plain alone"),
 )
 _URL = re.compile(r'url\("([./][^"]+)"\)')
 _COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -54,6 +61,8 @@ _NOT_SHOWN = frozenset(
     )
 )
 """The texts of other pages, by the first part of their ids."""
+_OF_CLASS = frozenset(("board", "caption", "class", "ink", "replay", "transcript"))
+"""Those of them that the page of a class shows."""
 _PACKAGES = ("inter", "jetbrains-mono", "lit", "signals-core")
 
 
@@ -67,16 +76,21 @@ class Program(NamedTuple):
 
 
 def program() -> Program:
-    """Of the static files as they are now."""
-    return _program(build_id())
+    """That plays a run; of the static files as they are now."""
+    return _program(build_id(), ENTRY, STYLES, _NOT_SHOWN)
 
 
-@lru_cache(maxsize=1)
-def _program(build: str) -> Program:
+def class_program() -> Program:
+    """That replays a class."""
+    return _program(build_id(), CLASS_ENTRY, CLASS_STYLES, _NOT_SHOWN - _OF_CLASS)
+
+
+@lru_cache(maxsize=2)
+def _program(build: str, entry: str, styles: tuple[tuple[str, str], ...], not_shown: frozenset[str]) -> Program:
     content = {
-        "modules": linked(ENTRY),
-        "styles": "\n".join(_style(f"{part}/{name}") for part, names in STYLES for name in names.split()),
-        "texts": {language: _texts(language) for language in LANGUAGES},
+        "modules": linked(entry),
+        "styles": "\n".join(_style(f"{part}/{name}") for part, names in styles for name in names.split()),
+        "texts": {language: _texts(language, not_shown) for language in LANGUAGES},
     }
     return Program(pack(json.dumps(content, ensure_ascii=False).encode()), joined(LOADER), _symbols(), _licences())
 
@@ -93,13 +107,13 @@ def pack(data: bytes) -> str:
     return b64encode(zlib.compress(data, LEVEL)).decode("ascii")
 
 
-def _texts(language: str) -> dict[str, str]:
-    return {id: text for id, text in catalogue(language).items() if not _is_elsewhere(id)}
+def _texts(language: str, not_shown: frozenset[str]) -> dict[str, str]:
+    return {id: text for id, text in catalogue(language).items() if not _is_elsewhere(id, not_shown)}
 
 
-def _is_elsewhere(id: str) -> bool:
+def _is_elsewhere(id: str, not_shown: frozenset[str]) -> bool:
     """Whether a text is of another page, or what the server refuses."""
-    return id.partition(".")[0] in _NOT_SHOWN or (id.startswith("refusal.") and id.count(".") > 1)
+    return id.partition(".")[0] in not_shown or (id.startswith("refusal.") and id.count(".") > 1)
 
 
 def _style(name: str) -> str:

@@ -20,7 +20,7 @@ function elementOf() {
 
 test("while a piece plays, it says where the class is", () => {
   const element = elementOf();
-  const voice = new Voice(element, "/audio/", audio);
+  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
   assert.equal(element.preservesPitch, true);
   voice.play(20 * S, 2);
   assert.deepEqual([element.src, element.currentTime, element.playbackRate, element.paused], ["/audio/0", 9.9, 2, false]);
@@ -30,7 +30,7 @@ test("while a piece plays, it says where the class is", () => {
 
 test("where nothing was recorded the voice waits, and the clock leads", () => {
   const element = elementOf();
-  const voice = new Voice(element, "/audio/", audio);
+  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
   voice.play(20 * S, 1);
   voice.play(5 * S, 1);
   assert.equal(element.paused, true);
@@ -39,14 +39,14 @@ test("where nothing was recorded the voice waits, and the clock leads", () => {
 });
 
 test("of two pieces that overlap the later one is heard", () => {
-  const voice = new Voice(elementOf(), "/audio/", audio);
+  const voice = new Voice(elementOf(), (piece) => `/audio/${piece}`, audio);
   assert.equal(voice.pieceAt(70 * S).piece, 0);
   assert.equal(voice.pieceAt(71 * S).piece, 1);
 });
 
 test("a voice that is less than 120 ms off is left alone", () => {
   const element = elementOf();
-  const voice = new Voice(element, "/audio/", audio);
+  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
   voice.play(20 * S, 1);
   element.currentTime += 0.1;
   voice.play(20 * S, 1);

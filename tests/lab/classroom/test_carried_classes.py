@@ -2,8 +2,11 @@
 
 import io
 import json
+import re
 import stat
 import zipfile
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -134,6 +137,43 @@ def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> Non
     taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": cut["seq"]})
     assert taken.status == 200, taken.text
     Run.objects.filter(origin__endswith=f"/{cut['seq']}").delete()
+    page_has_what_members_may_see(teacher, f"/api/classes/{slug}/recording/page", shown)
+
+
+def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[str, Any]) -> None:
+    """The recording as a page, all of it and the passage in which broker 1 crashes."""
+    parts = parts_of(teacher.get(f"{address}.html").text)
+    about, told = parts["about"], json.dumps(parts)
+    assert about["length_us"] == shown["length_us"] and about["chapters"]["en"] == shown["chapters"]
+    assert "LabsSeen" not in told and not any(key in told for key in ('"/progress', '"/notes'))
+    assert about["people"] == [one for one in shown["people"] if one["role"] == "instructor"]
+    assert {"lab-0-index", "lab-1-index", "map", "class-0"} <= set(parts)
+    begin, end = (one["at_us"] for one in shown["chapters"][2:4])
+    passage = f"from=0:{begin / 1e6:09.6f}&to=0:{end / 1e6:09.6f}"
+    parts = parts_of(teacher.get(f"{address}.html?{passage}").text)
+    about = parts["about"]
+    assert (about["first_us"], about["length_us"]) == (begin, end)
+    assert [one["title"] for one in about["chapters"]["en"]] == ["Broker 1 crashes"]
+    assert [one["text"] for one in about["questions"]] == ["Why was dora:12 acknowledged at all?"]
+    times = [event[1] for event in parts["class-0"]["events"]]
+    assert begin <= times[0] and times[-1] <= end
+    assert "Noah" not in json.dumps(parts), "he comes on stage later"
+    index = parts["lab-0-index"]
+    assert "lab-1-index" not in parts and about["labs"][1]["address"] == ""
+    assert {"BrokerStopped"} <= {mark["kind"] for mark in index["marks"]} and index["first_seq"] > 1
+    assert not any(mark["kind"] == "LogTruncated" for mark in index["marks"])
+    weighed = teacher.get(f"{address}.json").json
+    size = len(teacher.get(f"{address}.html").body)
+    assert 0.6 * size < weighed["bytes"] < 1.6 * size and weighed["sound_bytes"] == 0
+    assert teacher.get(f"{address}.html?from=9:59").status == 400
+    assert teacher.get(f"{address}.html?from=soon").status == 404
+
+
+def parts_of(page: str) -> dict[str, Any]:
+    """What the page carries besides its program."""
+    found = re.findall(r'<script type="text/plain" id="([a-z0-9-]+)">([^<]*)</script>', page)
+    left = ("program", "licences")
+    return {id: json.loads(zlib.decompress(b64decode(text))) for id, text in found if id not in left}
 
 
 def test_a_lesson_offers_its_recording_which_is_imported_once_for_all(teacher: Visitor, classroom: Classroom) -> None:

@@ -35,6 +35,8 @@ RIGHT_OF = {
     f"{BASE}/take-over": ("POST", "fork"),
     f"{BASE}/seal": ("POST", "staff"),
     f"{BASE}/export": ("GET", "export"),
+    f"{BASE}/page.html": ("GET", "export"),
+    f"{BASE}/page.json": ("GET", "export"),
     f"{BASE}/search": ("GET", "see"),
     f"{BASE}/notes": ("GET", "see"),
     f"{BASE}/notes/<id>": ("DELETE", "see"),
@@ -103,7 +105,15 @@ def test_members_see_a_recording_and_nobody_else_knows_of_it(classroom: Classroo
         visitor = classroom.visitors[p]
         return (visitor.get(path) if method == "GET" else visitor.send_json(method, path, {"lab": 0, "seq": 1})).status
 
-    refused = {"seal": 409, "export": 409, "<number>": 409, "chapters": 400, "<id>": 404}
+    refused = {
+        "seal": 409,
+        "export": 409,
+        "page.html": 409,
+        "page.json": 409,
+        "<number>": 409,
+        "chapters": 400,
+        "<id>": 404,
+    }
     refused |= {"<piece>": 404, "<index>": 415, "end": 400, "voice": 400, "shift": 400, "file": 409, "cues": 400}
     allowed = refused.get(address.split("/")[-1], 200)
     assert status("p1") == allowed

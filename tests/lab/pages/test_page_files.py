@@ -14,7 +14,7 @@ import pytest
 from lab.texts.i18n import LANGUAGES
 from lab.web.alone import document, linker
 from lab.web.alone.linker import LinkError, linked
-from lab.web.alone.program import ENTRY, program
+from lab.web.alone.program import ENTRY, class_program, program
 from lab.web.modules import resolved
 from lab.web.static_files import folder
 from tests.support.lab_server import LabServer, Visitor
@@ -134,18 +134,20 @@ def test_others_may_not_take_it(other_visitor: Visitor, run: str) -> None:
     assert other_visitor.get(f"/api/runs/{run}/main/page.html").status in (401, 403, 404)
 
 
-def test_every_text_that_the_program_names_is_in_it() -> None:
-    content = unpacked(program().packed)
+def test_every_text_that_the_programs_name_is_in_them() -> None:
     # These are said only where there is a lab.
-    elsewhere = {"analytics.title", "runs.title", "runs.compare", "save_page.action"}
-    named = {
-        id
-        for pieces in content["modules"]
-        for id in re.findall(r'\bt\(\s*"([a-z_]+\.[a-z_.]+)"', "".join(p for p in pieces if isinstance(p, str)))
-    }
-    assert len(named) > 200
-    for language in LANGUAGES:
-        assert named - set(content["texts"][language]) == elsewhere
+    saving = {f"save_page.{one}" for one in ("action", "done", "save", "saving", "span")}
+    of_run = {"analytics.title", "runs.title", "runs.compare", "save_page.action"}
+    for made, elsewhere, least in ((program, of_run, 200), (class_program, saving, 150)):
+        content = unpacked(made().packed)
+        named = {
+            id
+            for pieces in content["modules"]
+            for id in re.findall(r'\bt\(\s*"([a-z_]+\.[a-z_.]+)"', "".join(p for p in pieces if isinstance(p, str)))
+        }
+        assert len(named) > least
+        for language in LANGUAGES:
+            assert named - set(content["texts"][language]) == elsewhere
 
 
 def test_linker_finds_the_imports_that_a_browser_finds() -> None:

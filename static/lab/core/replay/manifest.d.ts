@@ -8,6 +8,8 @@ export interface ReplayChapter { chapter: number; at_us: number; title: string; 
 
 /** Instants and spans in microseconds of class time. `segments`: when the first event of each was; `density`: events by bucket. */
 export interface Manifest {
+  /** In a page that plays by itself; `first_us`: where its passage begins. */
+  alone?: boolean; first_us?: number;
   title: string; slug: string; chapter: string; wall_ms?: number; length_us: number; live: boolean; sealed_ms?: number | null;
   you: { p: string; role: string };
   first_seq: number; last_seq: number; segment_events: number; segments: number[];

@@ -11,16 +11,16 @@ const HAS_DATA = 2;
 
 export class Voice {
   #element;
-  #base;
+  #addressOf;
   #audio;
   /** @type {Piece | null} */
   #piece = null;
   #is_muted = false;
 
-  /** @param {HTMLAudioElement} element @param {string} base address of the pieces, ending in "/" @param {Manifest["audio"]} audio */
-  constructor(element, base, audio) {
+  /** @param {HTMLAudioElement} element @param {(piece: number) => string} addressOf a piece @param {Manifest["audio"]} audio */
+  constructor(element, addressOf, audio) {
     this.#element = element;
-    this.#base = base;
+    this.#addressOf = addressOf;
     this.#audio = audio;
     element.preservesPitch = true;
     element.preload = "auto";
@@ -55,7 +55,7 @@ export class Voice {
     if (!piece) return this.pause();
     if (piece !== this.#piece) {
       this.#piece = piece;
-      this.#element.src = `${this.#base}${piece.piece}`;
+      this.#element.src = this.#addressOf(piece.piece);
     }
     const wanted_s = (at_us - piece.at_us - this.#audio.shift_us) / 1e6;
     if (Math.abs(this.#element.currentTime - wanted_s) > OFF_S) this.#element.currentTime = wanted_s;

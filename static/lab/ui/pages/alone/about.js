@@ -1,4 +1,4 @@
-// What the page says of itself, its switches for language and theme, and its dialogs.
+// What the page says of itself, and its dialogs.
 import { durationText } from "../../../core/player/timemap.js";
 import { overlay } from "../../store/api.js";
 import { HwElement, html, icon } from "../../kit/element.js";
@@ -8,28 +8,9 @@ import { facts } from "../../parts/common.js";
 import { close, dialog, findDialog, helpDialog, openIn } from "../../shell/dialog.js";
 import { player } from "../../store/state.js";
 import { about, licences } from "./data.js";
+import { setPlace } from "./switches.js";
 
-const LANGUAGES = [["en", "EN"], ["zh-CN", "中文"]];
-
-/** Keeps a choice in the address, with the instant that is shown. @param {"language" | "theme"} name @param {string} value */
-function choose(name, value) {
-  const { lang, dataset } = document.documentElement;
-  const choices = { language: lang, theme: dataset.theme ?? "dark", seq: String(player.seq), [name]: value };
-  history.replaceState(null, "", `#${new URLSearchParams(choices)}`);
-}
-
-/** The texts are read when the page opens. @param {string} value */
-function speak(value) {
-  choose("language", value);
-  location.reload();
-}
-
-function changeTheme() {
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
-  choose("theme", theme);
-  dispatchEvent(new CustomEvent("themechange"));
-}
+setPlace(() => ({ seq: String(player.seq) }));
 
 /** A moment of the calendar, in the reader's time zone. @param {number} ms */
 const day = (ms) => new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
@@ -44,15 +25,6 @@ class HwAbout extends HwElement {
   }
 }
 customElements.define("hw-about", HwAbout);
-
-class HwSwitches extends HwElement {
-  render() {
-    return html`<span class="seg" role="group" aria-label=${t("page.language")}>${LANGUAGES.map(([value, name]) => html`
-      <button lang=${value} aria-pressed=${value === language} @click=${() => speak(value)}>${name}</button>`)}</span>
-      <button class="chip theme" title=${t("page.theme")} aria-label=${t("page.theme")} @click=${changeTheme}>${icon("theme")}</button>`;
-  }
-}
-customElements.define("hw-switches", HwSwitches);
 
 class HwOverlays extends HwElement {
   updated() {

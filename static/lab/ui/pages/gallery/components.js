@@ -190,6 +190,7 @@ export const ELSEWHERE = {
   "hw-replay-lists": "/classes/<slug>/replay/",
   "hw-replay-poll": "/classes/<slug>/replay/",
   "hw-replay-progress": "/classes/<slug>/replay/",
+  "hw-replay-save": "/classes/<slug>/replay/",
   "hw-replay-said": "/classes/<slug>/replay/",
   "hw-replay-stage-bar": "/classes/<slug>/replay/",
   "hw-replay-transport": "/classes/<slug>/replay/",

@@ -41,7 +41,7 @@ export function compare() {
   const at = place();
   const known = replay.manifest.peek();
   const shown = at && known?.labs.find(({ n }) => n === at.lab);
-  if (!at || !known || !shown) return;
+  if (!at || !known || !shown || known.alone) return;
   replay.play(false);
   const own = known.own_runs.find((address) => address !== shown.address);
   if (!own) {
@@ -56,6 +56,7 @@ export function compare() {
 
 /** Copies the address of the instant. */
 export async function share() {
+  if (replay.manifest.peek()?.alone) return;
   const address = `${location.origin}${replay.classPage}replay/?at=${replay.addressTime(replay.atNow())}`;
   try {
     await navigator.clipboard.writeText(address);
@@ -69,7 +70,8 @@ export async function share() {
 class HwReplayActions extends HwElement {
   render() {
     const found = replay.manifest.value;
-    if (!found) return "";
+    // Without a lab there is nothing to compare with and no address to give.
+    if (!found || found.alone) return "";
     const isEmpty = lab.value === null;
     return html`<button class="btn" ?disabled=${isEmpty} title="${t("replay.compare_title")} ( M )" @click=${compare}>${t("replay.compare")}
         <kbd>M</kbd></button>

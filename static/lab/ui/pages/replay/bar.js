@@ -13,8 +13,12 @@ const STEP_US = 5e6;
 const INTERVALS_S = [5, 10, 30, 60, 120, 300, 600, 1200, 3600];
 const LABELS = 11;
 
-/** @param {number} us */
-const part = (us) => (100 * us) / Math.max(1, replay.length_us.value);
+/** The class time that the bar shows. */
+const whole_us = () => Math.max(1, replay.length_us.value - replay.first_us.value);
+/** How wide a span is, in percent. @param {number} us */
+const width = (us) => (100 * us) / whole_us();
+/** Where an instant is, in percent. @param {number} us */
+const part = (us) => width(us - replay.first_us.value);
 
 class HwReplayBar extends HwElement {
   static properties = { width: { state: true } };
@@ -38,9 +42,9 @@ class HwReplayBar extends HwElement {
   /** @param {PointerEvent} event */
   #scrub(event) {
     if (event.button !== 0 || (event.type === "pointermove" && !event.buttons)) return;
-    const { left, width } = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
+    const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
     if (event.type === "pointerdown") /** @type {HTMLElement} */ (event.currentTarget).setPointerCapture(event.pointerId);
-    void replay.seek(((event.clientX - left) / width) * replay.length_us.peek());
+    void replay.seek(replay.first_us.peek() + ((event.clientX - box.left) / box.width) * whole_us());
   }
 
   /** @param {KeyboardEvent} event */
@@ -53,7 +57,8 @@ class HwReplayBar extends HwElement {
   }
 
   #area() {
-    const { counts } = replay.manifest.value?.density ?? { counts: [] };
+    const { counts: all, bucket_us } = replay.manifest.value?.density ?? { counts: [], bucket_us: 1 };
+    const counts = all.slice(Math.floor(replay.first_us.value / bucket_us));
     const most = Math.log1p(Math.max(1, ...counts));
     const step = this.width / Math.max(1, counts.length);
     const top = counts.map((count, i) => `${(i * step).toFixed(1)},${(HEIGHT - (Math.log1p(count) / most) * (HEIGHT - 6)).toFixed(1)}`);
@@ -63,7 +68,7 @@ class HwReplayBar extends HwElement {
   /** @param {Span[]} spans @param {string} look @param {string} title */
   #spans(spans, look, title) {
     return spans.map(([from_us, to_us]) => html`<i class="span ${look}" title=${title}
-      .style=${`left:${part(from_us)}%;width:${part(to_us - from_us)}%`}></i>`);
+      .style=${`left:${part(from_us)}%;width:${width(to_us - from_us)}%`}></i>`);
   }
 
   #chapters() {
@@ -73,18 +78,19 @@ class HwReplayBar extends HwElement {
       const end_us = chapters[i + 1]?.at_us ?? replay.length_us.value;
       const isNow = at_us >= chapter.at_us && at_us < end_us;
       return html`<button class="chapter ${isNow ? "now" : ""}"
-        .style=${`left:${part(chapter.at_us)}%;width:${part(end_us - chapter.at_us)}%`}
+        .style=${`left:${part(chapter.at_us)}%;width:${width(end_us - chapter.at_us)}%`}
         title="${clockText(chapter.at_us)} ${chapter.title}" aria-current=${isNow ? "true" : "false"}
         @click=${() => void replay.seek(chapter.at_us)}><bdi>${chapter.title}</bdi></button>`;
     });
   }
 
   #labels() {
-    const seconds = replay.length_us.value / 1e6;
+    const [from_s, seconds] = [replay.first_us.value / 1e6, whole_us() / 1e6];
     const wanted = Math.max(2, Math.min(LABELS, Math.floor(this.width / 70)));
     const every = INTERVALS_S.find((one) => seconds / one <= wanted) ?? 3600;
-    return Array.from({ length: Math.floor(seconds / every) + 1 }, (_, i) => html`<span class="mono"
-      .style=${`left:${part(i * every * 1e6)}%`}>${clockText(i * every * 1e6)}</span>`);
+    const first = Math.ceil(from_s / every);
+    return Array.from({ length: Math.floor((from_s + seconds) / every) + 1 - first }, (_, i) => html`<span class="mono"
+      .style=${`left:${part((first + i) * every * 1e6)}%`}>${clockText((first + i) * every * 1e6)}</span>`);
   }
 
   render() {
@@ -93,8 +99,9 @@ class HwReplayBar extends HwElement {
     const { audio, off_record, polls, questions } = found;
     const at = clockText(replay.at_us.value);
     const repeated = replay.loop.value;
-    return html`<div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")} aria-valuemin="0"
-        aria-valuemax=${Math.floor(replay.length_us.value / 1e6)} aria-valuenow=${Math.floor(replay.at_us.value / 1e6)} aria-valuetext=${at}
+    const [min, max, now] = [replay.first_us, replay.length_us, replay.at_us].map(({ value }) => Math.floor(value / 1e6));
+    return html`<div class="track" role="slider" tabindex="0" aria-label=${t("replay.class_time")} aria-valuemin=${min} aria-valuemax=${max}
+        aria-valuenow=${now} aria-valuetext=${at}
         @pointerdown=${this.#scrub} @pointermove=${this.#scrub} @keydown=${this.#key}>
         <svg width="100%" height=${HEIGHT} viewBox="0 0 ${this.width} ${HEIGHT}" preserveAspectRatio="none"
           aria-hidden="true">${this.#area()}</svg>

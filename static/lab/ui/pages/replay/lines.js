@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals-core";
 import { markWords } from "../../../core/recording/marks.js";
 import { texts } from "../../kit/i18n.js";
+import { source } from "./source.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -16,8 +17,9 @@ export const lines = signal([]);
 /** Reads the marks of all labs. They are at the instants at which they were shown; what was not shown is not among them. */
 export async function loadLines() {
   const labs = replay.manifest.peek()?.labs ?? [];
-  const found = await Promise.all(labs.map(async ({ n }) => {
-    const answer = await fetch(`${replay.base}labs/${n}/index.json`);
+  // Of a passage, labs that it does not show have no address.
+  const found = await Promise.all(labs.filter(({ address }) => address).map(async ({ n }) => {
+    const answer = await source.fetch(`${replay.base}labs/${n}/index.json`);
     /** @type {Index} */
     const index = await answer.json();
     return answer.ok ? index.marks.flatMap((mark) => {

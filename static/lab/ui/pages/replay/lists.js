@@ -1,10 +1,11 @@
 // The lists of instants beside the picture: a press goes there. Notes and chapters are written here, too.
+import { instantOf } from "../../../core/replay/class_time.js";
 import { HwElement, html } from "../../kit/element.js";
 import { onSubmit, onValue } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
 import { languages } from "./captions.js";
-import { addChapter, addNote, found, instantOf, list, notes, query } from "./instants.js";
+import { addChapter, addNote, found, list, notes, query } from "./instants.js";
 import { removeChapter, removeNote, search, showList, write, writes } from "./instants.js";
 import { lines, loadLines } from "./lines.js";
 import * as replay from "./store.js";

@@ -6,6 +6,7 @@ import "./captions.js";
 import "./help.js";
 import "./keys.js";
 import "./lists.js";
+import "./save.js";
 import "./side.js";
 import "./transcript.js";
 import "./transport.js";

@@ -9,6 +9,7 @@ import { sentence } from "../../kit/words.js";
 import { SCREENS, effect, signal, split } from "../../store/state.js";
 import { clockText, tree } from "../../classroom/store.js";
 import { clockText as labClock } from "../../../core/player/timemap.js";
+import { source } from "./source.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
@@ -38,7 +39,7 @@ function playerOf({ lab: n, seq, at_us, runs }) {
   const address = replay.manifest.peek()?.labs[n]?.address ?? "/";
   const [run, branch] = address.split("/");
   const made = new Player({ url: location.origin, run, branch, api: `${location.origin}${replay.base}labs/${n}/`, WebSocket: null,
-    isReadOnly: true, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
+    isReadOnly: true, fetch: source.fetch, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
   made.subscribe(({ what }) => {
     if (player !== made) return;
     // What was sought before anything of the lab was known is sought again.

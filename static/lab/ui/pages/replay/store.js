@@ -6,12 +6,13 @@ import { advance, idleOf, saved } from "../../../core/replay/spans.js";
 import { Voice } from "../../../core/replay/voice.js";
 import { byId } from "../../kit/element.js";
 import { now_us, tree } from "../../classroom/store.js";
+import { base, classPage, source } from "./source.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { LabPlace } from "../../../core/replay/class_map.js" */
 /** @import { Manifest, Span } from "../../../core/replay/manifest.d.ts" */
 
-const { slug = "", at = "0", csrf = "" } = byId("replay").dataset;
+const { at = "0", csrf = "" } = byId("replay").dataset;
 export const SPEEDS = [0.5, 1, 1.5, 2, 4];
 /** While it plays, panels are told the instant so often, ms. */
 const TOLD_MS = 100;
@@ -21,8 +22,7 @@ const REFRESHED_MS = 5000;
 const NOW_US = 2e6;
 const MAX_FRAME_MS = 250;
 
-export const base = `/api/classes/${slug}/recording/`;
-export const classPage = `/classes/${slug}/`;
+export { base, classPage };
 
 /** @type {Signal<Manifest | null>} */
 export const manifest = signal(null);
@@ -49,13 +49,15 @@ export const idle = computed(() => {
 });
 export const savedUs = computed(() => saved(idle.value));
 export const length_us = computed(() => manifest.value?.length_us ?? 0);
+/** Where a passage of a recording begins. */
+export const first_us = computed(() => manifest.value?.first_us ?? 0);
 /** The last instant of the class: at its very end who led has let go, and nothing is shown. */
 const last_us = computed(() => Math.max(0, length_us.value - 1));
 
-export const classPlayer = new ClassPlayer(base, (...args) => fetch(...args));
+export const classPlayer = new ClassPlayer(base, (...args) => source.fetch(...args));
 /** @type {ClassMap} */
 export let classMap = new ClassMap([]);
-const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), `${base}audio/`,
+const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), (piece) => source.soundOf(piece),
   { pieces: [], lost: [], voice: [], shift_us: 0 });
 
 let exact_us = Number(at);
@@ -76,7 +78,7 @@ export async function open() {
   try {
     await refresh();
     // Without an instant in the address the page opens where a lab is shown first.
-    const isChosen = new URLSearchParams(location.search).has("at");
+    const isChosen = new URLSearchParams(location.search || location.hash.slice(1)).has("at");
     await seek(isChosen ? exact_us : (classMap.firstShown() ?? 0));
     if (manifest.peek()?.live) {
       speed.value = 2;
@@ -96,7 +98,7 @@ export async function refresh() {
 
 /** Shows an instant of the class. @param {number} to_us */
 export async function seek(to_us) {
-  exact_us = Math.max(0, Math.min(to_us, last_us.peek()));
+  exact_us = Math.max(first_us.peek(), Math.min(to_us, last_us.peek()));
   stepped.value = false;
   voice.pause();
   tell();
@@ -198,7 +200,7 @@ export function toggleSkips() {
 export function toggleLoop() {
   if (loop.peek()) return void (loop.value = null);
   const chapters = manifest.peek()?.chapters ?? [];
-  const begins = [0, ...chapters.map((chapter) => chapter.at_us), length_us.peek()];
+  const begins = [first_us.peek(), ...chapters.map((chapter) => chapter.at_us), length_us.peek()];
   const i = begins.findLastIndex((begin) => begin <= exact_us);
   return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
 }

@@ -1,12 +1,12 @@
 // The captions of a recorded class as a list: a press goes there. Staff upload and correct them here.
 import { batch, signal } from "@preact/signals-core";
+import { instantOf } from "../../../core/replay/class_time.js";
 import { clockText } from "../../classroom/store.js";
 import { HwElement, html } from "../../kit/element.js";
 import { onKey, onSubmit, onValue } from "../../kit/events.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse, settle } from "./actions.js";
 import { LANGUAGES, changed, cues, languages, read, show } from "./captions.js";
-import { instantOf } from "./instants.js";
 import * as replay from "./store.js";
 
 /** @import { Cue, Language } from "./captions.js" */
@@ -88,9 +88,11 @@ class HwReplayTranscript extends HwElement {
     const choice = languages.value.length < 2 ? "" : html`<div class="seg" role="group"
       aria-label=${t("caption.language")}>${languages.value.map((one) => html`<button aria-pressed=${of === one}
         @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
+    // What the lab makes of them is not in a page that plays by itself.
+    const isAlone = replay.manifest.value?.alone;
     return html`<div class="tools">${choice}
-      <a class="btn small" href="${replay.classPage}transcript/?captions=${of}">${t("transcript.as_page")}</a>
-      ${languages.value.length ? html`<a class="btn small" download href="${replay.base}captions/${of}.vtt">${
+      ${isAlone ? "" : html`<a class="btn small" href="${replay.classPage}transcript/?captions=${of}">${t("transcript.as_page")}</a>`}
+      ${languages.value.length && !isAlone ? html`<a class="btn small" download href="${replay.base}captions/${of}.vtt">${
         t("caption.download")}</a>` : ""}
       ${can ? html`<select aria-label=${t("caption.language")} @change=${onValue((to) =>
             void (writes.value = /** @type {Language} */ (to)))}>${LANGUAGES.map((one) => html`<option value=${one}

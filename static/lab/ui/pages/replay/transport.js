@@ -5,6 +5,7 @@ import { clockText } from "../../classroom/store.js";
 import { captionChoice } from "./captions.js";
 import { helpShown } from "./help.js";
 import { write } from "./instants.js";
+import { saveButton } from "./save.js";
 import { lab, step } from "./stage.js";
 import * as replay from "./store.js";
 
@@ -29,7 +30,8 @@ const button = (shape, label, key, action, off = false, look = "") => html`<butt
 
 /** To the chapter before or after the instant. @param {1 | -1} direction */
 export function toChapter(direction) {
-  const begins = [0, ...(replay.manifest.peek()?.chapters ?? []).map((chapter) => chapter.at_us), replay.length_us.peek()];
+  const chapters = replay.manifest.peek()?.chapters ?? [];
+  const begins = [replay.first_us.peek(), ...chapters.map((chapter) => chapter.at_us), replay.length_us.peek()];
   const now = replay.atNow();
   const next = direction > 0 ? begins.find((begin) => begin > now + 1) : begins.findLast((begin) => begin < now - 2e6);
   if (next !== undefined) void replay.seek(next);
@@ -59,6 +61,7 @@ class HwReplayTransport extends HwElement {
         @click=${() => write("notes")}>＋ ${t("replay.note")} <kbd>N</kbd></button>` : ""}
       <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
         @click=${() => (helpShown.value = true)}>?</button>
+      ${saveButton()}
       ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}`;
   }
 }

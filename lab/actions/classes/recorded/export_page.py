@@ -1,0 +1,158 @@
+"""A recorded class, or a passage of it, for a page that plays it by itself."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lab.actions.classes.live_class import class_folder, lesson_of
+from lab.actions.classes.recorded.captions import captions_of
+from lab.actions.classes.recorded_chapters import shown_chapters
+from lab.actions.classes.recordings import look_into, sealed_of
+from lab.actions.classes.shown_labs import recording_of
+from lab.archives.excerpt import Excerpt
+from lab.classroom.audio import store
+from lab.classroom.audio.pieces import make_piece
+from lab.classroom.recorded.excerpt import ClassExcerpt, LabSpan, Span, clipped, excerpt_of, span_of
+from lab.models import Class
+from lab.recordings.recording import Recording
+from lab.texts.i18n import LANGUAGES
+from lab.texts.refusal import Refusal
+
+_ENDLESS_US = 1 << 62
+_SAMPLES = 4
+"""Of so many parts of each kind the weight is taken."""
+
+
+class Sound(NamedTuple):
+    """A piece of the voice, as far as it is in the passage."""
+
+    piece: store.Piece
+    data: bytes
+
+
+class CarriedClass(NamedTuple):
+    """What the page is made of. `about`: what it is told before all else; `captions`: by language."""
+
+    about: dict[str, Any]
+    excerpt: ClassExcerpt
+    labs: dict[int, Excerpt]
+    captions: dict[str, list[dict[str, Any]]]
+    folder: Path
+    heard: store.Heard
+
+
+async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None) -> CarriedClass:
+    """A passage of what is sealed of a class, as all its members may see it. Raises Refusal: 409 while the class goes
+    on, 400 for an empty passage.
+    """
+    sealed = await sealed_of(classroom)
+    if sealed is None:
+        raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
+    titles = [lab.title for lab in sealed.labs]
+    excerpt = await look_into(
+        classroom, lambda playback: excerpt_of(playback, titles, span_of(playback, from_us, to_us))
+    )
+    labs = {}
+    for number, lab in excerpt.labs.items():
+        try:
+            recording = await recording_of(classroom.slug, lab.address, sealed.labs[number].last_seq)
+        except Refusal:
+            # Its run was deleted before anything was kept of it.
+            continue
+        labs[number] = await asyncio.to_thread(_of_lab, recording, lab, sealed.labs[number].last_seq)
+    span = excerpt.from_us, excerpt.to_us
+    heard = await asyncio.to_thread(store.heard, class_folder(classroom.slug))
+    captions = {language: await _captions(classroom, language, span) for language in LANGUAGES}
+    about = await _about(classroom, excerpt, captions)
+    about |= {"wall_ms": sealed.wall_ms, "sealed_ms": sealed.sealed_ms, "whole_us": sealed.length_us}
+    return CarriedClass(about, excerpt, labs, captions, class_folder(classroom.slug), heard)
+
+
+async def _about(classroom: Class, excerpt: ClassExcerpt, captions: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    span = excerpt.from_us, excerpt.to_us
+    return {
+        **excerpt.manifest,
+        "title": classroom.title,
+        "slug": "",
+        "live": False,
+        "alone": True,
+        "saved_ms": time.time_ns() // 1_000_000,
+        "you": {"p": "", "role": "observer"},
+        "chapters": {language: await _chapters(classroom, language, span) for language in LANGUAGES},
+        "steps": steps_of(classroom),
+        "captions": [{"language": language, "cues": len(cues)} for language, cues in captions.items() if cues],
+        "own_runs": [],
+        "lesson": "",
+        "can": {},
+    }
+
+
+def _of_lab(recording: Recording, lab: LabSpan, shown_seq: int) -> Excerpt:
+    """Time goes on after the last event that the map names, and no further than was shown."""
+    last = max(lab.last_seq, recording.seq_at(lab.to_us)) if lab.to_us > 0 else lab.last_seq
+    return Excerpt(recording, seqs=(lab.first_seq, min(last, shown_seq)))
+
+
+def sounds(carried: CarriedClass) -> list[Sound]:
+    """The voice of the passage: pieces, cut where it begins and ends. One that cannot be cut is left out."""
+    span = carried.excerpt.from_us, carried.excerpt.to_us
+    found = []
+    for piece in carried.heard.pieces:
+        begins_us = piece.at_us + carried.heard.shift_us
+        if begins_us >= span[1] or begins_us + piece.length_us <= span[0]:
+            continue
+        _, path = store.file_of(carried.folder, piece.piece)
+        data, length_us = path.read_bytes(), piece.length_us
+        if begins_us < span[0] or begins_us + length_us > span[1]:
+            beyond = [(-_ENDLESS_US, span[0]), (span[1], _ENDLESS_US)]
+            data, length_us, _ = make_piece(piece.type, begins_us, length_us, [data], beyond)
+        if data:
+            found.append(Sound(store.Piece(piece.piece, piece.at_us, length_us, piece.type, len(data), ""), data))
+    return found
+
+
+def audio_told(carried: CarriedClass, kept: list[Sound]) -> dict[str, Any]:
+    """What the page is told of the voice."""
+    span, heard = (carried.excerpt.from_us, carried.excerpt.to_us), carried.heard
+    return {
+        "pieces": [
+            {"piece": one.piece, "at_us": one.at_us, "length_us": one.length_us, "type": one.type, "bytes": one.bytes}
+            for one, _ in kept
+        ],
+        "lost": clipped(heard.lost, span),
+        "voice": clipped(heard.voice, span),
+        "shift_us": heard.shift_us,
+    }
+
+
+def sampled(carried: CarriedClass) -> list[tuple[list[bytes], int]]:
+    """Parts by which the weight of the page is judged: some of them, and how many there are, of each kind."""
+    segments = carried.excerpt.segments
+    found = [(segments[:: max(1, len(segments) // _SAMPLES)], len(segments))]
+    for lab in carried.labs.values():
+        found.append((lab.sample(_SAMPLES), (lab.last_seq - lab.first_seq) // 1_000 + 1))
+    return found
+
+
+async def _captions(classroom: Class, language: str, span: Span) -> list[dict[str, Any]]:
+    from_us, to_us = span
+    return [
+        {"cue": one.cue, "from_us": one.from_us, "to_us": one.to_us, "text": one.text, "source": one.source}
+        for one in await captions_of(classroom, language)
+        if one.from_us < to_us and one.to_us > from_us
+    ]
+
+
+async def _chapters(classroom: Class, language: str, span: Span) -> list[dict[str, Any]]:
+    """Those that begin in the passage, and the one in which it begins."""
+    shown = await shown_chapters(classroom, language)
+    before = [one for one in shown if one["at_us"] <= span[0]]
+    inside = [one for one in shown if span[0] < one["at_us"] < span[1]]
+    return [*({**one, "at_us": span[0]} for one in before[-1:]), *inside]
+
+
+def steps_of(classroom: Class) -> list[dict[str, str]]:
+    """The steps of the class's lesson, by language."""
+    lesson = lesson_of(classroom.chapter)
+    return [{"en": step.text.en, "zh-CN": step.text.zh} for step in lesson.steps] if lesson is not None else []

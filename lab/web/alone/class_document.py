@@ -1,0 +1,59 @@
+"""Writes a recorded class as a page that is one file."""
+
+from base64 import b64encode
+from typing import IO
+
+import msgspec
+
+from lab.actions.classes.recorded.export_page import CarriedClass, Sound, audio_told, sampled, sounds
+from lab.web.alone.document import MAX_BYTES, frame, write_part
+from lab.web.alone.program import class_program, pack, version
+
+_TEMPLATE, _SOUND = "alone/class.html", "; media-src blob:"
+
+
+class Weight(msgspec.Struct):
+    """What a page is likely to weigh, in bytes: all but the voice, the voice, and the most that a page may."""
+
+    bytes: int
+    sound_bytes: int
+    max_bytes: int
+
+
+def write_class_page(target: IO[bytes], carried: CarriedClass, *, has_sound: bool = True) -> None:
+    """Writes a class, or a passage of it, as a page that plays it. Its voice is left out where the page would be larger
+    than 64 MiB with it. Raises Refusal (413) when it is larger without.
+    """
+    head, tail = frame(class_program(), _TEMPLATE, carried.about["title"], _SOUND)
+    target.write(head.encode())
+    for n, segment in enumerate(carried.excerpt.segments):
+        write_part(target, f"class-{n}", segment)
+    for number, lab in carried.labs.items():
+        for part in lab.segments():
+            write_part(target, f"lab-{number}-{part.n}", part.data)
+        run, _, branch = carried.excerpt.labs[number].address.partition("/")
+        index = {**lab.index(), "run": run, "branch": branch, "name": "", "boot": "", "schema": "", "branches": []}
+        write_part(target, f"lab-{number}-index", msgspec.json.encode(index))
+    for language, cues in carried.captions.items():
+        write_part(target, f"captions-{language}", msgspec.json.encode({"cues": cues}))
+    write_part(target, "map", msgspec.json.encode(carried.excerpt.rows))
+    found = sounds(carried) if has_sound else []
+    kept = found if target.tell() + _text_bytes(found) + len(tail) <= MAX_BYTES else []
+    for one in kept:
+        target.write(b'<script type="text/plain" id="sound-%d">%b</script>\n' % (one.piece.piece, b64encode(one.data)))
+    about = {**carried.about, "audio": audio_told(carried, kept), "version": version(), "left_out": kept != found}
+    write_part(target, "about", msgspec.json.encode(about))
+    target.write(tail.encode())
+
+
+def weight_of(carried: CarriedClass) -> Weight:
+    """Judged by samples: to write the page takes longer than somebody waits who chooses a passage."""
+    head, tail = frame(class_program(), _TEMPLATE, "", _SOUND)
+    total = len(head.encode()) + len(tail.encode())
+    for parts, count in sampled(carried):
+        total += sum(len(pack(part)) for part in parts) * count // max(1, len(parts))
+    return Weight(total, _text_bytes(sounds(carried)), MAX_BYTES)
+
+
+def _text_bytes(found: list[Sound]) -> int:
+    return sum(-(-len(one.data) // 3) * 4 + 60 for one in found)

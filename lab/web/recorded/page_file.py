@@ -1,0 +1,52 @@
+"""A recorded class as a page that plays it by itself, without a lab or a network."""
+
+import asyncio
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import IO
+
+import msgspec
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from lab.actions.classes.recorded.export_page import CarriedClass, class_excerpt
+from lab.api.history import json_answer
+from lab.api.recorded import Asker, for_class
+from lab.web.alone.class_document import weight_of, write_class_page
+from lab.web.carry_pages import file_answer
+from lab.web.recorded.replay_pages import parse_class_instant
+
+
+@require_GET
+@for_class("export")
+async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | StreamingHttpResponse:
+    """The page, `from` one instant of class time `to` another; without the voice where `sound` is 0. Raises Refusal:
+    409 while the class goes on, 404 for an instant that is none, 400 for an empty passage, 413 for too large a page.
+    """
+    carried = await _carried(request, asker)
+    file = await asyncio.to_thread(_written, carried, request.GET.get("sound") != "0")
+    return await file_answer(file, asker.classroom.title, ".html", "text/html; charset=utf-8")
+
+
+@require_GET
+@for_class("export")
+async def page_weight(request: HttpRequest, asker: Asker) -> HttpResponse:
+    """What it would weigh."""
+    found = await asyncio.to_thread(weight_of, await _carried(request, asker))
+    return json_answer(msgspec.to_builtins(found))
+
+
+async def _carried(request: HttpRequest, asker: Asker) -> CarriedClass:
+    from_us, to_us = (
+        parse_class_instant(request.GET[name]) if request.GET.get(name) else None for name in ("from", "to")
+    )
+    return await class_excerpt(asker.classroom, from_us, to_us)
+
+
+def _written(carried: CarriedClass, has_sound: bool) -> IO[bytes]:
+    with ExitStack() as stack:
+        target = stack.enter_context(TemporaryFile())
+        write_class_page(target, carried, has_sound=has_sound)
+        # Whoever sends it closes it.
+        stack.pop_all()
+        return target
