@@ -58,6 +58,9 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
             yield f"{exercise.slug}: the term {term!r} is listed, but no text uses it."
     if exercise.chain is None:
         yield f"{exercise.slug}: it has no [chain]; expected the event that the debrief explains."
+    for step in exercise.steps:
+        if not exercise.hints_for(step.id):
+            yield f"{exercise.slug}: no hint helps with {step.id!r}."
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
 

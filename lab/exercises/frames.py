@@ -45,14 +45,16 @@ def lesson_frame(
     It holds what is due and no other text: a step once it has opened, a hint once it was asked for, the reasons of
     choices once they are known, and the debrief with its question after the last step.
     """
+    active = next((step for step, progress in state.steps.items() if progress.phase == "active"), "")
+    helpful = exercise.hints_for(active)
     is_finished = all(progress.phase == "done" for progress in state.steps.values())
     return {
         "k": "exercise",
         "slug": exercise.slug,
         "brief": exercise.brief.said(language),
         "steps": [_step_frame(exercise, step, state, why_not, wrong, language) for step in exercise.steps],
-        "hints": [hint.said(language) for hint in exercise.hints[: state.hints_shown]],
-        "hints_in_all": len(exercise.hints),
+        "hints": [exercise.hints[place].said(language) for place in helpful if place in state.hints],
+        "hints_in_all": len(helpful),
         "masked": is_masked,
         "finished": is_finished,
         "restarted": is_restarted,

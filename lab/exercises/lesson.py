@@ -302,11 +302,17 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     recording: str
     brief: Bilingual
     hints: list[Bilingual]
+    hint_steps: list[list[str]]
+    """The steps that each hint helps with; none for a hint that helps with all."""
     debrief: Bilingual
     setup: list[str]
     solution: str
     wrong: str
     content_version: str
+
+    def hints_for(self, step: str) -> list[int]:
+        """The places of the hints that help with a step, in order; all of them for an empty name."""
+        return [place for place, steps in enumerate(self.hint_steps) if not step or not steps or step in steps]
 
     @property
     def happenings(self) -> list[Happening]:

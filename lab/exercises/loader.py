@@ -4,7 +4,8 @@ A folder holds these files and no others:
 
     exercise.toml                    everything that `lesson.Definition` has: settings, steps, questions, goals
     brief.en.md   brief.zh.md        what it is about, before the first step
-    hints.en.md   hints.zh.md        hints with a line `---` between them, in the order in which they are given
+    hints.en.md   hints.zh.md        hints with a line `---` between them, in the order in which they are given; a
+                                     first line `[step other-step]` says which steps one helps with
     debrief.en.md debrief.zh.md      shown when it is finished
     setup.lab                        console lines that prepare the cluster
     solution.lab                     how it is solved (see solution.py)
@@ -18,7 +19,7 @@ import logging
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -42,6 +43,7 @@ _FILES = frozenset(
 _WRONG = "wrong.lab"
 SUFFIX = ".hwclass"
 """Of a recorded class."""
+_FOR_STEPS = re.compile(r"\[([a-z0-9 -]+)\]\n")
 _VERSION_BYTES = 6
 _LOG = logging.getLogger(__name__)
 
@@ -107,10 +109,12 @@ def load(folder: Path) -> Exercise:
     wrong = folder / _WRONG
     stated = {name: getattr(definition, name) for name in Definition.__struct_fields__}
     stated["recording"] = str(folder / definition.recording) if definition.recording else ""
+    hints, hint_steps = _hints(folder, [step.id for step in definition.steps])
     return Exercise(
         slug=folder.name,
         brief=both(folder, "brief"),
-        hints=_hints(folder),
+        hints=hints,
+        hint_steps=hint_steps,
         debrief=both(folder, "debrief"),
         setup=list(lines_of((folder / "setup.lab").read_text(encoding="utf-8"))),
         solution=(folder / "solution.lab").read_text(encoding="utf-8"),
@@ -174,9 +178,26 @@ def both(folder: Path, name: str) -> Bilingual:
         raise ContentError(f"{folder.name}/{name}: {error}.") from None
 
 
-def _hints(folder: Path) -> list[Bilingual]:
+def _hints(folder: Path, steps: Collection[str]) -> tuple[list[Bilingual], list[list[str]]]:
+    """The hints, and the steps of each: a first line `[alone waiting]` names those that it helps with."""
     hints = both(folder, "hints")
-    en, zh = (re.split(r"^---$", text, flags=re.MULTILINE) for text in (hints.en, hints.zh))
+    en, zh = (
+        [_hint(one.strip(), folder, steps) for one in re.split(r"^---$", text, flags=re.MULTILINE)]
+        for text in (hints.en, hints.zh)
+    )
     if len(en) != len(zh):
         raise ContentError(f"{folder.name}/hints: {len(en)} in English, {len(zh)} in Chinese; as many were expected.")
-    return [Bilingual(one.strip(), other.strip()) for one, other in zip(en, zh, strict=True)]
+    for (_, ours), (_, theirs) in zip(en, zh, strict=True):
+        if ours != theirs:
+            raise ContentError(f"{folder.name}/hints: a hint helps with {ours} in English and {theirs} in Chinese.")
+    return [Bilingual(one, other) for (one, _), (other, _) in zip(en, zh, strict=True)], [named for _, named in en]
+
+
+def _hint(text: str, folder: Path, steps: Collection[str]) -> tuple[str, list[str]]:
+    found = _FOR_STEPS.match(text)
+    if found is None:
+        return text, []
+    named = found[1].split()
+    if unknown := [step for step in named if step not in steps]:
+        raise ContentError(f"{folder.name}/hints: {unknown} are not steps. Expected some of {', '.join(steps)}.")
+    return text[found.end() :].strip(), named

@@ -64,13 +64,18 @@ class State(msgspec.Struct):
 
     steps: dict[str, Progress]
     pace: int = 0
-    hints_shown: int = 0
+    hints: list[int] = []
+    """The places of the hints that were shown."""
     transfer: int | None = None
     seed: int = 0
     chain: tuple[int, int] = (0, 0)
     via: tuple[int, int] = (0, 0)
     found: int = 0
     tally: Tally = msgspec.field(default_factory=Tally)
+
+    @property
+    def hints_shown(self) -> int:
+        return len(self.hints)
 
 
 def stored_seq(state: dict[str, Any]) -> int:

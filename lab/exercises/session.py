@@ -177,7 +177,7 @@ class ExerciseSession:
     def _shown(self) -> bytes:
         """All of the state that the frame shows."""
         state = self._state
-        return msgspec.json.encode((state.steps, state.hints_shown, state.transfer, state.chain))
+        return msgspec.json.encode((state.steps, state.hints, state.transfer, state.chain))
 
     def _counted(self, moment: Moment) -> Moment:
         return moment._replace(tally=self._state.tally)
@@ -302,12 +302,15 @@ class ExerciseSession:
         self._look(moment)
 
     def _hint(self) -> None:
-        if self._state.hints_shown == len(self.exercise.hints):
-            raise Refusal("refusal.no_more_hints", max=len(self.exercise.hints))
+        active = self._active()
+        helpful = self.exercise.hints_for(active.id if active else "")
+        left = [place for place in helpful if place not in self._state.hints]
+        if not left:
+            raise Refusal("refusal.no_more_hints", max=len(helpful))
         if self.waits:
             raise Refusal("refusal.class_waits", 409)
-        self._state.hints_shown += 1
-        self._records.hint(self._active(), self._state.hints_shown)
+        self._state.hints.append(left[0])
+        self._records.hint(active, self._state.hints_shown)
 
     # Questions
 

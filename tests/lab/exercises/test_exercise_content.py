@@ -100,6 +100,8 @@ def spoil(folder: Path, name: str, old: str, new: str) -> None:
         ("exercise.toml", 'id = "leader-moves"', 'id = "produce"', "different ids"),
         ("exercise.toml", 'offset = "high_watermark(orders-0@leader)"', "below = 3", "needs says"),
         ("hints.zh.md", "---\n", "", "hints"),
+        ("hints.zh.md", "[followers-learn]", "[produce]", "helps with"),
+        ("hints.en.md", "[followers-learn]", "[later]", "are not steps"),
     ],
 )
 def test_content_is_parsed_strictly(copy, name, old, new, says) -> None:

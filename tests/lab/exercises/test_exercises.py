@@ -130,10 +130,15 @@ def test_frame_is_sent_only_when_it_changes() -> None:
     assert True in changes and False in changes
 
 
-def test_hints_are_revealed_one_by_one(requested) -> None:
-    for shown in range(1, len(requested.exercise.hints) + 1):
+def test_hints_of_the_step_are_revealed_one_by_one(requested) -> None:
+    lesson = requested.exercise
+    active = next(step for step, phase in requested.session.phases.items() if phase == "active")
+    helpful = lesson.hints_for(active)
+    assert 0 < len(helpful) < len(lesson.hints)
+    assert requested.session.frame("en")["hints_in_all"] == len(helpful)
+    for shown in range(1, len(helpful) + 1):
         requested.handle("hint")
-        assert requested.session.frame("en")["hints"] == [hint.en for hint in requested.exercise.hints[:shown]]
+        assert requested.session.frame("en")["hints"] == [lesson.hints[place].en for place in helpful[:shown]]
     with pytest.raises(Refusal) as caught:
         requested.handle("hint")
     assert caught.value.id == "refusal.no_more_hints"
