@@ -11,24 +11,34 @@ from lab.actions.submit_command import submit_line
 from lab.models import Branch
 from lab.recordings.history import seek
 from lab.runtime.host import Host
+from lab.runtime.lab import Lab
+from lab.runtime.live_run import LiveRun
 from lab.selectors import source_of
 from lab.texts.refusal import Refusal
 
 MAX_BRANCHES = 50
+MAX_NAME = 32
+_NAME = re.compile(rf"(?=.{{1,{MAX_NAME}}}$)[a-z0-9]+(-[a-z0-9]+)*")
 
 
-async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str = "") -> Branch:
+async def fork_run(
+    host: Host, user: User, branch: Branch, seq: int, line: str = "", *, at_us: int = 0, name: str = ""
+) -> Branch:
     """A branch that continues right after event `seq`; a `line` is the first command executed in it.
 
-    Raises Refusal for an event that the branch does not have, or a line that cannot be run: no branch is left then.
+    `at_us`: where the playhead is, between this event and the next one: the branch's clock begins there. `name`: of
+    the branch; one that counts on where it is empty. Raises Refusal for an event that the branch does not have, a name
+    that no branch can have, or a line that cannot be run: no branch is left then.
     """
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:
         raise Refusal("refusal.before_first_event")
     place = seek(lab.recording, seq=seq)
-    child = await sync_to_async(_enter)(branch, seq, place["at_us"])
+    at_us = max(place["at_us"], min(at_us, await _last_instant(lab, seq)))
+    child = await sync_to_async(_enter)(branch, seq, at_us, name.strip())
     try:
         forked = await host.fork(branch.run.slug, branch.name, seq, child.name)
+        await forked.act(lambda live: _let_pass(live, at_us))
         if line.strip():
             source = await sync_to_async(source_of)(user, branch.run)
             await submit_line(forked, source, line)
@@ -40,11 +50,29 @@ async def fork_run(host: Host, user: User, branch: Branch, seq: int, line: str =
     return child
 
 
-def _enter(branch: Branch, seq: int, at_us: int) -> Branch:
+async def _last_instant(lab: Lab, seq: int) -> int:
+    """The last instant of a branch at which event `seq` was the newest one."""
+    if seq < lab.recording.last_seq:
+        place = seek(lab.recording, seq=seq + 1)
+        return int(place["at_us"]) - 1
+    return await lab.read(lambda live: live.run.now_us if live else 0)
+
+
+def _let_pass(live: LiveRun, at_us: int) -> None:
+    """Moves the clock of a new branch. Its parent made no event until then, so this makes none either."""
+    if live.run.now_us < at_us:
+        live.run.advance(at_us)
+
+
+def _enter(branch: Branch, seq: int, at_us: int, wanted: str) -> Branch:
+    if wanted and not _NAME.fullmatch(wanted):
+        raise Refusal("refusal.branch_name", branch=wanted[:MAX_NAME], max=MAX_NAME)
     names = set(branch.run.branches.values_list("name", flat=True))
     if len(names) >= MAX_BRANCHES:
         raise Refusal("refusal.branch_limit", 409, max=MAX_BRANCHES)
-    name = next_name(branch.name, names)
+    if wanted in names:
+        raise Refusal("refusal.branch_exists", 409, branch=wanted)
+    name = wanted or next_name(branch.name, names)
     try:
         return Branch.objects.create(run=branch.run, name=name, parent=branch, parent_seq=seq, parent_at_us=at_us)
     except IntegrityError:

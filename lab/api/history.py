@@ -41,6 +41,8 @@ T = TypeVar("T")
 class _ForkRequest(msgspec.Struct):
     seq: int
     line: str = ""
+    at_us: int = 0
+    name: str = ""
 
 
 class _BookmarkRequest(msgspec.Struct):
@@ -177,7 +179,7 @@ async def fork(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     wanted = body_of(request, _ForkRequest)
     user = await request.auser()
     assert isinstance(user, User)
-    child = await fork_run(host(), user, branch, wanted.seq, wanted.line)
+    child = await fork_run(host(), user, branch, wanted.seq, wanted.line, at_us=wanted.at_us, name=wanted.name)
     return json_answer({"branch": child.name, "url": reverse("lab", args=(branch.run.slug, child.name))})
 
 

@@ -245,6 +245,7 @@ class Keys:
 
     def fork(self) -> None:
         self.lab.press("b")
+        self.page.get_by_role("dialog", name="Fork here").get_by_role("button", name="Fork here").click()
         until(self.page, lambda: self.lab.branch != "main", "the page of a new branch")
         self.lab.until(lambda seen: seen.brokers_up == 3, "three brokers there")
         self.lab.pause()

@@ -137,7 +137,7 @@ def type_line(page: Page) -> None:
 #: By the names of static/lab/ui/store/interactions.js, which says of all 30 whether they end following.
 DETACHING: dict[str, Callable[[Page], object]] = {
     "command": type_line,
-    "fork": lambda page: press(page, "b"),
+    "fork": lambda page: (press(page, "b"), page.locator("dialog .btn.pri").click()),
     "play": lambda page: press(page, "Space"),
     "speed": lambda page: press(page, "["),
     "step": lambda page: press(page, "."),

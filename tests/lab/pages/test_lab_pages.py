@@ -225,6 +225,22 @@ def test_run_of_another_user_is_not_found(visitor: Visitor, other_visitor: Visit
     assert "Mine alone" in titles(visitor)
 
 
+def test_fork_has_the_name_that_was_given_and_begins_at_the_playhead(visitor: Visitor) -> None:
+    run = visitor.new_run(brokers="1")
+    address = f"/api/runs/{run}/main/fork"
+    with visitor.socket(run) as socket:
+        last = socket.of_kind("snap")
+    playhead_us = last["at_us"] + 10
+    answer = visitor.post_json(address, {"seq": last["seq"], "at_us": playhead_us, "name": "link-cut"})
+    assert answer.json["branch"] == "link-cut"
+    with visitor.socket(run, "link-cut") as socket:
+        snapshot = socket.of_kind("snap")
+    assert (snapshot["seq"], snapshot["at_us"]) == (last["seq"], playhead_us)
+    for name, status in (("link-cut", 409), ("Link cut", 400), ("a" * 33, 400), ("../main", 400)):
+        assert visitor.post_json(address, {"seq": 5, "name": name}).status == status, name
+    assert visitor.post_json(address, {"seq": 5}).json["branch"] == "main-2"
+
+
 def test_bookmark_without_a_name_gets_one_in_the_visitors_language(visitor: Visitor) -> None:
     run = visitor.new_run()
     visitor.get("/runs/?language=zh-CN")

@@ -288,12 +288,12 @@ export class Player {
   }
 
   /**
-   * Opens a branch at the event shown and does a line there.
-   * @param {string} line may be empty
+   * Opens a branch at the instant shown and does a line there.
+   * @param {string} line @param {string} [name] of the branch; both may be empty
    * @returns {Promise<{ branch: string, url: string }>}
    */
-  fork(line) {
-    return this.#post("fork", { seq: this.seq, line });
+  fork(line, name = "") {
+    return this.#post("fork", { seq: this.seq, at_us: this.at_us, line, name });
   }
 
   /** @param {string} name */

@@ -6,12 +6,12 @@ import "../act/open_client.js";
 import "../act/assignor.js";
 import "./save_page.js";
 import { close, dialog, findDialog, helpDialog, openIn } from "./dialog.js";
-import { act, bookmark, overlay, pastLine } from "../store/api.js";
+import { act, bookmark, fork, here, overlay, pastLine } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { onSubmit, onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { pauseProposals, pauseWhen } from "../store/time.js";
-import { effect, moment, player, signal } from "../store/state.js";
+import { effect, index, moment, player, signal } from "../store/state.js";
 
 /** @typedef {{ name: string, partitions: number | string, factor: number | string }} TopicForm */
 
@@ -76,6 +76,24 @@ class HwOverlays extends HwElement {
     </form>`);
   }
 
+  fork() {
+    const names = new Set((index.value?.branches ?? []).map(({ branch }) => branch));
+    const stem = here.branch.replace(/-\d+$/, "");
+    let number = 2;
+    while (names.has(`${stem}-${number}`)) number++;
+    /** @param {HTMLFormElement} filled */
+    const open = (filled) => {
+      close();
+      fork("", String(new FormData(filled).get("name")).trim());
+    };
+    return dialog(t("transport.fork"), html`<form class="field" @submit=${onSubmit(open)}>
+      <label class="field"><span>${t("fork.name")}</span>
+        <input class="mono" name="name" maxlength="32" autocomplete="off" spellcheck="false" .value=${`${stem}-${number}`}></label>
+      <p class="dim">${t("fork.note", { at: (player.at_us / 1e6).toFixed(4), branch: here.branch })}</p>
+      <div class="row">${cancel()}<button class="btn pri">${t("transport.fork")}</button></div>
+    </form>`);
+  }
+
   /** What the run is to pause at. */
   pause() {
     /** @param {HTMLFormElement} filled */
@@ -115,6 +133,7 @@ class HwOverlays extends HwElement {
     switch (overlay.value?.kind) {
       case "topic": return this.topic();
       case "bookmark": return this.bookmark();
+      case "fork": return this.fork();
       case "pause": return this.pause();
       case "find": return findDialog();
       case "help": return helpDialog();

@@ -1,6 +1,6 @@
 // Time control: play, steps, speed, the clock, fork, bookmark.
 import { clockText, durationText, fractionOfRate, rateAt, rateText } from "../../core/player/timemap.js";
-import { fork, isAlone, overlay } from "../store/api.js";
+import { isAlone, overlay } from "../store/api.js";
 import { HwElement, html, icon, live } from "../kit/element.js";
 import { onValue } from "../kit/events.js";
 import { spaced } from "../kit/format.js";
@@ -56,6 +56,9 @@ const button = (name, label, key, action, className = "") => html`
 const chip = (name, symbol, label, title, key, action) => html`
   <button class="chip ${name}" title="${title} ( ${key} )" @click=${action}>
     ${icon(symbol)}<span>${label}</span> <kbd>${key}</kbd></button>`;
+
+/** @param {"fork" | "bookmark"} kind */
+const opens = (kind) => () => (overlay.value = { kind });
 
 class HwTransport extends HwElement {
   /** The texts that run with the player's frames: clock, microseconds, number of the event. @type {Text[]} */
@@ -147,8 +150,8 @@ class HwTransport extends HwElement {
         @click=${togglePaced}>${icon("act")}<span>${t("transport.paced_short")}</span></button>
       <span class="spacer"></span>
       <span class="mono dim number"></span>
-      ${isAlone ? "" : html`${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", () => fork())}
-      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", () => (overlay.value = { kind: "bookmark" }))}`}
+      ${isAlone ? "" : html`${chip("fork", "fork", t("transport.fork"), t("transport.fork_title"), "B", opens("fork"))}
+      ${chip("mark-it", "pin", t("transport.bookmark"), t("transport.bookmark_title"), "M", opens("bookmark"))}`}
     </div>`;
   }
 }

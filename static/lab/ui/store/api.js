@@ -10,7 +10,7 @@ import { printed, term } from "../kit/words.js";
 /**
  * @typedef {"ok" | "warn" | "bad"} Tone
  * @typedef {{ id: number, tone: Tone, what: string, expected: string, todo: string, line: string }} Message
- * @typedef {{ kind: "help" | "topic" | "bookmark" | "pause" | "find" | "producer" | "member" | "assignor" | "connect"
+ * @typedef {{ kind: "help" | "topic" | "bookmark" | "fork" | "pause" | "find" | "producer" | "member" | "assignor" | "connect"
  *   | "page" | "about" }} Overlay
  */
 
@@ -170,11 +170,15 @@ function follow(command, line) {
   });
 }
 
-/** Opens a branch at the shown instant and shows it. @param {string} [line] the first command sent there */
-export async function fork(line = "") {
+/**
+ * Opens a branch at the shown instant and shows it.
+ * @param {string} [line] the first command sent there
+ * @param {string} [name] of the branch
+ */
+export async function fork(line = "", name = "") {
   if (!steer("fork")) return;
   try {
-    const { url } = await player.fork(line);
+    const { url } = await player.fork(line, name);
     location.assign(url);
   } catch (error) {
     refuse(error);

@@ -1,7 +1,7 @@
 // The keys of the lab page: those of the keyboard that every page has, and those that act in the lab.
 import { byId } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
-import { act, fork, overlay } from "../../store/api.js";
+import { act, overlay } from "../../store/api.js";
 import { produceOne } from "../../act/produce.js";
 import { share, toggleSide } from "../../shell/bars.js";
 import { toggleFollow } from "../../store/follow.js";
@@ -36,7 +36,7 @@ const ACTS = {
   e: () => toggleSide("exercise"),
   a: () => toggleSide("act"),
   c: toggleConsole,
-  b: () => fork(),
+  b: () => (overlay.value = { kind: "fork" }),
   f: toggleFollow,
   m: () => (overlay.value = { kind: "bookmark" }),
   u: () => (overlay.value = { kind: "pause" }),
