@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from broker_core.texts import text
 from lab.learning.misconceptions import INVENTORY, inventory
@@ -22,6 +23,13 @@ def test_all_forty_lessons_have_a_generator_and_chapters_one_to_six_are_there() 
 @pytest.mark.parametrize("slug", generators())
 def test_few_questions_of_each_generator_are_sound(slug) -> None:
     assert list(problems(generators()[slug], FEW)) == []
+
+
+def test_command_says_what_is_sound_and_knows_no_other_generators(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("check_reviews", "012-linger", "017-segments", questions=FEW)
+    assert capsys.readouterr().out == "ok 012-linger-and-batch\nok 017-segments-roll\n2 passed, 0 failed\n"
+    with pytest.raises(CommandError, match="No generator's slug contains nothing-of-this"):
+        call_command("check_reviews", "nothing-of-this")
 
 
 def test_same_seed_gives_the_same_question_and_others_give_others() -> None:
