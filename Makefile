@@ -40,7 +40,7 @@ quick: setup  ## in a minute: the tests without browser, ZooKeeper, JVM and netw
 check: setup  ## lint, types, layers, generated files; the page too, where there is Node
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
-	@$(RUN) -m mypy
+	@$(RUN) -m mypy --num-workers 2
 	@.venv/bin/lint-imports
 	@$(RUN) tools/check_page.py
 	@$(MANAGE) gen_events --check
