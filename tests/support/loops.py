@@ -8,6 +8,7 @@ minute on two quiet cores: files that take more than some 4 s of processor time 
 import os
 from collections import Counter
 from collections.abc import Collection, Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,19 @@ BY_FILE = {
     "tests/oracle/test_tcp_libraries.py": ("network",),
 }
 
+#: Files whose tests share the session of Spark. They run in one process: each process that has a session starts a JVM
+#: for it, whose first build takes five times what the next one takes.
+SPARK = (
+    "tests/lab/analytics/test_analytics_command.py",
+    "tests/lab/analytics/test_build.py",
+    "tests/lab/analytics/test_datasource.py",
+    "tests/lab/analytics/test_ingest.py",
+    "tests/lab/analytics/test_tables.py",
+    "tests/lab/analytics/test_tables_of_learning.py",
+    "tests/lab/analytics/test_tables_of_runs.py",
+    "tests/lab/studies/test_studies.py",
+)
+
 #: Files and tests with much to compute. The longest come first: so the processes of `make test` end at the same time.
 SLOW = (
     "tests/fuzz/test_sim.py",
@@ -82,10 +96,14 @@ _left_out: Counter[str] = Counter()
 
 
 class FileScheduling(LoadScopeScheduling):
-    """Gives each process whole files, whose tests may share a cluster; tests in `SPLIT` one by one."""
+    """Gives each process whole files, whose tests may share a cluster; those in `SPARK` to one process; tests in
+    `SPLIT` one by one.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
+        if file in SPARK:
+            return "Spark"
         return nodeid if file.startswith(SPLIT) else file
 
 
@@ -118,11 +136,22 @@ def markers_of(item: pytest.Item) -> set[str]:
     callspec = getattr(item, "callspec", None)
     if callspec is not None and callspec.params.get("store") == "zookeeper":
         found.add("zookeeper")
-    if "zookeeper" in found:
+    if "zookeeper" in found or _shares_spark(item):
         found.add("jvm")
     if file in SLOW:
         found.add("slow")
     return found
+
+
+def _shares_spark(item: pytest.Item) -> bool:
+    """Whether a test uses the session of Spark. Raises UsageError if its file is not in `SPARK`."""
+    fixtures = getattr(item, "_fixtureinfo", None)
+    shared = fixtures is not None and any(
+        one.scope == "session" for one in fixtures.name2fixturedefs.get("session", ())
+    )
+    if shared and _file(item) not in SPARK:
+        raise pytest.UsageError(f"{item.nodeid} uses Spark's session: add its file to SPARK in tests/support/loops.py")
+    return shared
 
 
 @pytest.hookimpl(trylast=True)
@@ -152,13 +181,21 @@ def _order(item: pytest.Item, in_browser: Collection[str]) -> tuple[bool, int, s
     file = _file(item)
     if file in in_browser:
         return True, 0 if file == TOUR else 1, file
+    if file in SPARK:
+        return False, -2, file
     if item.get_closest_marker("jvm") is not None:
         return False, -1, file
     return False, SLOW.index(file) if file in SLOW else len(SLOW), file
 
 
 def _file(item: pytest.Item) -> str:
-    return Path(item.path).relative_to(ROOT).as_posix() if Path(item.path).is_relative_to(ROOT) else str(item.path)
+    return _place(item.path)
+
+
+@cache
+def _place(path: Path) -> str:
+    """Asked several times for each of thousands of tests."""
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 # The counts of each process reach the one that prints the summary.
