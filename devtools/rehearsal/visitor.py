@@ -40,11 +40,20 @@ class Visitor:
 
     async def post(self, page: str, path: str, **form: str) -> Page:
         """Sends a form that stands on a page. Raises Refused, also for a page without a form."""
+        data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": await self.token(page)}).encode()
+        return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data))
+
+    async def token(self, page: str) -> str:
+        """The token of the forms of a page, which `send` needs. Raises Refused for a page without a form."""
         found = _TOKEN.search((await self.get(page)).text)
         if found is None:
             raise Refused(f"{page} has no form.")
-        data = urllib.parse.urlencode({**form, "csrfmiddlewaretoken": found[1]}).encode()
-        return await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data))
+        return found[1]
+
+    async def send(self, method: str, path: str, data: bytes, kind: str, token: str) -> None:
+        """Sends bytes of a type, as a page's script does. Raises Refused."""
+        headers = {"Content-Type": kind, "X-CSRFToken": token}
+        await asyncio.to_thread(self._send, urllib.request.Request(self._absolute(path), data, headers, method=method))
 
     async def file(self, path: str) -> bytes:
         """What an address gives as a file. Raises Refused."""

@@ -9,6 +9,7 @@ import zlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from msgspec.structs import replace
 
+from lab.actions.classes.demonstration import DEMONSTRATION
+from lab.classroom.audio.wave import RATE, samples_of
 from lab.classroom.captions.webvtt import Cue, write
 from lab.course.check import unreadable_recordings
 from lab.exercises.loader import exercises
@@ -122,6 +125,19 @@ def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_sh
     Run.objects.filter(origin__endswith="/5").delete()
 
 
+def tones(visitor: Visitor, slug: str, pieces: list[dict[str, Any]]) -> list[int]:
+    """When tones begin, in class time to the millisecond."""
+    found: set[int] = set()
+    for piece in pieces:
+        sound = samples_of(visitor.get(f"/api/classes/{slug}/recording/audio/{piece['piece']}").body)
+        assert sound is not None
+        heard = [at for at, level in enumerate(sound) if level != 128]
+        begins = [at for before, at in pairwise([-RATE, *heard]) if at - before > RATE // 4]
+        # A tone begins with a sample of silence.
+        found |= {piece["at_us"] + (at - 1) * 1_000 // (RATE // 1_000) for at in begins}
+    return sorted(us // 1_000 * 1_000 for us in found)
+
+
 def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> None:
     first, again = (teacher.post("/classes/demonstration") for _ in range(2))
     assert first.status == 200 and "/replay/" in first.url and again.url == first.url
@@ -131,6 +147,10 @@ def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> Non
     assert {"Ada", "Noah", "Mei"} <= {one["name"] for one in shown["people"]}
     rows = ask(teacher, slug, "map.json")
     assert rows[-1][1] == -1 and {row[1] for row in rows} == {0, 1, -1}
+    assert DEMONSTRATION.stat().st_size < 300_000
+    english, chinese = (ask(teacher, slug, f"captions/{one}")["cues"] for one in ("en", "zh-CN"))
+    assert len(english) >= 10 and [one["from_us"] for one in english] == [one["from_us"] for one in chinese]
+    assert tones(teacher, slug, shown["audio"]["pieces"]) == [one["from_us"] for one in english]
     marks = ask(teacher, slug, "labs/0/index.json")["marks"]
     (cut,) = [mark for mark in marks if mark["kind"] == "LogTruncated"]
     assert cut["values"]["replica"] == "ledger-0@b1"

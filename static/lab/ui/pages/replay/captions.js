@@ -58,6 +58,7 @@ effect(() => {
 /** The captions of a language are these now. @param {Language} of @param {Cue[]} list */
 function take(of, list) {
   cues.value = { ...cues.peek(), [of]: list };
+  replay.spoken.value = Object.values(cues.peek()).map((one) => one.map(({ from_us, to_us }) => [from_us, to_us]));
 }
 
 /** As `take`, after they were changed here: the manifest says so, too. @param {Language} of @param {Cue[]} list */

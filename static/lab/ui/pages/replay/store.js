@@ -2,7 +2,7 @@
 import { batch, computed, signal } from "@preact/signals-core";
 import { ClassMap } from "../../../core/replay/class_map.js";
 import { ClassPlayer } from "../../../core/replay/class_player.js";
-import { advance, idleOf, saved } from "../../../core/replay/spans.js";
+import { advance, idleOf, saved, without } from "../../../core/replay/spans.js";
 import { Voice } from "../../../core/replay/voice.js";
 import { byId } from "../../kit/element.js";
 import { now_us, tree } from "../../classroom/store.js";
@@ -43,9 +43,11 @@ export const problem = signal("");
 /** Whether a part is being fetched. */
 export const waits = signal(false);
 
+/** Where captions are, by language: what is read is not skipped. @type {Signal<Span[][]>} */
+export const spoken = signal([]);
 export const idle = computed(() => {
   const found = manifest.value;
-  return found ? idleOf(found.quiet, found.audio.voice, found.off_record) : [];
+  return found ? idleOf(spoken.value.reduce(without, found.quiet), found.audio.voice, found.off_record) : [];
 });
 export const savedUs = computed(() => saved(idle.value));
 export const length_us = computed(() => manifest.value?.length_us ?? 0);
