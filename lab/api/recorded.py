@@ -27,7 +27,7 @@ from lab.actions.classes.recorded_chapters import (
 )
 from lab.actions.classes.recorded_notes import NewNote, delete_note, notes_of, write_note
 from lab.actions.classes.recordings import look_into, sealed_of
-from lab.actions.classes.seal_class import ensure_sealed, seal_class
+from lab.actions.classes.seal_class import ensure_sealed, refresh_seal, seal_class
 from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab
 from lab.actions.classes.take_over import Instant, take_over_class
@@ -237,6 +237,7 @@ async def chapters(request: HttpRequest, asker: Asker) -> HttpResponse:
     """Adds a chapter: `at_us`, `title`. Answers with all of them."""
     language = preferences_of(request).language
     await add_chapter(asker.classroom, asker.me, body_of(request, ChapterChange), language)
+    await refresh_seal(asker.classroom)
     return json_answer(await shown_chapters(asker.classroom, language))
 
 
@@ -249,6 +250,7 @@ async def chapter(request: HttpRequest, asker: Asker, number: int) -> HttpRespon
         await change_chapter(asker.classroom, number, body_of(request, ChapterChange), asker.me)
     else:
         await remove_chapter(asker.classroom, number)
+    await refresh_seal(asker.classroom)
     return json_answer(await shown_chapters(asker.classroom, language))
 
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.record_audio import end_piece, hear_voice, put_slice
+from lab.actions.classes.seal_class import refresh_seal
 from lab.api.history import IMMUTABLE, body_of, json_answer, number_of
 from lab.api.recorded import Asker, for_class
 from lab.classroom.audio import store
@@ -73,6 +74,7 @@ async def shift(request: HttpRequest, asker: Asker) -> HttpResponse:
     """How much later the sound of the whole class is played, as set by ear: `shift_us`."""
     wanted = body_of(request, _Shift).shift_us
     await asyncio.to_thread(store.set_shift, class_folder(asker.classroom.slug), wanted)
+    await refresh_seal(asker.classroom)
     return json_answer({"shift_us": wanted})
 
 

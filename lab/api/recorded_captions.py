@@ -13,6 +13,7 @@ from lab.actions.classes.recorded.captions import (
     remove_caption,
     upload_captions,
 )
+from lab.actions.classes.seal_class import refresh_seal
 from lab.api.history import body_of, json_answer
 from lab.api.recorded import Asker, for_class
 from lab.classroom.captions.webvtt import write
@@ -46,6 +47,7 @@ async def file(request: HttpRequest, asker: Asker, language: str) -> HttpRespons
     if size > MAX_FILE_BYTES or len(request.body) > MAX_FILE_BYTES:
         raise Refusal("refusal.caption_file_size", 413, field="file", max=MAX_FILE_BYTES // 2**20)
     await upload_captions(asker.classroom, language, request.body)
+    await refresh_seal(asker.classroom)
     return await _answer(asker, language)
 
 
@@ -54,6 +56,7 @@ async def file(request: HttpRequest, asker: Asker, language: str) -> HttpRespons
 async def cues(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
     """Adds a caption: `from_us`, `to_us`, `text`, `source`. Answers with it."""
     added = await add_caption(asker.classroom, language, body_of(request, CaptionChange))
+    await refresh_seal(asker.classroom)
     return json_answer(msgspec.to_builtins(added))
 
 
@@ -65,6 +68,7 @@ async def cue(request: HttpRequest, asker: Asker, language: str, number: int) ->
         await change_caption(asker.classroom, language, number, body_of(request, CaptionChange))
     else:
         await remove_caption(asker.classroom, language, number)
+    await refresh_seal(asker.classroom)
     return await _answer(asker, language)
 
 

@@ -1,4 +1,6 @@
-"""What becomes of recordings with time: the class's own log goes a day after the end, the recording later."""
+"""What becomes of recordings with time: from the class's own log goes what was off the record, a day after the end all
+of it, and the recording later.
+"""
 
 import asyncio
 import logging
@@ -11,7 +13,7 @@ from django.utils import timezone
 from lab.actions.classes.live_class import class_folder, live_classes
 from lab.actions.classes.recordings import sealed_of
 from lab.actions.classes.shown_labs import close_labs
-from lab.classroom.recorded.retention import finish_keeping, keep_sealed_log, remove_recording
+from lab.classroom.recorded.retention import finish_keeping, forget_off_record, keep_sealed_log, remove_recording
 from lab.models import Class
 from lab.texts.refusal import Refusal
 
@@ -23,6 +25,8 @@ _STAGE = "recording"
 """In a class's settings: `kept`, when the log is that of the recording; `imported`, when it never was another one;
 `deleted`, when there is no recording.
 """
+_SILENCED = "silenced"
+"""In a class's settings: its log does not tell any more what was off the record."""
 IMPORTED = {_STAGE: "imported"}
 """The settings of a class that was imported."""
 
@@ -39,21 +43,27 @@ async def keep_time_limits() -> None:
 
 async def apply_time_limits(now: datetime) -> None:
     """To all classes that have ended."""
-    ended = Class.objects.filter(state=Class.State.ENDED, ended_at__lte=now - LOG_KEPT)
+    ended = Class.objects.filter(state=Class.State.ENDED, ended_at__lte=now)
     for classroom in [one async for one in ended]:
         assert classroom.ended_at is not None
         folder, stage = class_folder(classroom.slug), classroom.settings.get(_STAGE, "")
         await asyncio.to_thread(finish_keeping, folder)
+        if not stage and not classroom.settings.get(_SILENCED) and await sealed_of(classroom) is not None:
+            await live_classes().close_class(classroom.slug)
+            await asyncio.to_thread(forget_off_record, folder)
+            await _note(classroom, _SILENCED, True)
+        if classroom.ended_at > now - LOG_KEPT:
+            continue
         days = settings.RECORDING_DAYS
         is_over = bool(days) and classroom.ended_at + timedelta(days=days) <= now
         if not stage and await sealed_of(classroom) is not None:
             await live_classes().close_class(classroom.slug)
             await asyncio.to_thread(keep_sealed_log, folder)
-            await _note(classroom, "kept")
+            await _note(classroom, _STAGE, "kept")
         if is_over and stage != "deleted":
             await close_labs(classroom.slug)
             await asyncio.to_thread(remove_recording, folder)
-            await _note(classroom, "deleted")
+            await _note(classroom, _STAGE, "deleted")
 
 
 def is_recording_deleted(classroom: Class) -> bool:
@@ -72,6 +82,6 @@ def ensure_recorded(classroom: Class) -> None:
         raise Refusal("refusal.recording_deleted", 404, title=classroom.title, days=settings.RECORDING_DAYS)
 
 
-async def _note(classroom: Class, stage: str) -> None:
-    classroom.settings = {**classroom.settings, _STAGE: stage}
+async def _note(classroom: Class, name: str, value: str | bool) -> None:
+    classroom.settings = {**classroom.settings, name: value}
     await sync_to_async(classroom.save)(update_fields=["settings"])

@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 
 from lab.actions.classes.live_class import LiveClass, LiveClasses, class_folder, live_classes
 from lab.classroom.recorded.playback import Playback
-from lab.classroom.recorded.sealed import SealedManifest, read_events, read_manifest, read_words
+from lab.classroom.recorded.sealed import WORDS, SealedManifest, read_events, read_manifest, read_words
 from lab.models import Class, Presence
 
 MAX_KEPT = 8
@@ -41,10 +41,10 @@ async def look_into(classroom: Class, look: Callable[[Playback], T]) -> T:
     kept_ones = _of_process.setdefault(live_classes(), OrderedDict())
     manifest = await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
     if manifest is not None:
-        kept = kept_ones.get(classroom.slug)
-        if kept is None or kept.made_from != manifest:
+        kept, made_from = kept_ones.get(classroom.slug), _read_of(manifest)
+        if kept is None or kept.made_from != made_from:
             playback = await asyncio.to_thread(_sealed, classroom.slug)
-            kept = kept_ones[classroom.slug] = _Kept(manifest, playback)
+            kept = kept_ones[classroom.slug] = _Kept(made_from, playback)
         live = None
     else:
         live = await live_classes().of(classroom)
@@ -80,6 +80,12 @@ async def grow(playback: Playback, live: LiveClass) -> None:
 def erased_of(classroom: Class) -> frozenset[str]:
     """The participants of a class who were erased."""
     return frozenset(one.source for one in classroom.participants.filter(presence=Presence.ERASED))
+
+
+def _read_of(manifest: SealedManifest) -> object:
+    """What `_sealed` reads: chapters, captions and sound, which staff correct, are not in it."""
+    files = {name: one for name, one in manifest.files.items() if name == WORDS or name.startswith("class-0/")}
+    return manifest.sealed_ms, files
 
 
 def _sealed(slug: str) -> Playback:

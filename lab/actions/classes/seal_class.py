@@ -34,6 +34,7 @@ from lab.classroom.recorded.sealed import (
     VERSION,
     SealedLab,
     SealedManifest,
+    refresh_manifest,
     schemas,
     words_of,
     write_manifest,
@@ -81,6 +82,14 @@ async def ensure_sealed(classroom: Class) -> None:
         await asyncio.shield(live.finishing)
     if await sealed_of(classroom) is None:
         await seal_class(classroom)
+
+
+async def refresh_seal(classroom: Class) -> None:
+    """After something that is sealed was corrected: chapters, captions, or how much later the sound is."""
+    async with _sealing.setdefault(live_classes(), asyncio.Lock()):
+        manifest = await sealed_of(classroom)
+        if manifest is not None:
+            await asyncio.to_thread(refresh_manifest, class_folder(classroom.slug), manifest)
 
 
 async def seal_again(classroom: Class) -> None:

@@ -1,16 +1,22 @@
 """How long the files of a class are kept after its end."""
 
 import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lab.classroom.journal import KEYFRAMES, TOPIC
+from lab.classroom.events import ClassEnvelope
+from lab.classroom.events.seen import InkDrawn, Pointed, ViewChanged
+from lab.classroom.events.tape import RecordingSet
+from lab.classroom.journal import KEYFRAMES, TOPIC, ClassJournal
 from lab.classroom.recorded.chapters import CHAPTERS
 from lab.classroom.recorded.notes import NOTES
 from lab.classroom.recorded.sealed import SEALED
 
 _LOG = f"{TOPIC}-0"
 _NEW, _OLD = f"{_LOG}.new", f"{_LOG}.old"
-_DERIVED = (KEYFRAMES, "polls", "recovery-point-offset-checkpoint", ".kafka_cleanshutdown")
+_OF_LOG = (KEYFRAMES, "recovery-point-offset-checkpoint", ".kafka_cleanshutdown")
+_DERIVED = (*_OF_LOG, "polls")
+_BATCH_EVENTS = 1_000
 _OF_RECORDING = (SEALED, "labs", "audio", "captions", NOTES)
 
 
@@ -24,6 +30,68 @@ def keep_sealed_log(folder: Path) -> None:
     if (folder / _LOG).exists():
         (folder / _LOG).rename(folder / _OLD)
     finish_keeping(folder)
+
+
+def forget_off_record(folder: Path) -> None:
+    """Takes what was drawn, pointed at and looked at off the record out of the class's own log. The events stay, since
+    others are counted by them, and say nothing.
+    """
+    finish_keeping(folder)
+    shutil.rmtree(folder / _NEW, ignore_errors=True)
+    partial = folder / f"{_LOG}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    own = ClassJournal(folder)
+    kept = ClassJournal(partial, own.header)
+    try:
+        waiting: list[ClassEnvelope] = []
+        for envelope in _silenced(own.after(0)):
+            waiting.append(envelope)
+            if len(waiting) == _BATCH_EVENTS:
+                kept.append(waiting)
+                waiting = []
+        if waiting:
+            kept.append(waiting)
+        kept.sync()
+    finally:
+        own.close()
+        kept.close()
+    (partial / _LOG).rename(folder / _NEW)
+    shutil.rmtree(partial)
+    for name in _OF_LOG:
+        _remove(folder / name)
+    (folder / _LOG).rename(folder / _OLD)
+    finish_keeping(folder)
+
+
+def _silenced(envelopes: Iterable[ClassEnvelope]) -> Iterator[ClassEnvelope]:
+    """The view at the end of a passage stays: with it the recording goes on."""
+    is_on, shown, held = True, "", list[ClassEnvelope]()
+    for envelope in envelopes:
+        seq, at_us, who, act, event = envelope
+        if isinstance(event, RecordingSet):
+            is_on = event.on
+            if is_on:
+                yield from _with_last_view(held, shown)
+                held = []
+        if isinstance(event, ViewChanged) and is_on:
+            shown = event.view
+        if is_on:
+            yield envelope
+        elif isinstance(event, InkDrawn):
+            held.append((seq, at_us, who, act, InkDrawn(ink=event.ink, anchor="", points=())))
+        elif isinstance(event, Pointed):
+            held.append((seq, at_us, who, act, Pointed(anchor="", u=0, v=0, down=False)))
+        else:
+            held.append(envelope)
+    yield from _with_last_view(held, shown, is_over=True)
+
+
+def _with_last_view(held: list[ClassEnvelope], shown: str, *, is_over: bool = False) -> Iterator[ClassEnvelope]:
+    """A passage off the record in which all views but the last are the one before it."""
+    last = max((seq for seq, *_, event in held if isinstance(event, ViewChanged)), default=0)
+    for seq, at_us, who, act, event in held:
+        is_told = not isinstance(event, ViewChanged) or (seq == last and not is_over)
+        yield seq, at_us, who, act, event if is_told else ViewChanged(view=shown)
 
 
 def finish_keeping(folder: Path) -> None:

@@ -8,6 +8,7 @@ DATA/classes/<class>/labs/                   the labs that were shown
 """
 
 import shutil
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ WORDS = "words.json"
 KIND = "highwater class"
 VERSION = 1
 _BATCH_EVENTS = 1_000
+_refreshing = threading.Lock()
 _CARRIED = ("chapters.json", "labs/*/*/recording/*-0/*.log", "labs/*/*/recording/*-0/leader-epoch-checkpoint")
 _CARRIED_TOO = (
     "labs/*/*/recording/identity.json",
@@ -149,10 +151,12 @@ def forget_words(folder: Path, p: str, texts: Collection[int]) -> None:
 
 
 def refresh_manifest(folder: Path, manifest: SealedManifest) -> SealedManifest:
-    """The manifest with the files as they are now: chapters and captions may have been corrected."""
-    refreshed = msgspec.structs.replace(manifest, files=dict(_files(folder, folder / SEALED)))
-    _store(folder / SEALED, refreshed)
-    return refreshed
+    """The manifest with the files as they are now: chapters, captions and the shift of the sound may be corrected."""
+    with _refreshing:
+        refreshed = msgspec.structs.replace(manifest, files=dict(_files(folder, folder / SEALED)))
+        if refreshed != manifest:
+            _store(folder / SEALED, refreshed)
+        return refreshed
 
 
 def words_of(events: Iterable[ClassEnvelope], words: Words, named: Iterable[str]) -> SealedWords:

@@ -72,6 +72,36 @@ def test_the_log_goes_after_a_day_and_the_recording_after_its_time(classroom: Cl
     assert "was deleted" in teacher.get(f"/classes/{classroom.slug}/").text
 
 
+def test_what_was_off_the_record_goes_from_the_log_and_the_recording_stays(classroom: Classroom) -> None:
+    folder, points = folder_of(classroom), [[0, 0], [9, 9]]
+    slug = classroom.visitors["p1"].new_run(brokers="1")
+    with classroom.page("p1") as board:
+        board.until("snap")
+        assert board.act("take_lead", lab=f"{slug}/main")["k"] == "done"
+        assert board.act("draw", anchor="broker:on", points=points)["k"] == "done"
+        assert board.act("set_recording", on=False)["k"] == "done"
+        assert board.act("draw", anchor="broker:secret", points=points)["k"] == "done"
+        board.send(k="point", anchor="broker:secret", u=1, v=1, down=True)
+        for screen in ("zookeeper", "table"):
+            view = {"branch": f"{slug}/main", "seq": 5, "at_us": 7, "mode": "pause", "rate": 1, "screen": screen}
+            board.send(k="view", term=1, view={**view, "partition": "", "selection": "", "ranges": {}})
+            board.until_held("/view screen", screen)
+        assert board.act("set_recording", on=True)["k"] == "done"
+        assert board.act("end_class")["k"] == "done"
+    teacher, path = classroom.visitors["p1"], f"/api/classes/{classroom.slug}/recording/"
+    before = [teacher.get(path + name).json for name in ("map.json", "segments/0.json")]
+    assert b"broker:secret" in log_of(folder)
+    classroom.server.call(lambda _: apply_time_limits(timezone.now()))
+    assert not any(word in log_of(folder) for word in (b"broker:secret", b"zookeeper"))
+    assert b"broker:on" in log_of(folder) and not list(folder.glob("class-0.*"))
+    assert teacher.send_json("POST", f"{path}seal", {}).status == 200
+    assert [teacher.get(path + name).json for name in ("map.json", "segments/0.json")] == before
+
+
+def log_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in (folder / "class-0").glob("*.log"))
+
+
 def test_a_crash_between_two_logs_leaves_one_of_them(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher:
         teacher.until("snap")

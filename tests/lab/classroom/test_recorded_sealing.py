@@ -11,7 +11,7 @@ from django.conf import settings
 
 from lab.classroom.captions.webvtt import Cue, write
 from lab.classroom.recorded.chapters import APART_US, Landmark, StoredChapter, proposed
-from lab.classroom.recorded.sealed import SEALED, path_of, read_events, read_manifest
+from lab.classroom.recorded.sealed import SEALED, SealedManifest, path_of, read_events, read_manifest
 from lab.models import Participant, Run
 from lab.web.recorded.replay_pages import class_address_time
 from tests.support.classroom.class_pages import Classroom
@@ -85,16 +85,22 @@ def ask(classroom: Classroom, p: str, path: str, method: str = "GET", content: A
 def test_a_class_is_sealed_by_its_end_and_its_files_are_those_of_the_manifest(classroom: Classroom) -> None:
     shown = ask(classroom, "p2", "manifest.json")
     assert (shown["live"], shown["sealed_ms"] > 0) == (False, True)
-    manifest = read_manifest(folder_of(classroom))
-    assert manifest is not None
+    manifest = whole_manifest(classroom)
     assert (manifest.last_seq, manifest.length_us) == (shown["last_seq"], shown["length_us"])
     assert {name.split("/")[0] for name in manifest.files} == {
         *("class-0", "labs", "words.json", "chapters.json", "captions"),
     }
+    assert not any("checkpoints" in name or "cluster" in name for name in manifest.files)
+
+
+def whole_manifest(classroom: Classroom) -> SealedManifest:
+    """The manifest, each of whose digests is that of its file."""
+    manifest = read_manifest(folder_of(classroom))
+    assert manifest is not None
     for name, described in manifest.files.items():
         data = path_of(folder_of(classroom), name).read_bytes()
         assert (len(data), hashlib.sha256(data).hexdigest()) == (described.bytes, described.sha256), name
-    assert not any("checkpoints" in name or "cluster" in name for name in manifest.files)
+    return manifest
 
 
 def test_members_replay_what_was_sealed_without_what_was_left_out(classroom: Classroom) -> None:
@@ -120,6 +126,10 @@ def test_staff_correct_chapters_after_class_and_sealing_again_keeps_them(classro
     added = ask(classroom, "p1", "chapters", "POST", {"at_us": 5, "title": "  First\nwords "})
     number = next(one["chapter"] for one in added if one["title"] == "First words")
     moved = ask(classroom, "p1", f"chapters/{number}", "PUT", {"at_us": 7})
+    whole_manifest(classroom)
+    ask(classroom, "p1", "audio/shift", "PUT", {"shift_us": 150_000})
+    assert "audio/pieces.json" in whole_manifest(classroom).files
+    assert ask(classroom, "p2", "manifest.json")["audio"]["shift_us"] == 150_000
     assert next(one["at_us"] for one in moved if one["chapter"] == number) == 7
     sealed = ask(classroom, "p1", "seal", "POST", {})["sealed_ms"]
     after = ask(classroom, "p2", "manifest.json")
