@@ -51,7 +51,11 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Else each function of a column says where it was called: half of the calls between Python and the JVM.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # More rows of the driver than that are evaluated in tasks, not while a query is planned.
+    "spark.sql.execution.arrow.localRelationThreshold": "1MB",
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.submit.pyFiles": "",
 }

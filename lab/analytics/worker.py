@@ -65,6 +65,7 @@ class Worker:
     def _build(self, job: str, task: BuildTask, spark: "Spark") -> None:
         """Brings the tables up to some recordings, telling each table that is made."""
         from lab.analytics.build.found import Found
+        from lab.analytics.build.held import Held
         from lab.analytics.build.run import Wanted, build
         from lab.analytics.store.builds import Store
         from lab.analytics.tables.registry import TABLES
@@ -73,12 +74,13 @@ class Worker:
         found = [Found(Path(folder), entry) for folder, entry in task.found]
         store = Store.at(task.tables_at)
         published = 0
-        held: list[CheckResult] = []
+        broken: list[CheckResult] = []
+        held = Held()
         for tables in task.stages:
-            outcome = build(lambda: spark.session, store, Wanted(found, tables, say=told))
-            held, published = outcome.held, published + len(outcome.published)
+            outcome = build(lambda: spark.session, store, Wanted(found, tables, say=told, held=held))
+            broken, published = outcome.held, published + len(outcome.published)
             self._say(Report(job, stage="tables", published=published))
-        for result in held:
+        for result in broken:
             problem = f"{result.table}: {result.rule} does not hold in {result.failed} of {result.rows} rows"
             raise SparkError("refusal.analysis_failed", problem=problem, log=str(self._log))
         self._say(Report(job, stage="done", progress=1.0, done=True))

@@ -8,8 +8,11 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from lab.analytics.build.events import EVENTS
+from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part
 from lab.analytics.store.builds import Build, Store, StoredFile
+from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.publish import TableChange
 from lab.analytics.store.reading import unit_column
 from lab.analytics.tables import BRANCH, Table
@@ -33,18 +36,26 @@ def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
     )
 
 
+def local(spark: "SparkSession", rows: pa.Table) -> "DataFrame":
+    """Rows of the driver as a DataFrame, in one chunk: Spark takes an empty one for the end."""
+    return spark.createDataFrame(rows.combine_chunks())
+
+
 class Current:
     """Stored rows as DataFrames."""
 
-    def __init__(self, spark: "SparkSession", store: Store, base: Build | None) -> None:
+    def __init__(self, spark: "SparkSession", store: Store, base: Build | None, held: Held | None = None) -> None:
+        """`held`: what of them is in memory."""
         self._spark = spark
         self._store = store
         self._base = base
+        self._held = held or Held()
         self.changes: dict[str, TableChange] = {}
+        self.being_written = ""
 
     def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
-        """The files that hold rows of these units, or all, as of now."""
-        change = self.changes.get(table)
+        """The files that hold rows of these units, or all: as of now, but of `being_written` as of the build before."""
+        change = None if table == self.being_written else self.changes.get(table)
         before = [] if self._base is None else self._base.files(table, units)
         if change is None:
             return before
@@ -67,12 +78,33 @@ class Current:
         # Files of earlier builds may lack columns that were declared since: they are null.
         read = self._spark.read.schema(schema)
         column = unit_column(table.unit)
+        held, files = self._apart(files)
         whole = [self._store.path(file) for file in files if file.is_whole or column is None]
         parts = [read.parquet(*whole)] if whole else []
+        parts += [self._frame(table, rows, None if file.is_whole else column, file) for file, rows in held]
         for file in files:
             if column is not None and not file.is_whole:
                 parts.append(read.parquet(self._store.path(file)).where(F.col(column).isin(*file.units)))
         return reduce(lambda one, other: one.unionByName(other), parts)
+
+    def _apart(self, files: Sequence[StoredFile]) -> tuple[list[tuple[StoredFile, pa.Table]], list[StoredFile]]:
+        """Files whose rows are in memory, with them, and the others."""
+        rows = [(file, self._held.rows(file.path)) for file in files]
+        return [(file, one) for file, one in rows if one is not None], [file for file, one in rows if one is None]
+
+    def _frame(self, table: Table, rows: pa.Table, column: str | None, file: StoredFile) -> "DataFrame":
+        frame = local(self._spark, rows.select([one.name for one in table.stored]))
+        return frame if column is None else frame.where(F.col(column).isin(*file.units))
+
+    def events(self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]) -> "DataFrame":
+        """The events that branches see, under their numbers: at least those of a kind."""
+        rows, others = self._held.of_kind(kind, parts, ledger)
+        if rows is None:
+            return self.of_branches(EVENTS, parts)
+        parsed = local(self._spark, rows).withColumn("payload", F.try_parse_json("payload"))
+        # What Spark does not take for JSON is not stored, either.
+        held = parsed.where(F.col("payload").isNotNull()).select(BRANCH, *_of_events())
+        return held.unionByName(self.of_branches(EVENTS, others).select(BRANCH, *_of_events())) if others else held
 
     def of_branches(self, table: Table, parts: Mapping[int, Sequence[Part]]) -> "DataFrame":
         """The rows of a table that is per event, under the numbers of the branches that see them."""
@@ -91,6 +123,9 @@ class Current:
     def numbered(self, table: Table, numbers: Mapping[str, int]) -> "DataFrame":
         """The rows of a table that is made per branch, with the branches' numbers."""
         stored = self.stored(table, numbers.keys()).drop("run")
+        if len(numbers) == 1:
+            ((_, number),) = numbers.items()
+            return stored.select(F.lit(number).alias(BRANCH), *_declared(table))
         pairs = pa.table({"owner": list(numbers), BRANCH: pa.array(numbers.values(), pa.int32())})
         names = self._spark.createDataFrame(pairs)
         joined = stored.join(F.broadcast(names), F.col("branch") == F.col("owner"))
@@ -112,3 +147,7 @@ def _named(rows: Sequence[tuple[str, int, int, int]]) -> list[dict[str, object]]
 
 def _declared(table: Table) -> list[str]:
     return [column.name for column in table.columns]
+
+
+def _of_events() -> list[str]:
+    return [name for name in _declared(EVENTS) if name != "build"]

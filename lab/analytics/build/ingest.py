@@ -10,10 +10,11 @@ import msgspec
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from lab.analytics.build.current import local
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found, config_of
 from lab.analytics.build.lineage import by_identity
-from lab.analytics.build.segments import SCHEMA, News, Span, news, read
+from lab.analytics.build.segments import SCHEMA, News, Span, SpanOf, news, read
 from lab.analytics.build.unit import Job, enter
 from lab.analytics.build.values import UNREADABLE, Unreadable, unreadable
 from lab.analytics.build.vocabularies import Fields, lacking, noted, of_entry
@@ -25,7 +26,7 @@ from lab.recordings.description import IDENTITY, IdentityError, read_identity
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 @dataclass
@@ -158,7 +159,7 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
     last = {branch: entry.last_seq for branch, entry in entries.items()}
     anew = sorted(todo.anew & entries.keys())
     if todo.spans:
-        events = frame(job.spark, todo.spans, entries, job.layouts).withColumn("build", F.lit(job.number))
+        events = frame(job, todo.spans, entries).withColumn("build", F.lit(job.number))
         parts = max(len(todo.spans), 1)
         enter(job, EVENTS, events, last, replaced=anew, parts=parts)
         counted = _counted(job)
@@ -171,13 +172,17 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
         counted = {}
         enter(job, EVENTS, job.spark.createDataFrame([], _stored()), last, replaced=anew)
     for branch, entry in entries.items():
-        new = [one for one in entry.ranges if not one.build]
-        rest = [one for one in entry.ranges if one.build]
-        noted = [msgspec.structs.replace(one, build=job.number) for one in new]
-        if noted:
-            noted[-1] = msgspec.structs.replace(noted[-1], kinds=counted.get(branch, {}))
-        entries[branch] = msgspec.structs.replace(entry, ranges=_merged([*rest, *noted]))
+        entries[branch] = _counting(entry, job.number, counted.get(branch, {}))
     return entries
+
+
+def _counting(entry: BranchEntry, number: int, kinds: dict[str, int]) -> BranchEntry:
+    """An entry whose new ranges have been read by a build, with the number of events of each kind in them."""
+    rest = [one for one in entry.ranges if one.build]
+    noted = [msgspec.structs.replace(one, build=number) for one in entry.ranges if not one.build]
+    if noted:
+        noted[-1] = msgspec.structs.replace(noted[-1], kinds=kinds)
+    return msgspec.structs.replace(entry, ranges=_merged([*rest, *noted]))
 
 
 def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
@@ -197,27 +202,49 @@ def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
     job.store.files.delete(file.path)
 
 
-def frame(
-    spark: "SparkSession",
-    spans: Sequence[tuple[str, Span]],
-    entries: Mapping[str, BranchEntry],
-    layouts: Mapping[str, Fields],
-) -> "DataFrame":
+def frame(job: Job, spans: Sequence[tuple[str, Span]], entries: Mapping[str, BranchEntry]) -> "DataFrame":
     """The events of spans, in the stored columns of bronze but `build`."""
-    parts = [
-        (branch, entries[branch].run, entries[branch].own_from_seq, span, of_entry(entries[branch], layouts))
+    held = None if job.held is None else job.held.read_of({branch for branch, _ in spans})
+    text = local(job.spark, held) if held is not None else _read(job, spans, entries)
+    parsed = text.withColumn("parsed", F.try_parse_json("payload"))
+    names = ("run", "branch", *(one.name for one in EVENTS.columns if one.name != "build"))
+    return parsed.select(*(_column(name) for name in names))
+
+
+def hold(job: Job, todo: Unread) -> dict[str, BranchEntry]:
+    """Reads the new events into memory, and returns the ledger's entries with the kinds of events that there are.
+
+    Raises ValueError if the job holds nothing.
+    """
+    if job.held is None:
+        raise ValueError("there are too many events to be held in memory")
+    entries = dict(todo.entries)
+    for branch, entry in entries.items():
+        parts = parts_of([one for one in todo.spans if one[0] == branch], entries, job.layouts)
+        job.held.read(entry, parts, is_anew=branch in todo.anew)
+        entries[branch] = _counting(entry, job.number, job.held.kinds(branch))
+    return entries
+
+
+def parts_of(
+    spans: Sequence[tuple[str, Span]], entries: Mapping[str, BranchEntry], layouts: Mapping[str, Fields]
+) -> list[SpanOf]:
+    """Spans with what has to be known to read them."""
+    return [
+        SpanOf(branch, entries[branch].run, entries[branch].own_from_seq, span, of_entry(entries[branch], layouts))
         for branch, span in spans
     ]
+
+
+def _read(job: Job, spans: Sequence[tuple[str, Span]], entries: Mapping[str, BranchEntry]) -> "DataFrame":
+    parts = parts_of(spans, entries, job.layouts)
 
     def read_parts(numbers: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         for batch in numbers:
             for number in batch.column(0).to_pylist():
                 yield from read(*parts[number])
 
-    text = spark.range(0, len(parts), 1, len(parts)).mapInArrow(read_parts, SCHEMA)
-    parsed = text.withColumn("parsed", F.try_parse_json("payload"))
-    names = ("run", "branch", *(one.name for one in EVENTS.columns if one.name != "build"))
-    return parsed.select(*(_column(name) for name in names))
+    return job.spark.range(0, len(parts), 1, len(parts)).mapInArrow(read_parts, SCHEMA)
 
 
 def _column(name: str) -> Column:

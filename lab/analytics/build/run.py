@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from lab.analytics import place
 from lab.analytics.build.checks import CheckError
 from lab.analytics.build.code import digests
 from lab.analytics.build.current import Current
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found
-from lab.analytics.build.ingest import Unread, read_bronze, unread
+from lab.analytics.build.held import Held, is_few
+from lab.analytics.build.ingest import Unread, hold, read_bronze, unread
 from lab.analytics.build.lineage import descendants
 from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
 from lab.analytics.build.sizes import sized
@@ -44,7 +47,7 @@ class Wanted:
     """What a build is asked for.
 
     `found` are the recordings to look at; `tables` the names of those wanted, all without; `is_full` makes everything
-    anew; `is_cancelled` is asked between tables.
+    anew; `is_cancelled` is asked between tables. `held` is what the build before has in memory.
     """
 
     found: Sequence[Found]
@@ -54,6 +57,7 @@ class Wanted:
     is_cancelled: Callable[[], bool] = lambda: False
     say: Callable[[Made], None] = lambda made: None
     at: Callable[[str], None] = lambda step: None
+    held: Held = field(default_factory=Held)
 
 
 @dataclass
@@ -110,21 +114,23 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     chosen = ({one.entry.branch for one in wanted.found} & set(every)) | todo.entries.keys() | anew
     plan = dirty_branches(base, every, tables, codes, chosen, anew=anew, is_full=wanted.is_full)
     wanted.at("planned")
-    held: set[str] = set()
+    broken: set[str] = set()
     order = groups(_with(plan, todo), every)
     if order:
         insist_on_shared(session(), Path(store.files.address), [Path(span.path) for _, span in todo.spans])
+    is_one = len(order) == 1
     while order:
-        group = [branch for branch in order.pop(0) if branch not in held]
+        held = wanted.held if is_one else Held()
+        group = [branch for branch in order.pop(0) if branch not in broken]
         if not group:
             continue
         attempt = attempts.begin(store)
         try:
-            made = _group(session(), store, wanted, group, tables, codes, todo, anew & set(group), attempt)
+            made = _group(session(), store, wanted, group, tables, codes, todo, anew & set(group), attempt, held)
         except CheckError as error:
             attempts.abandon(store, attempt)
             outcome.held += error.results
-            held |= error.units
+            broken |= error.units
             order.insert(0, group)
             if not error.units & set(group):
                 raise
@@ -146,6 +152,7 @@ def _group(
     todo: Unread,
     anew: set[str],
     attempt: attempts.Attempt,
+    memory: Held,
 ) -> Build:
     """Reads, makes and publishes some branches."""
     began_ms = int(time.time() * 1_000)
@@ -162,20 +169,49 @@ def _group(
         spans=[(branch, span) for branch, span in todo.spans if branch in mine],
         anew=todo.anew & mine,
     )
-    current = Current(session, store, base)
     every = {**ledger, **part.entries}
+    # On a cluster, its workers read and write.
+    held = memory if place.is_local() and is_few(every[branch] for branch in mine) else None
+    current = Current(session, store, base, held)
     layouts = kept(store, every.values())
-    job = Job(session, store, current, every, codes, attempt.id, number, wanted.registry, layouts)
-    with sized(session, sum(job.ledger[branch].last_seq for branch in mine)):
-        entries = read_bronze(job, part) if part.entries else {}
-        job = job._replace(ledger={**ledger, **entries})
-        wanted.at("bronze written")
-        plan = dirty_branches(base, job.ledger, tables, codes, mine, anew=anew, is_full=wanted.is_full)
-        warnings = _make(job, wanted, plan, attempt)
-        wanted.at("tables written")
+    job = Job(session, store, current, every, codes, attempt.id, number, wanted.registry, layouts, held)
+
+    def planned(entries: Mapping[str, BranchEntry]) -> tuple[Job, Plan]:
+        known = job._replace(ledger={**ledger, **entries})
+        return known, dirty_branches(base, known.ledger, tables, codes, mine, anew=anew, is_full=wanted.is_full)
+
+    with sized(session, sum(every[branch].last_seq for branch in mine)):
+        entries, warnings = _read_and_make(job, part, planned, wanted, attempt)
+    wanted.at("tables written")
     changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)
     wanted.at("checked")
     return publish(store, base, changes, wanted.at)
+
+
+def _read_and_make(
+    job: Job,
+    part: Unread,
+    planned: Callable[[Mapping[str, BranchEntry]], tuple[Job, Plan]],
+    wanted: Wanted,
+    attempt: attempts.Attempt,
+) -> tuple[dict[str, BranchEntry], list[CheckResult]]:
+    """Reads what is new and makes tables; returns the ledger's entries with what was read, and rules that are broken.
+
+    `planned` is the plan and what tables are made with, given such entries.
+    """
+    if job.held is None or not part.spans:
+        entries = read_bronze(job, part) if part.entries else {}
+        wanted.at("bronze written")
+        return entries, _make(*planned(entries), wanted, attempt)
+    known, plan = planned(hold(job, part))
+    job.current.being_written = EVENTS.name
+    # Tables are made of what is in memory while that is written.
+    with ThreadPoolExecutor(1) as pool:
+        bronze = pool.submit(read_bronze, job, part)
+        warnings = _make(known, plan, wanted, attempt)
+        entries = bronze.result()
+    wanted.at("bronze written")
+    return entries, warnings
 
 
 def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntry], gone: set[str]) -> None:
@@ -189,7 +225,7 @@ def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntr
         publish(store, base, Changes(ledger=noted, touched=set(noted), began_ms=int(time.time() * 1_000)))
 
 
-def _make(job: Job, wanted: Wanted, plan: Plan, attempt: attempts.Attempt) -> list[CheckResult]:
+def _make(job: Job, plan: Plan, wanted: Wanted, attempt: attempts.Attempt) -> list[CheckResult]:
     warnings: list[CheckResult] = []
     for dirty in plan.tables:
         if wanted.is_cancelled():

@@ -23,9 +23,10 @@ _COLUMNS = {
     "cause_seq": pa.int64(), "kind": pa.string(), "family": pa.string(), "payload": pa.string(),
     "vocabulary": pa.string(),
 }  # fmt: skip
-_ARROW = pa.schema(_COLUMNS)
+ROWS = pa.schema(_COLUMNS)
+"""Of what `read` gives."""
 SCHEMA = ", ".join(f"{name} {'bigint' if type == pa.int64() else 'string'}" for name, type in _COLUMNS.items())
-"""Of what `read` gives, in Spark's DDL."""
+"""The same in Spark's DDL."""
 _OF_BATCHES = ("crc", "length")
 _LENGTH_OVERHEAD = 12
 _MAX_BATCH_BYTES = 64 * 1024 * 1024
@@ -39,6 +40,16 @@ class Span(NamedTuple):
     path: str
     start: int
     end: int
+
+
+class SpanOf(NamedTuple):
+    """A span, and what `read` has to know of it."""
+
+    branch: str
+    run: str
+    own_from_seq: int
+    span: Span
+    vocabularies: tuple[Written, ...]
 
 
 class Batch(NamedTuple):
@@ -129,8 +140,8 @@ def read(
 
 
 def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), ROWS, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=ROWS)
 
 
 def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:

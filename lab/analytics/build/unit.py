@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 
 from lab.analytics.build.checks import CheckError, broken_rows, repeated_keys
 from lab.analytics.build.current import Current, no_rows
-from lab.analytics.build.events import EVENTS, columns_of_kind, of_kind
+from lab.analytics.build.events import columns_of_kind, of_kind
+from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part, lineage
 from lab.analytics.build.plan import Dirty
 from lab.analytics.build.values import UNDESCRIBED
@@ -40,6 +41,8 @@ class Job(NamedTuple):
     registry: Mapping[str, Table]
     layouts: Mapping[str, Fields] = {}
     """The fields of other vocabularies than the present one, by hash."""
+    held: Held | None = None
+    """Where there are few events: what of them is in memory."""
 
 
 class Made(NamedTuple):
@@ -58,12 +61,11 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     """
     table = dirty.table
     numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
-    names = _names(job, numbers)
     given = _given(job, dirty, numbers)
     made = table.make(given).select(
         F.col(BRANCH), *(F.col(column.name).cast(column.type).alias(column.name) for column in table.columns)
     )
-    named = made.join(F.broadcast(names), BRANCH).select(*(column.name for column in table.stored))
+    named = _named(job, made, numbers).select(*(column.name for column in table.stored))
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
     # What is made of all events of a branch replaces what was made of some.
     anew = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
@@ -83,7 +85,16 @@ def enter(
 
     Raises CheckError as `make_for_branches` does.
     """
-    written = write(job.store, f"b{job.number:06d}-{job.attempt}-{_next(job, table)}", table, frame, parts=parts)
+    written = write(
+        job.store,
+        f"b{job.number:06d}-{job.attempt}-{_next(job, table)}",
+        table,
+        frame,
+        parts=parts,
+        is_small=job.held is not None,
+    )
+    if job.held is not None and written.data is not None:
+        job.held.hold(written.path, written.data)
     warnings = _check(job, table, written) if written.path else []
     change = job.current.changes.setdefault(table.name, TableChange(state_of(table)))
     change.replaced |= set(replaced)
@@ -112,9 +123,14 @@ def _next(job: Job, table: Table) -> int:
     return 0 if change is None else len(change.files)
 
 
-def _names(job: Job, numbers: Mapping[str, int]) -> "DataFrame":
+def _named(job: Job, made: "DataFrame", numbers: Mapping[str, int]) -> "DataFrame":
+    """Rows with the names of their branches in place of the numbers."""
+    if len(numbers) == 1:
+        # The usual case, of one run that is looked at. A join costs a job.
+        (branch,) = numbers
+        return made.withColumns({"run": F.lit(job.ledger[branch].run), "branch": F.lit(branch)})
     rows = [{BRANCH: number, "run": job.ledger[one].run, "branch": one} for one, number in numbers.items()]
-    return job.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_NAMES))
+    return made.join(F.broadcast(job.spark.createDataFrame(pa.Table.from_pylist(rows, schema=_NAMES))), BRANCH)
 
 
 def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
@@ -141,7 +157,8 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
         if name not in known:
             return no_rows(job.spark, columns_of_kind(name))
         others = {hash: job.layouts[hash].get(name, ()) for hash in hashes & job.layouts.keys()}
-        return of_kind(job.current.of_branches(EVENTS, parts), name, others, is_undescribed=UNDESCRIBED in hashes)
+        events = job.current.events(name, parts, job.ledger)
+        return of_kind(events, name, others, is_undescribed=UNDESCRIBED in hashes)
 
     return Tables(table, frames, kind, branches)
 
@@ -168,12 +185,13 @@ def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
     unit = unit_column(table.unit)
     found = []
     names = list(dict.fromkeys([*([unit] if unit is not None else []), *table.key]))
-    repeated = repeated_keys(table, columns_of(job.store, written.path, names), unit)
+    rows = written.data if written.data is not None else columns_of(job.store, written.path, names)
+    repeated = repeated_keys(table, rows, unit)
     if repeated is not None:
         found.append(repeated)
     if table.checks:
         frame = job.spark.read.parquet(f"{job.store.files.address}/{written.path}")
-        if written.has_failed if table.small else has_broken_rows(table, frame):
+        if written.has_failed if written.data is not None else has_broken_rows(table, frame):
             found += broken_rows(table, frame, unit, written.rows)
     stopping = [(result, units) for result, units in found if result.severity == "stop"]
     if stopping:

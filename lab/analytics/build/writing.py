@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from lab.analytics.build.checks import failing
 from lab.analytics.store.builds import Store
 from lab.analytics.store.reading import unit_column
-from lab.analytics.tables import Table
+from lab.analytics.tables import VARIANT, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,15 +20,19 @@ _FAILED = "__failed"
 
 
 class Written(NamedTuple):
-    """Files that a build has written: a file or a folder of parts, or nothing where there were no rows."""
+    """Files that a build has written: a file or a folder of parts, or nothing where there were no rows.
+
+    `data`: the rows, where they have passed through the driver.
+    """
 
     path: str
     rows: int
     bytes: int
     has_failed: bool
+    data: pa.Table | None = None
 
 
-def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: int) -> Written:
+def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: int, is_small: bool = False) -> Written:
     """Writes the rows of `frame`, which has the stored columns of the table.
 
     Args:
@@ -37,6 +41,7 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
         table: the table.
         frame: its rows, in any order.
         parts: how many files the rows of a large table are written as.
+        is_small: whether there are few rows, also of a table that usually has many.
 
     Raises:
         OSError: the place takes no more.
@@ -44,7 +49,7 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     unit = unit_column(table.unit)
     order = [*([unit] if unit is not None else []), *table.sort]
     order = list(dict.fromkeys(order))
-    if table.small:
+    if (table.small or is_small) and not any(column.type == VARIANT for column in table.columns):
         return _write_small(store, f"{table.name}/{name}.parquet", table, frame, order)
     path = f"{table.name}/{name}"
     target = f"{store.files.address}/{path}"
@@ -70,7 +75,7 @@ def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", orde
     pq.write_table(rows, sink, compression="zstd")
     data = sink.getvalue().to_pybytes()
     store.files.create(path, data)
-    return Written(path, rows.num_rows, len(data), has_failed)
+    return Written(path, rows.num_rows, len(data), has_failed, rows)
 
 
 def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:

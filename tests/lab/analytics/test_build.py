@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from lab.analytics.build import held
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.run import CancelledError
 from lab.analytics.build.segments import news
@@ -54,12 +55,15 @@ def test_events_that_another_build_reads_after_the_plan_are_not_read_twice(lab: 
     assert lab.totals() == expected(lab.recording)
 
 
-def test_fork_shares_its_past_without_counting_it_twice(lab: Lab) -> None:
+@pytest.mark.parametrize("most", [held.MAX_EVENTS, 0], ids=["in memory", "by files"])
+def test_fork_shares_its_past_without_counting_it_twice(lab: Lab, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr(held, "MAX_EVENTS", most)
     forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=lab.root / "runs"))
     forked.flush()
     child = entry(forked, "r1/main", 900)
     lab.build(entry(lab.recording), child)
     assert lab.totals("r1/main-2") == expected(lab.recording, 900)
+    assert lab.totals() == expected(lab.recording)
     newest = lab.store.newest()
     assert newest is not None
     events = rows(lab.store, newest, EVENTS.name)
@@ -79,7 +83,7 @@ def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None
     assert lab.build(at=steps.append, is_full=True).published == [2]
     for step in steps:
         lab.goes_on(60)
-        held = lab.totals()
+        totals = lab.totals()
 
         def dies(at: str, step: str = step) -> None:
             if at == step:
@@ -90,7 +94,7 @@ def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None
         newest = lab.store.newest()
         assert newest is not None
         if newest.number == 2:
-            assert lab.totals() == held
+            assert lab.totals() == totals
     with pytest.raises(CancelledError):
         lab.build(is_cancelled=lambda: True, is_full=True)
     lab.build()

@@ -1,0 +1,100 @@
+"""What a build of few events holds in memory, so that Spark neither reads nor writes files for each of its tables.
+
+A job of Spark that scans a Parquet file, or writes one, costs more than ten thousand rows do. Of a run that somebody
+looks at, the events that are read and the rows that are written pass through the driver, and what is made of them
+starts there. Files are written all the same: the next build may find nothing in memory.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.analytics.build.lineage import Part
+from lab.analytics.build.segments import ROWS, SpanOf, read
+from lab.analytics.store.ledger import BranchEntry, ReadRange
+from lab.analytics.tables import BRANCH
+
+MAX_EVENTS = 250_000
+"""In all branches of a build, with those that are read already."""
+MAX_ROWS = 100_000
+"""Of one file."""
+
+_Read = tuple[tuple[str, int, int, str], ...]
+
+
+class _Events(NamedTuple):
+    """The events of a branch after `after_seq`, in order, and the ranges of bytes that they are read from."""
+
+    after_seq: int
+    ranges: _Read
+    rows: pa.Table
+
+
+@dataclass
+class Held:
+    """Events by branch and rows by file. One serves builds that follow each other, as long as they are held."""
+
+    _events: dict[str, _Events] = field(default_factory=dict)
+    _rows: dict[str, pa.Table] = field(default_factory=dict)
+
+    def read(self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool) -> None:
+        """Reads the events of a branch that are new, or all of them anew, and holds them."""
+        new = [one for one in entry.ranges if not one.build]
+        rows = pa.Table.from_batches([batch for span in spans for batch in read(*span)], ROWS)
+        after_seq = min((one.from_seq - 1 for one in new), default=entry.last_seq)
+        after_seq = entry.own_from_seq if is_anew else max(after_seq, entry.own_from_seq)
+        self._events[entry.branch] = _Events(after_seq, _places(new), rows)
+
+    def read_of(self, branches: Iterable[str]) -> pa.Table:
+        """The events that have been read of some branches, as `segments.read` gives them."""
+        return pa.concat_tables(self._events[branch].rows for branch in sorted(branches))
+
+    def kinds(self, branch: str) -> dict[str, int]:
+        """How many events of each kind have been read of a branch."""
+        rows = self._events[branch].rows
+        counted = rows.group_by("kind").aggregate([([], "count_all")]).to_pylist()
+        return {row["kind"]: row["count_all"] for row in counted}
+
+    def of_kind(
+        self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]
+    ) -> tuple[pa.Table | None, dict[int, list[Part]]]:
+        """The events of a kind that branches see, under their numbers, as far as they are held; and what is not."""
+        found = []
+        others: dict[int, list[Part]] = {}
+        for number, part in ((number, part) for number, some in parts.items() for part in some):
+            held = self._events.get(part.owner)
+            if held is None or not _ends_with(ledger[part.owner], held.ranges):
+                others.setdefault(number, []).append(part)
+                continue
+            if part.from_seq < held.after_seq:
+                others.setdefault(number, []).append(part._replace(to_seq=min(part.to_seq, held.after_seq)))
+            seq = pc.field("seq")
+            rows = held.rows.filter((pc.field("kind") == kind) & (seq > part.from_seq) & (seq <= part.to_seq))
+            found.append(rows.append_column(BRANCH, pa.array([number] * rows.num_rows, pa.int32())))
+        return (pa.concat_tables(found) if found else None), others
+
+    def hold(self, path: str, rows: pa.Table) -> None:
+        """Holds the rows of a file that has just been written."""
+        if path and rows.num_rows <= MAX_ROWS:
+            self._rows[path] = rows
+
+    def rows(self, path: str) -> pa.Table | None:
+        """The rows of a file, if they are held."""
+        return self._rows.get(path)
+
+
+def is_few(entries: Iterable[BranchEntry]) -> bool:
+    """Whether the events of some branches are few enough to be held."""
+    return sum(entry.last_seq for entry in entries) <= MAX_EVENTS
+
+
+def _places(ranges: Iterable[ReadRange]) -> _Read:
+    return tuple((one.segment, one.from_byte, one.to_byte, one.digest) for one in ranges)
+
+
+def _ends_with(entry: BranchEntry, ranges: _Read) -> bool:
+    """Whether what was read of a branch is the newest of what the ledger says of it now."""
+    return not ranges or _places(entry.ranges)[-len(ranges) :] == ranges
