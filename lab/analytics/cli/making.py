@@ -17,6 +17,7 @@ from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
 from lab.analytics.build.unit import Made
+from lab.analytics.jvm import MORE_MEMORY
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
@@ -44,7 +45,7 @@ def spark() -> "Iterator[Callable[[], SparkSession]]":
     def session() -> "SparkSession":
         if not started:
             settings.DATA.mkdir(parents=True, exist_ok=True)
-            started.append(Spark.start(Path(settings.DATA) / "spark.log"))
+            started.append(Spark.start(Path(settings.DATA) / "spark.log", *MORE_MEMORY))
         return started[0].session
 
     try:
