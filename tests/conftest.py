@@ -32,6 +32,7 @@ settings.load_profile("any machine")
 
 # Playwright keeps an event loop running in the main thread, where Django would refuse to touch the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+os.environ["HIGHWATER_SHEDS_LOAD"] = "0"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -164,6 +164,13 @@ class Alarm(msgspec.Struct, tag_field="k", tag="alarm"):
     why: str
 
 
+class Shed(msgspec.Struct, tag_field="k", tag="shed"):
+    """For staff; volatile. A server that is behind leaves out the first `step` of lab.runtime.sharing.load.STEPS."""
+
+    class_us: int
+    step: int
+
+
 class ClassBye(msgspec.Struct, tag_field="k", tag="bye"):
     """The socket closes. `why`: kicked, ended, elsewhere, closed; `again`: whether to connect again."""
 

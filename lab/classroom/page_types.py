@@ -22,6 +22,7 @@ _TO_PAGE = (
     frames.ClassNo,
     frames.Count,
     frames.Alarm,
+    frames.Shed,
     frames.ClassBye,
     frames.TimeAnswer,
 )

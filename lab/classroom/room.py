@@ -15,7 +15,7 @@ from lab.classroom.board import Board, Now, Published
 from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.clock import Clocks, MachineClocks
 from lab.classroom.events import ROOM, ClassEnvelope
-from lab.classroom.frames import Count, LookedAt, PointFrame
+from lab.classroom.frames import Count, LookedAt, PointFrame, Shed
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.presence import Sockets
@@ -66,6 +66,7 @@ class Room:
         self._listeners: list[Callable[[Now], None]] = []
         self._ticker: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._shed = 0
 
     @staticmethod
     async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
@@ -217,6 +218,13 @@ class Room:
         shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
         self._send("point", encode(shown | {"down": frame.down}), but=p)
 
+    def shed(self, step: int, pointer_hz: int) -> None:
+        """The server is behind: it leaves out so many things, which staff are told."""
+        if step != self._shed:
+            self._views["point"] = Bucket(pointer_hz, pointer_hz)
+            self._shed = step
+            self.tell_staff("shed", encode(Shed(self.now_us(), step)))
+
     def tell_staff(self, topic: str, frame: bytes) -> None:
         """A volatile frame for all staff, such as their tiles."""
         for seat in self.seats():
@@ -275,6 +283,9 @@ class Room:
                 self.tell(Given(ROOM, GoAway(p, since_us)))
             self.tell(Given(ROOM, Tick()))
             self._tell_count()
+            if self._shed:
+                # For staff who came since.
+                self.tell_staff("shed", encode(Shed(self.now_us(), self._shed)))
 
     def _tell_count(self) -> None:
         here = [self.board.now.roles.get(p) for p in self._sockets.here()]

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -13,12 +14,15 @@ from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.recording import Recording
 from lab.runtime import engine
 from lab.runtime.descriptors import use_all_descriptors
-from lab.runtime.lab import Lab, wait_for
+from lab.runtime.lab import Lab
 from lab.runtime.lab_file import note_branches
+from lab.runtime.lab_thread import wait_for
 from lab.runtime.live_run import LiveRun
 from lab.runtime.memory import tune_process_memory
 from lab.runtime.pacer import Pacer
-from lab.runtime.policy import ALONE, LabPolicy
+from lab.runtime.policy import ALONE, AT_ONCE_S, LabPolicy
+from lab.runtime.sharing.load import load
+from lab.runtime.sharing.wakes import WakeQueue
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +40,7 @@ class Host:
         self._zookeeper = zookeeper
         self._labs: dict[tuple[str, str], Lab] = {}
         self._policies: dict[str, LabPolicy] = {}
+        self._wakes = WakeQueue()
         # Opening and closing one branch exclude each other: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
@@ -106,7 +111,9 @@ class Host:
             if lab is None:
                 recording = await asyncio.to_thread(make)
                 policy = self._policies.get(folder.run, ALONE)
-                lab = self._labs[key] = Lab(recording, self._wake, self._note_branches, policy=policy)
+                lab = self._labs[key] = Lab(
+                    recording, self._wake, self._note_branches, policy=policy, wakes=self._wakes
+                )
             lab.touch()
             return lab
 
@@ -145,10 +152,12 @@ class Host:
 
     async def _maintain(self, key: tuple[str, str], lab: Lab) -> None:
         await lab.summarise_now_and_then()
-        unwatched_s = lab.unwatched_s()
-        if lab.is_playing and unwatched_s >= lab.policy.pause_s:
+        unwatched_s, policy = lab.unwatched_s(), lab.policy
+        if policy.is_shared and load.sleeps_at_once:
+            policy = replace(policy, pause_s=AT_ONCE_S, sleep_s=AT_ONCE_S)
+        if lab.is_playing and unwatched_s >= policy.pause_s:
             await lab.rest()
-        elif unwatched_s >= lab.policy.sleep_s:
+        elif unwatched_s >= policy.sleep_s:
             await (lab.sleep() if lab.watchers else self._close(key))
 
 

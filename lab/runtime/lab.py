@@ -9,6 +9,7 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -17,11 +18,13 @@ from lab.protocol.frames import Clock, Core, No
 from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.failures import problem_of
-from lab.runtime.lab_thread import LabThread
+from lab.runtime.lab_thread import LabThread, wait_for
 from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
 from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
 from lab.runtime.page_facts import PageFact, PageFacts
 from lab.runtime.policy import ALONE, LabPolicy
+from lab.runtime.sharing.load import load
+from lab.runtime.sharing.wakes import WakeQueue
 from lab.runtime.space import ensure_space
 from lab.runtime.stops import stop_of
 from lab.runtime.streaming.audience import Audience
@@ -75,11 +78,13 @@ class Lab:
         *,
         policy: LabPolicy = ALONE,
         has_page: bool = True,
+        wakes: WakeQueue | None = None,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
         `core_changed` is called when the engine was started or stopped. `policy`: with ports, clients may connect over
         TCP while the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time
-        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`.
+        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`. `wakes`: the
+        queue of those that share a machine.
         """
         self.recording = recording
         self.page_facts = PageFacts(recording.folder)
@@ -104,6 +109,7 @@ class Lab:
         self._core_changed = core_changed
         self._live: LiveRun | None = None
         self._waking = asyncio.Lock()
+        self._wakes = wakes or WakeQueue()
         self._is_closed = False
         self._loop = asyncio.get_running_loop()
         self._thread = LabThread(self._loop, f"lab-{recording.folder.run}-{recording.folder.branch}")
@@ -147,7 +153,7 @@ class Lab:
         return Clock(
             at_us=time.at_us,
             mode=time.mode,
-            rate=self.pacer.rate if time.mode != "event_paced" else time.rate,
+            rate=self.pacer.played_rate if time.mode != "event_paced" else time.rate,
             horizon_us=time.horizon_us,
             next_us=time.next_us,
             core=self.core,
@@ -208,7 +214,8 @@ class Lab:
                 if self._has_failed_writing:
                     await self._in_thread(self.recording.reopen)
                     self._has_failed_writing = False
-                self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
+                async with self._wakes.turn() if self.policy.is_shared else nullcontext():
+                    self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
                 self._listen(live)
                 if self.ring.last_seq != self.recording.last_seq:
@@ -384,6 +391,7 @@ class Lab:
                 await asyncio.sleep(REST_S)
             if was_playing:
                 # a tick later, or when something is due that a client waits for
+                self.pacer.max_rate = load.max_rate if self.policy.is_shared else float("inf")
                 self.pacer.tick_s = TICK_S if self._is_looked_at_closely else SLOW_TICK_S
                 await wait_for(self._due, self.pacer.pause_before_next_slice_s(began_s))
                 self._due.clear()
@@ -489,12 +497,3 @@ class Lab:
 
     async def _in_thread(self, job: Callable[[], T]) -> T:
         return await self._thread.do(job)
-
-
-async def wait_for(event: asyncio.Event, seconds: float) -> None:
-    """Returns when it is set, or after this number of seconds. Not with `asyncio.wait_for`: in Python 3.11 that loses a
-    cancellation that arrives together with the event, and the canceller waits for ever.
-    """
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()

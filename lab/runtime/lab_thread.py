@@ -1,6 +1,7 @@
 """The thread of a lab: its jobs, one after the other, and their messages to the event loop."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -77,3 +78,12 @@ class LabThread:
             done.set_result(result)
         else:
             done.set_exception(error)
+
+
+async def wait_for(event: asyncio.Event, seconds: float) -> None:
+    """Returns when it is set, or after this number of seconds. Not with `asyncio.wait_for`: in Python 3.11 that loses a
+    cancellation that arrives together with the event, and the canceller waits for ever.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -81,6 +81,8 @@ class Pacer:
     ) -> None:
         self.mode: Mode = "pause"
         self.rate = 1.0
+        #: the most that it plays at, whatever the rate: a server that is behind lowers it
+        self.max_rate = float("inf")
         #: simulated seconds per second while playing, measured; None until it is known
         self.reached_rate: float | None = None
         #: wall seconds by which simulated time is behind, for a run that follows the wall
@@ -103,6 +105,11 @@ class Pacer:
         self._carry_us = 0.0
         self._empty_until_us = -1
         self._empty_rate = 1.0
+
+    @property
+    def played_rate(self) -> float:
+        """Simulated seconds a second while playing."""
+        return min(self.rate, self.max_rate)
 
     @property
     def running(self) -> bool:
@@ -171,7 +178,7 @@ class Pacer:
             self._owed_s = min(self._owed_s + wall_s, MAX_GAP_S)
             played_s = min(self._owed_s, CATCH_UP_S)
             self._owed_s -= played_s
-            self._play(core, core.now_us + self._whole_us(played_s * self.rate))
+            self._play(core, core.now_us + self._whole_us(played_s * self.played_rate))
         elif self.mode == "event_paced":
             self._pace_events(core, wall_s)
         if self.mode == "play":
@@ -182,7 +189,7 @@ class Pacer:
         if self.mode == "pause":
             return 0.0
         if self.mode == "play":
-            return self.rate
+            return self.played_rate
         due_us = core.next_due_us
         return 0.0 if due_us is None else self._event_paced_rate(core, due_us)
 
@@ -223,7 +230,7 @@ class Pacer:
         return self._work_clock() >= work_ends_s or self._clock() >= ends_s
 
     def _play(self, core: Core, target_us: int) -> None:
-        chunk_us = int(CHUNK_US * max(1.0, self.rate))
+        chunk_us = int(CHUNK_US * max(1.0, self.played_rate))
         while (from_us := core.now_us) < target_us:
             made = core.advance(min(target_us, from_us + chunk_us), max_events=CHUNK_EVENTS)
             if self._is_spent() or (not made and core.now_us == from_us):

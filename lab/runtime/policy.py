@@ -7,14 +7,18 @@ from dataclasses import dataclass
 class LabPolicy:
     """Of a run. `pause_s`: how long a lab plays without a page of somebody who may act on it; `sleep_s`: how long it
     then keeps its engine. `has_ports`: its brokers listen on TCP ports whenever the engine runs, else once they are
-    asked for.
+    asked for. `is_shared`: one of many on this machine, so that it waits for its turn to wake, and does less while the
+    server is behind.
     """
 
     pause_s: float
     sleep_s: float
     has_ports: bool
+    is_shared: bool = False
 
 
 ALONE = LabPolicy(pause_s=60.0, sleep_s=600.0, has_ports=True)
-IN_CLASS = LabPolicy(pause_s=60.0, sleep_s=120.0, has_ports=False)
+IN_CLASS = LabPolicy(pause_s=60.0, sleep_s=120.0, has_ports=False, is_shared=True)
 """Forty labs of a class share one machine."""
+AT_ONCE_S = 1.0
+"""In place of both times while the server is behind."""

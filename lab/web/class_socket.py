@@ -69,6 +69,7 @@ from lab.protocol.frames import (
 )
 from lab.rights import hold, let_go, membership_of
 from lab.runtime.host import host
+from lab.runtime.sharing.load import load
 from lab.texts.refusal import Refusal
 from lab.web.guests import person_of_scope
 from lab.web.holding import HoldingSocket
@@ -193,6 +194,9 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
             viewer = room.board.viewer(p)
         if viewer is None:
             self.end("kicked", again=False)
+            return
+        if viewer.role == Role.OBSERVER and not load.accepts_observers:
+            await self._close(CLOSE_TOO_MUCH, text("class_act.observers_wait"))
             return
         have = frame.have if frame.boot == room.boot else -1
         self.outbox = Outbox(room.board, viewer, have)

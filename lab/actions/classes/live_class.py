@@ -40,6 +40,7 @@ from lab.models import Class, Participant, Presence, source_name
 from lab.protocol.frames import encode
 from lab.rights import Audience, Grant, grants
 from lab.runtime.host import host
+from lab.runtime.sharing.load import load
 from lab.runtime.shown_labs import note_shown
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
@@ -47,6 +48,8 @@ from lab.texts.refusal import Refusal
 logger = logging.getLogger(__name__)
 
 US = 1_000_000
+MEASURE_S = 0.1
+"""Between two measurements of how late the event loop comes."""
 _STANDING = {
     Presence.IN: "in",
     Presence.WAITING: "waiting",
@@ -77,6 +80,7 @@ class LiveClass:
         self.labs = ClassLabs(class_id, room, self._users)
         self.wall = ClassWall(room, host())
         self.settling = PollSettling(class_id, room, host())
+        self.unload = load.on_change(lambda step: room.shed(step, load.pointer_hz))
         self._granted: frozenset[LabGrant] = frozenset()
         self._noticed: list[Notice] = []
         self._is_following = False
@@ -226,6 +230,15 @@ class LiveClasses:
         self._loop = asyncio.get_running_loop()
         self._following: set[asyncio.Task[None]] = set()
         self._listens = False
+        self._measuring: asyncio.Task[None] | None = None
+
+    async def _measure(self) -> None:
+        """How late the event loop comes, while there are classes."""
+        while True:
+            due_s = self._loop.time() + MEASURE_S
+            await asyncio.sleep(MEASURE_S)
+            now_s = self._loop.time()
+            load.measured(now_s - due_s if self._open else 0.0, now_s)
 
     def _noticed(self, notice: Notice) -> None:
         """Any thread may call it."""
@@ -260,6 +273,8 @@ class LiveClasses:
             if not self._listens:
                 notices.on_notice(self._noticed)
                 self._listens = True
+                if settings.SHEDS_LOAD:
+                    self._measuring = self._loop.create_task(self._measure(), context=Context())
             live = self._open.get(classroom.slug)
             if live is None:
                 live = await self._begin(classroom)
@@ -297,6 +312,9 @@ class LiveClasses:
         if self._listens:
             notices.forget_listener(self._noticed)
             self._listens = False
+        if self._measuring is not None:
+            self._measuring.cancel()
+            load.reset()
         await self._finished(list(self._open))
         async with self._lock:
             for live in list(self._open.values()):
@@ -314,6 +332,7 @@ class LiveClasses:
                 await live.finishing
 
     async def _close(self, live: LiveClass) -> None:
+        live.unload()
         live.settling.close()
         live.wall.close()
         live.labs.close()

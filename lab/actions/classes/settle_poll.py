@@ -24,7 +24,8 @@ from lab.exercises.pause_conditions import forms
 from lab.exercises.settling import Question, Reading
 from lab.recordings.recording import Recording
 from lab.runtime.host import Host
-from lab.runtime.lab import Lab, wait_for
+from lab.runtime.lab import Lab
+from lab.runtime.lab_thread import wait_for
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.stops import stop_of
 from lab.texts.refusal import Refusal

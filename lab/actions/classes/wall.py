@@ -7,7 +7,8 @@ from lab.classroom.board import Now
 from lab.classroom.room import Room, Seat
 from lab.protocol.frames import encode
 from lab.runtime.host import Host
-from lab.runtime.tiles import PERIOD_S, LabName, Tiles
+from lab.runtime.sharing.load import load
+from lab.runtime.tiles import LabName, Tiles
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class ClassWall:
     async def _sweep(self) -> None:
         told: set[Seat] = set()
         while True:
-            await asyncio.sleep(PERIOD_S)
+            await asyncio.sleep(load.tiles_s)
             staff = {seat for seat in self._room.seats() if seat.outbox.viewer.audience == "staff"}
             if staff:
                 try:

@@ -2,10 +2,9 @@
 
 import asyncio
 
+from lab.runtime.sharing.load import load
 from lab.runtime.streaming.watcher import Watcher
 
-BEAT_S = 0.1
-"""Pages that only look get what has happened at this interval, all at once."""
 COUNT_S = 1.0
 """How often the number of watchers is told, at most."""
 
@@ -43,7 +42,8 @@ class Audience:
                 is_followed = True
         if is_followed and self._beat is None:
             # One beat for all branches: the loop wakes those who look together, and they share frames.
-            self._beat = self._loop.call_at((self._loop.time() // BEAT_S + 1) * BEAT_S, self.tell_followers)
+            beat_s = load.beat_s
+            self._beat = self._loop.call_at((self._loop.time() // beat_s + 1) * beat_s, self.tell_followers)
 
     def tell_followers(self) -> None:
         """There may be something new for the pages that only look."""

@@ -13,6 +13,7 @@ from lab.classroom.journal import ClassJournal
 from lab.classroom.notices import Notice, tell
 from lab.models import ClassText, Participant, Presence, Role
 from lab.rights import rights_changed
+from lab.runtime.sharing.load import load
 from tests.support.classroom.class_pages import Classroom, Page
 from tests.support.lab_server import LabServer
 
@@ -235,3 +236,28 @@ def _waiting(page: Page) -> Iterator[str | bytes]:
             yield page.connection.recv(timeout=0.3)
         except TimeoutError:
             return
+
+
+def test_server_that_is_behind_tells_staff_and_lets_new_observers_wait(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p4") as observer:
+        teacher.until("snap")
+        observer.until("snap")
+        room = classroom.server.call(lambda _: shed_to(classroom.slug, 8))
+        assert teacher.until("shed")["step"] == room == 8
+        monkeypatch.setattr(load, "step", 8)
+        with classroom.page("p4") as late:
+            assert late.closed() == 4429
+        with classroom.page("p2") as ada:
+            ada.until("snap")
+        assert observer.until("count")["observers"] == 1, "who is in stays"
+        assert not any(frame["k"] == "shed" for frame in observer.frames)
+
+
+async def shed_to(slug: str, step: int) -> int:
+    """The class is told how much the server leaves out."""
+    live = live_classes().opened(slug)
+    assert live is not None
+    live.room.shed(step, 4)
+    return step

@@ -13,7 +13,7 @@ from lab.runtime import lab as lab_module
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun, PublishedUpdate
 from lab.runtime.policy import IN_CLASS, LabPolicy
-from lab.runtime.streaming import audience
+from lab.runtime.sharing.load import Load
 from lab.runtime.streaming.watcher import MAX_WAITING_ANSWERS, BranchClosed, TooManyWaiting, Watcher
 from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
@@ -129,7 +129,7 @@ def test_arrivals_are_told_to_who_acts_and_once_a_second(tmp_path: Path) -> None
 def test_who_only_looks_gets_frames_at_each_beat_and_shares_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audience, "BEAT_S", 1e9)
+    monkeypatch.setattr(Load, "beat_s", 1e9)
 
     async def scene(host: Host) -> None:
         lab = await host.start("r1", "main", CONFIG)

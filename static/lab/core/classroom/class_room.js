@@ -24,6 +24,8 @@ export class ClassRoom {
   title = "";
   /** @type {{ learners: number, observers: number } | null} */
   count = null;
+  /** How many things a server that is behind leaves out; see lab/runtime/sharing/load.py. */
+  shed = 0;
   /** @type {"connecting" | "open" | "lost"} */
   connection = "connecting";
   /** Why the server has closed the connection for good. @type {string} */
@@ -145,6 +147,9 @@ export class ClassRoom {
           else delete this.tiles[p];
         }
         return this.#changed("tiles");
+      case "shed":
+        this.shed = frame.step;
+        return this.#changed("count");
       case "count":
         this.count = { learners: frame.learners, observers: frame.observers };
         return this.#changed("count");

@@ -1,7 +1,7 @@
 // The top of the instructor's page: class time, how many are here, the connection, the door.
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { act, clockText, connection, hidesNames, learners, now_us, tree, waiting } from "./store.js";
+import { act, clockText, connection, hidesNames, learners, now_us, shed, tree, waiting } from "./store.js";
 import { board, show } from "./board_state.js";
 
 class HwClassTop extends HwElement {
@@ -12,6 +12,7 @@ class HwClassTop extends HwElement {
     const { state, closed } = connection.value;
     return html`<span class="chip mono" title=${t("board.time")}>${clockText(now_us.value)}</span>
       <span class="chip">${t("board.here_away", { here, away: all.length - here })}</span>
+      ${shed.value ? html`<span class="tag warn" role="status">${t("board.shed", { what: t(`board.shed.${shed.value}`) })}</span>` : ""}
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}
       <button class="chip"

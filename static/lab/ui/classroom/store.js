@@ -19,6 +19,8 @@ export const connection = signal({ state: "connecting", closed: "" });
 export const now_us = signal(0);
 /** @type {Signal<{ learners: number, observers: number } | null>} */
 export const count = signal(null);
+/** How many things a server that is behind leaves out, for staff; 0 for none. */
+export const shed = signal(0);
 /** Participants have numbers in place of names, for a screen that others see. */
 export const hidesNames = signal(false);
 /** A refusal that is shown until it is closed. @type {Signal<{ what: string, expected: string, todo: string } | null>} */
@@ -46,7 +48,7 @@ export function join(to) {
 export function changed(what, from) {
   if (what === "tree") tree.value = { ...from.tree };
   else if (what === "tiles") tiles.value = { ...from.tiles };
-  else if (what === "count") count.value = from.count;
+  else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
   else connection.value = { state: from.connection, closed: from.closed };
 }
 

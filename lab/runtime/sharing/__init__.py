@@ -1,0 +1,1 @@
+"""What labs of classes share: the processor of one machine."""
