@@ -89,17 +89,19 @@ class Page:
 class Classroom:
     """A class with an instructor (p1), two learners (p2, p3), an observer (p4), and what they need to connect."""
 
-    def __init__(self, server: LabServer, chapter: str = "") -> None:
+    def __init__(self, server: LabServer, chapter: str = "", people: str = "user") -> None:
+        """`people`: what the accounts are called, for a class beside another one."""
         self.server = server
+        self._people = people
         self.visitors = {f"p{number}": Visitor(server) for number in range(1, 6)}
-        users = [get_user_model().objects.create(username=f"user {number}") for number in range(1, 6)]
+        users = [get_user_model().objects.create(username=f"{people} {number}") for number in range(1, 6)]
         self.slug = f"k{next(_numbers)}"
         self.model = Class.objects.create(
             slug=self.slug,
             owner=users[0],
             title="Replication",
             chapter=chapter,
-            link_key="x" * 26,
+            link_key=self.slug.ljust(26, "x"),
             state=Class.State.OPEN,
             languages=["en"],
         )
@@ -114,7 +116,7 @@ class Classroom:
                 skeleton=f"n{number}",
             )
         for number, visitor in enumerate(self.visitors.values(), 1):
-            visitor.sign_in_as(f"user {number}")
+            visitor.sign_in_as(f"{people} {number}")
 
     @contextmanager
     def page(self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash) -> Iterator[Page]:
@@ -135,7 +137,7 @@ class Classroom:
         """Closes the class, and takes it and its people out of the database that the tests of a process share."""
         self.server.call(lambda _: live_classes().close())
         Class.objects.filter(pk=self.model.pk).delete()
-        get_user_model().objects.filter(username__startswith="user ").delete()
+        get_user_model().objects.filter(username__startswith=f"{self._people} ").delete()
 
     def restart(self) -> None:
         """As if the server had ended and started again."""

@@ -185,9 +185,11 @@ export class Player {
     this.#fetch(this.#recording.segmentOf(seq));
   }
 
+  /** Learns how far the recording goes now. */
+  refresh = () => this.#fetch("index");
   /** @param {"index" | number} need */
   #fetch(need) {
-    this.#load(need).then((came) => {
+    return this.#load(need).then((came) => {
       if (came) this.#announce("index");
       else this.#want_after_ms = this.#now() + WANT_AGAIN_MS;
     });
@@ -299,9 +301,7 @@ export class Player {
   /** @param {string} name */
   async bookmark(name) {
     const answer = await this.#post("bookmark", { seq: this.seq, name });
-    await this.#load("index");
-    this.#announce("index");
-    return answer;
+    return this.refresh().then(() => answer);
   }
 
   /** @param {string} op start, predict, hint, skip, reset or leave @param {object} body */

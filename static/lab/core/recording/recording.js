@@ -274,7 +274,12 @@ export class Recording {
   }
 
   async #loadIndex() {
-    this.index = await this.#json("index.json");
+    this.index = /** @type {Index} */ (await this.#json("index.json"));
+    // What was the last segment may have grown since.
+    for (const { n, last_seq } of this.index.segments) {
+      const chunk = this.#segments.get(n);
+      if (chunk && !chunk.full && end(chunk) < last_seq) this.#segments.delete(n);
+    }
   }
 
   /** @param {number} n */

@@ -153,6 +153,11 @@ effect(() => {
   if (now !== lookedAt) look(to);
   lookedAt = now;
 });
+// The labs of a class that goes on do, too.
+effect(() => {
+  const last_seq = replay.manifest.value?.labs[lab.value ?? -1]?.last_seq ?? 0;
+  if (player?.index && last_seq > player.live_seq) void player.refresh();
+});
 effect(() => void (replay.at_us.value, tell()));
 effect(() => {
   const { ink = {} } = tree.value;

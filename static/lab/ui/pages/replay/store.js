@@ -84,7 +84,10 @@ export async function open() {
     await seek(isChosen ? exact_us : (classMap.firstShown() ?? 0));
     if (manifest.peek()?.live) {
       speed.value = 2;
-      setInterval(() => void refresh().catch(() => {}), REFRESHED_MS);
+      const asking = setInterval(() => {
+        if (manifest.peek()?.live) void refresh().catch(() => {});
+        else clearInterval(asking);
+      }, REFRESHED_MS);
     }
   } catch (error) {
     problem.value = /** @type {Error} */ (error).message;
@@ -176,16 +179,26 @@ function go(passed_ms) {
   else if (heard_us === null) voice.play(exact_us, speed.peek());
   if (!show()) void arrive();
   else if (performance.now() - told_ms >= TOLD_MS) tell();
-  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) arrived();
+  if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) void arrived();
   return undefined;
 }
 
-/** The end; of a class that goes on, now. */
-function arrived() {
+let arrives = false;
+/** The end; of a class that goes on, now, unless it has gone on since it was asked for. */
+async function arrived() {
+  if (arrives) return;
+  arrives = true;
+  if (manifest.peek()?.live) await refresh().catch(() => {});
+  arrives = false;
+  const isLive = manifest.peek()?.live;
+  if (exact_us < last_us.peek() - (isLive ? NOW_US : 0)) return;
   play(false);
   tell();
-  if (manifest.peek()?.live) location.assign(`${classPage}watch/`);
+  if (isLive) toNow();
 }
+
+/** Leaves the recording of a class that goes on, and follows the class. */
+export const toNow = () => location.assign(`${classPage}watch/`);
 
 /** @param {number} to */
 export function setSpeed(to) {
