@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,19 +14,28 @@ from django.conf import settings
 
 from lab.analytics.jvm import SparkError, archive_path, worker_environment, working_java
 
+BEGINS_AFTER_S = 15.0
+"""The first pages of a lab come before it, and a lab that ends soon has nothing to give up."""
+
 
 @contextlib.contextmanager
 def class_archive_in_background() -> Iterator[None]:
     """Has another process make the class archive, if there is none. What is not done at its end is given up."""
     scratch = settings.DATA / "class-archive"
-    process = _start(scratch)
+    started: list[subprocess.Popen[bytes] | None] = []
+    later = threading.Timer(BEGINS_AFTER_S, lambda: started.append(_start(scratch)))
+    later.daemon = True
+    later.start()
     try:
         yield
     finally:
-        if process is not None and process.poll() is None:
-            # The process group of its session: Java, which writes the archive, ends with it.
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+        later.cancel()
+        later.join()
+        for process in started:
+            if process is not None and process.poll() is None:
+                # The process group of its session: Java, which writes the archive, ends with it.
+                os.killpg(process.pid, signal.SIGTERM)
+                process.wait()
         shutil.rmtree(scratch, ignore_errors=True)
 
 

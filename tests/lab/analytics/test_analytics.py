@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from broker_core.texts import render
-from lab.analytics import class_archive, jobs
+from lab.analytics import background, class_archive, jobs
 from lab.analytics.jobs import Analyst, Job
 from lab.analytics.orders import BuildTask, Report
 from lab.analytics.store.builds import Store
@@ -236,6 +236,28 @@ def test_class_archive_is_given_up_when_its_lab_is_killed() -> None:
         maker.stdin.close()
         assert maker.wait(PATIENCE_S) == -signal.SIGKILL
         is_gone(java)
+
+
+@pytest.mark.parametrize(("after_s", "starts"), [(0.0, True), (600.0, False)])
+def test_class_archive_begins_when_a_lab_has_served_for_a_while_and_ends_with_it(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, after_s: float, starts: bool
+) -> None:
+    settings.DATA = tmp_path
+    ready = threading.Event()
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(scratch: Path) -> "subprocess.Popen[bytes]":
+        scratch.mkdir()
+        begun.append(subprocess.Popen(["sleep", "600"], start_new_session=True))
+        ready.set()
+        return begun[0]
+
+    monkeypatch.setattr(background, "BEGINS_AFTER_S", after_s)
+    monkeypatch.setattr(background, "_start", start)
+    with background.class_archive_in_background():
+        assert ready.wait(PATIENCE_S if starts else 0.0) is starts
+    assert [process.returncode for process in begun] == [-signal.SIGTERM] * starts
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_class_archive_is_made_by_one_of_several_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
