@@ -90,6 +90,15 @@ def test_who_watches_late_is_kept_as_long_as_who_watches_early(lesson: Class) ->
     assert late in expired_guests(ended + timedelta(days=71))
 
 
+def test_a_recording_has_a_limit_of_guests(
+    lesson: Class, lab_server: LabServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.actions.classes.recorded.lessons.MAX_WATCHING", 0)
+    before = lesson.participants.count()
+    assert Guest(lab_server).post(f"/watch/{lesson.link_key}/").status == 409
+    assert lesson.participants.count() == before
+
+
 def test_a_new_link_ends_the_one_before_and_a_bad_form_keeps_its_title(
     author: Visitor, lesson: Class, lab_server: LabServer
 ) -> None:

@@ -25,6 +25,9 @@ from lab.runtime.host import Host
 from lab.selectors import MAIN
 from lab.texts.refusal import Refusal
 
+MAX_WATCHING = 10_000
+"""Guests of one recording."""
+
 
 async def record_lesson(
     host: Host, user: User, form: Mapping[str, str], chapters: tuple[str, ...], language: str, now: datetime
@@ -51,7 +54,9 @@ def lesson_of_link(key: str) -> Class:
 
 
 def watch(classroom: Class, user: User | None, language: str, now: datetime) -> Participant:
-    """Who watches a recorded lesson: a participant without a name of their own; a guest where there is no user."""
+    """Who watches a recorded lesson: a participant without a name of their own; a guest where there is no user. Raises
+    Refusal: 404 for who was removed, 409 for one guest too many.
+    """
     with transaction.atomic():
         # One number for each, whoever comes at the same time.
         classroom = Class.objects.select_for_update().get(pk=classroom.pk)
@@ -63,6 +68,8 @@ def watch(classroom: Class, user: User | None, language: str, now: datetime) -> 
                 known.presence = Presence.IN
                 known.save(update_fields=["presence"])
             return known
+        if user is None and classroom.participants.filter(is_guest=True).count() >= MAX_WATCHING:
+            raise Refusal("refusal.class_full", 409, max=MAX_WATCHING)
         number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
         shown = offered_nickname(language, names_taken(classroom))
         return Participant.objects.create(
