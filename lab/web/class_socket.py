@@ -29,6 +29,7 @@ from lab.classroom.acts.ops import (
     GiveState,
     MakePoll,
     SettlePoll,
+    TakeLead,
     TakeState,
     texts_of,
 )
@@ -54,7 +55,7 @@ from lab.classroom.frames import (
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
-from lab.models import Class, Participant, Role
+from lab.models import Class, Participant, Role, Run
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -281,6 +282,8 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
             return completed_poll(act, await self._live.room.read(lambda state: state.chapter))
         if isinstance(act, SettlePoll) and self.outbox.viewer.audience == "staff":
             return await begin_settling(host(), self._live.room.board.now.lead_lab, act)
+        if isinstance(act, TakeLead):
+            await sync_to_async(self._ensure_may_show)(act.lab)
         if isinstance(act, TakeState) and self._member.role == Role.LEARNER:
             return await take_handout(host(), self._live, self._member, act.handout)
         if not isinstance(act, BeginHelp):
@@ -291,6 +294,12 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
         run, _, branch = lab.partition("/")
         opened = await host().lab(run, branch)
         return BeginHelpAt(act.p, lab, opened.recording.last_seq)
+
+    def _ensure_may_show(self, lab: str) -> None:
+        """A lab that leads is seen by the whole class: only who may act in it shows it. Raises Refusal (404, 403)."""
+        run, _, name = lab.partition("/")
+        if Run.objects.filter(slug=run).exists():
+            selectors.branch_of(self._user, run, name, "act")
 
     async def _undo_help(self) -> None:
         """The learner's lab as it was before somebody helped: a branch from that instant. The helped one stays."""

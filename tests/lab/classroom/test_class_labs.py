@@ -217,6 +217,9 @@ def test_lab_at_rest_that_leads_again_has_its_place_again(classroom: Classroom) 
         assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
         teacher.until_held("/lead_lab lab", f"{leading}/main")
         assert teacher.act("end_lead")["k"] == "done"
+        strangers = classroom.visitors["p5"].new_run()
+        assert teacher.act("take_lead", lab=f"{strangers}/main")["status"] == 404, "a class shows no lab of others"
+        assert classroom.visitors["p1"].get(f"/r/{strangers}/main").status == 404
         while teacher.held.get("/lead_lab") is not None:
             teacher.read()
         assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
