@@ -40,12 +40,14 @@ class Figures:
         joins: from the first request of a participant to the first picture of the class.
         acts: from sending an act to its event on the board.
         behind: how much later than the first socket an observer got an event.
+        leader: from the server's stamp of a frame of the lab that leads to its page.
         refused, lost: acts that were refused, and sockets that ended by themselves.
     """
 
     joins: list[float] = field(default_factory=list)
     acts: list[float] = field(default_factory=list)
     behind: list[float] = field(default_factory=list)
+    leader: list[float] = field(default_factory=list)
     commands: int = 0
     refused: int = 0
     lost: int = 0
@@ -53,12 +55,26 @@ class Figures:
     cpu_s: float = 0.0
     rss_mb: float = 0.0
 
+    def as_json(self) -> dict[str, float]:
+        """What a bench compares with its bars."""
+        return {
+            "joins_worst_ms": percentile(self.joins, 1),
+            "acts_p50_ms": percentile(self.acts, 0.5),
+            "acts_p99_ms": percentile(self.acts, 0.99),
+            "observers_p99_ms": percentile(self.behind, 0.99),
+            "leader_p99_ms": percentile(self.leader, 0.99),
+            "core_percent": 100 * self.cpu_s / max(self.wall_s, 1e-9),
+            "rss_mb": self.rss_mb,
+            "sockets_lost": float(self.lost),
+        }
+
     def lines(self) -> list[str]:
         """The report, a line a figure."""
         return [
             f"joined            {len(self.joins):6}  median {_ms(self.joins, 0.5)}  worst {_ms(self.joins, 1)}",
             f"acts on the board {len(self.acts):6}  p50 {_ms(self.acts, 0.5)}  p99 {_ms(self.acts, 0.99)}",
             f"observers behind  {len(self.behind):6}  p50 {_ms(self.behind, 0.5)}  p99 {_ms(self.behind, 0.99)}",
+            f"page that leads   {len(self.leader):6}  p50 {_ms(self.leader, 0.5)}  p99 {_ms(self.leader, 0.99)}",
             f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",
             f"server            {100 * self.cpu_s / max(self.wall_s, 1e-9):5.0f} % of one core, {self.rss_mb:.0f} MB",
         ]

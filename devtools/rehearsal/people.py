@@ -114,6 +114,38 @@ class Board(Participant):
             self.figures.acts.append(clock_ms() - sent_ms)
 
 
+class Leader:
+    """The page of the lab that leads, at 200 records a second."""
+
+    LINES = (
+        "kafka-topics.sh --create --topic led --partitions 3 --replication-factor 3",
+        "producer open p1 --acks all",
+        "producer stream p1 led 200",
+    )
+
+    def __init__(self, board: Board, figures: Figures) -> None:
+        self._board, self._figures = board, figures
+
+    async def lead(self) -> None:
+        """Until it is cancelled: takes the lead, plays, and notes how late each frame of the lab comes."""
+        while not (lab := (self._board.sections.get("/mine") or {}).get("lab", "")):
+            await asyncio.sleep(LOOK_S)
+        await self._board.act("take_lead", lab=lab)
+        async with self._board.visitor.socket(f"/ws/runs/{lab}/") as connection:
+            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            for number, line in enumerate(self.LINES):
+                await connection.send(json.dumps({"k": "do", "id": f"led{number}", "line": line}))
+            await connection.send(json.dumps({"k": "time", "id": "rate", "op": "rate", "value": 1}))
+            await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
+            async for text in connection:
+                frame = json.loads(text)
+                if frame["k"] == "d":
+                    self._figures.leader.append(time.time() * 1000 - frame["sent_ms"])
+                    await connection.send(json.dumps({"k": "ack", "seq": frame["ev"][-1][0]}))
+                elif frame["k"] == "snap":
+                    await connection.send(json.dumps({"k": "ack", "seq": frame["seq"]}))
+
+
 class Observer(Participant):
     """Only looks."""
 
@@ -124,8 +156,8 @@ class Observer(Participant):
 class Learner(Participant):
     """Works in a lab of their own, raises a hand now and then, asks, votes."""
 
-    async def work(self, chance: random.Random, pause_s: float) -> None:
-        """Until it is cancelled. `pause_s`: the usual time between two things that they do."""
+    async def work(self, chance: random.Random, pause_s: float, plays: bool) -> None:
+        """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays."""
         await self.ready.wait()
         lab = await self._own_lab()
         lines = itertools.chain(LINES, itertools.cycle(LINES[-REPEATED:]))
@@ -133,6 +165,8 @@ class Learner(Participant):
             await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
             reading = asyncio.create_task(_acknowledge(connection))
             try:
+                if plays:
+                    await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
                 for number in itertools.count(1):
                     await asyncio.sleep(chance.uniform(0.5, 1.5) * pause_s)
                     await connection.send(json.dumps({"k": "do", "id": f"l{number}", "line": next(lines)}))

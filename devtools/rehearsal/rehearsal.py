@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from devtools.rehearsal.figures import Figures, ProcessUse
-from devtools.rehearsal.people import Arrivals, Board, Learner, Observer, Participant, clock_ms
+from devtools.rehearsal.people import Arrivals, Board, Leader, Learner, Observer, Participant, clock_ms
 from devtools.rehearsal.visitor import Visitor
 
 JOINING_AT_ONCE = 8
@@ -20,8 +20,8 @@ _LINK = re.compile(r"/join/([A-Za-z0-9_-]{20,})/")
 
 @dataclass(frozen=True)
 class Plan:
-    """`active`: learners who work quickly; the others take four times as long. `chapter`: slug of a lesson, or empty
-    for an empty cluster.
+    """`active`: learners whose labs play and who work quickly; the others take four times as long. `chapter`: slug of a
+    lesson, or empty for an empty cluster.
     """
 
     learners: int = 40
@@ -57,6 +57,7 @@ class Rehearsal:
         await board.ready.wait()
         try:
             await self._join(slug, link)
+            self._stay(Leader(board, self.figures).lead())
             await self._teach(board)
             await instructor.post(f"/classes/{slug}/", f"/classes/{slug}/end", confirm="yes")
         finally:
@@ -87,7 +88,7 @@ class Rehearsal:
         self._say(f"{len(joined)} joined")
         for number, participant in enumerate(one for one in joined if isinstance(one, Learner)):
             pause_s = PAUSE_S if number < plan.active else 4 * PAUSE_S
-            self._stay(participant.work(random.Random(SEED + number), pause_s))
+            self._stay(participant.work(random.Random(SEED + number), pause_s, number < plan.active))
 
     async def _teach(self, board: Board) -> None:
         """Polls while the class works; figures of the server count from here."""

@@ -1,0 +1,32 @@
+"""The table of acceptance statements in docs/CLASSES.md names tests and bars that there are."""
+
+import ast
+import re
+
+from benchmarks.bars import BARS
+from tests.support.paths import ROOT
+
+_ROW = re.compile(r"^\| (\d+) \| .*$", re.MULTILINE)
+STATEMENTS = [*range(1, 21), 24, 25]
+
+
+def names_in(path: str) -> set[str]:
+    """The functions that a test module defines."""
+    tree = ast.parse((ROOT / "tests" / path).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_statement_names_what_shows_it() -> None:
+    table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## What is shown by which test")[2]
+    rows = {int(match[1]): match[0] for match in _ROW.finditer(table)}
+    assert list(rows) == STATEMENTS
+    bars = {f"{bar.bench}: {bar.name}" for bar in BARS}
+    for number, row in rows.items():
+        shown = re.findall(r"`([^`]+)`", row.split(" | ")[2])
+        assert shown, f"nothing shows statement {number}"
+        for one in shown:
+            path, _, name = one.partition("::")
+            if path.endswith(".py"):
+                assert not name or name in names_in(path), f"statement {number}: {one}"
+            else:
+                assert one in bars, f"statement {number}: {one}"
