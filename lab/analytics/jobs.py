@@ -22,7 +22,7 @@ from django.conf import settings
 from broker_core.texts import Value, text
 from lab.analytics.build.found import branch_id
 from lab.analytics.jvm import SparkError, end_group, worker_environment
-from lab.analytics.orders import BuildTask, Order, Report, Task
+from lab.analytics.orders import BuildTask, Cancel, Order, Report, Task
 from lab.recordings.folder import BranchFolder
 
 IDLE_S = 600.0
@@ -32,7 +32,13 @@ MAX_JOBS = 64
 SCRATCH = "spark-scratch-"
 """How folders for temporary files of the worker begin."""
 
-Phase = Literal["queued", "running", "done", "failed"]
+CANCEL_TIMEOUT_S = 10.0
+"""A job that still runs so long after it was cancelled is ended with the worker."""
+
+Phase = Literal["queued", "running", "done", "failed", "cancelled"]
+Priority = Literal["page", "watch", "build"]
+PRIORITIES: tuple[Priority, ...] = ("page", "watch", "build")
+"""Who waits for a job: somebody at a page, a page that looks again and again, nobody. Those before go first."""
 
 
 @dataclass
@@ -42,6 +48,7 @@ class Job:
     id: str
     of: str
     task: Task
+    priority: Priority = "page"
     state: Phase = "queued"
     progress: float = 0.0
     stage: str = ""
@@ -55,7 +62,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        return self.state in ("done", "failed")
+        return self.state in ("done", "failed", "cancelled")
 
 
 class Analyst:
@@ -68,6 +75,8 @@ class Analyst:
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count(1)
         self._worker: subprocess.Popen[bytes] | None = None
+        self._current: Job | None = None
+        """The job that the worker has."""
         self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
@@ -75,16 +84,56 @@ class Analyst:
         """A job that brings the tables up to a branch, or the one that goes on."""
         return self.begin(branch_id(folder.run, folder.branch), task)
 
-    def begin(self, of: str, task: Task) -> Job:
-        """A job about something, or the one about it that goes on."""
+    def begin(self, of: str, task: Task, priority: Priority = "page") -> Job:
+        """A job about something, or the one about it that goes on, which then has the higher of both priorities. The
+        worker does one job at a time; those that wait are taken by priority, then by age.
+        """
         with self._lock:
             for job in self._jobs.values():
                 if job.of == of and not job.is_over:
+                    job.priority = min(job.priority, priority, key=PRIORITIES.index)
                     return job
-            job = Job(f"j{next(self._numbers)}", of, task, is_first=not self.is_running)
+            job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running)
             self._keep(job)
-            self._hand_over(job)
+            self._next()
             return job
+
+    def cancel(self, of: str, id: str) -> Job | None:
+        """Ends a job about something: at once while it waits, else as soon as the worker comes to it; what it has
+        published stays. None when there is none (any more).
+        """
+        job = self.found(of, id)
+        if job is None:
+            return None
+        with self._lock:
+            if job.is_over:
+                return job
+            if job is not self._current:
+                job.state = "cancelled"
+                return job
+            worker = job.worker
+            assert worker is not None and worker.stdin is not None
+            # One that has ended fails its job itself.
+            with contextlib.suppress(OSError):
+                worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
+                worker.stdin.flush()
+        patience = threading.Timer(CANCEL_TIMEOUT_S, self._end_cancelled, (job,))
+        patience.daemon = True
+        patience.start()
+        return job
+
+    def _end_cancelled(self, job: Job) -> None:
+        """Spark does not listen: the worker is killed. What it wrote and did not publish is swept by the next build."""
+        with self._lock:
+            if job.is_over:
+                return
+            job.state = "cancelled"
+            if job.worker is not None:
+                if self._worker is job.worker:
+                    # What waits is for another one; it is begun when the listener of this one sees its end.
+                    self._worker = None
+                job.worker.kill()
+                end_group(job.worker)
 
     def job(self, run: str, branch: str, id: str) -> Job | None:
         """A job of a branch; None when there is none (any more)."""
@@ -101,6 +150,7 @@ class Analyst:
         with self._lock:
             worker, self._worker, self._scratch = self._worker, None, None
             self._cancel_idle()
+            self._current = None
             for job in self._jobs.values():
                 if not job.is_over:
                     self._fail(job, text("refusal.process_stopped"))
@@ -121,6 +171,17 @@ class Analyst:
         over = [old for old in self._jobs.values() if old.is_over]
         for old in over[: len(self._jobs) - MAX_JOBS]:
             del self._jobs[old.id]
+
+    def _next(self) -> None:
+        """Hands the worker the job that is most wanted, if it has none."""
+        while self._current is None or self._current.is_over:
+            waiting = [job for job in self._jobs.values() if job.state == "queued"]
+            if not waiting:
+                self._current = None
+                return
+            # Of the same priority the oldest: `min` takes the first.
+            self._current = min(waiting, key=lambda job: PRIORITIES.index(job.priority))
+            self._hand_over(self._current)
 
     def _hand_over(self, job: Job) -> None:
         self._cancel_idle()
@@ -192,6 +253,7 @@ class Analyst:
                     self._hand_over(job)
                 elif not job.is_over:
                     self._fail(job, text("refusal.process_ended", code=code))
+            self._next()
 
     def _take(self, report: Report) -> None:
         job = self._jobs.get(report.job)
@@ -199,11 +261,14 @@ class Analyst:
             return
         if report.error is not None:
             job.state, job.error = "failed", report.error
+        elif report.cancelled:
+            job.state = "cancelled"
         else:
             job.state = "done" if report.done else "running"
             job.stage, job.progress = report.stage, max(job.progress, report.progress)
             job.published = max(job.published, report.published)
             job.tables, job.cpu_s = report.tables, report.cpu_s
+        self._next()
         if all(other.is_over for other in self._jobs.values()):
             self._idle = threading.Timer(IDLE_S, self.stop)
             self._idle.daemon = True

@@ -46,16 +46,23 @@ class LiveTask(msgspec.Struct, frozen=True, tag="live"):
 Task = BuildTask | LogsTask | LiveTask
 
 
-class Order(msgspec.Struct):
+class Order(msgspec.Struct, tag="order"):
     """A line to the worker."""
 
     job: str
     task: Task
 
 
+class Cancel(msgspec.Struct, tag="cancel"):
+    """A line to the worker: nobody wants a job any more."""
+
+    job: str
+
+
 class Report(msgspec.Struct, omit_defaults=True):
-    """A line of the worker: how far it is, how many builds it has published, that it is done, or why it failed
-    (codes of texts). Of a live task also the rows of each table that has changed, and the CPU seconds that it took.
+    """A line of the worker: how far it is, how many builds it has published, that it is done, that it was cancelled, or
+    why it failed (codes of texts). Of a live task also the rows of each table that has changed, and the CPU seconds
+    that it took.
     """
 
     job: str
@@ -63,6 +70,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     progress: float = 0.0
     published: int = 0
     done: bool = False
+    cancelled: bool = False
     error: dict[str, str] | None = None
     tables: dict[str, list[dict[str, Any]]] = {}
     cpu_s: float = 0.0

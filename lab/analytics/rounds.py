@@ -66,7 +66,7 @@ class Rounds:
                 if wait_s > 0:
                     return Round(None, wait_s)
             began_ms = time.time_ns() // 1_000_000
-            job = self._analyst.begin(f"live:{slug}", task())
+            job = self._analyst.begin(f"live:{slug}", task(), "watch")
             if known is None:
                 self._classes[slug] = known = _Class(job, began_ms)
                 for other in list(self._classes)[:-MAX_CLASSES]:

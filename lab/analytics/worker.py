@@ -3,7 +3,9 @@
 It ends when its standard input does, and the JVM with it.
 """
 
+import contextlib
 import os
+import queue
 import sys
 import threading
 from collections.abc import Callable
@@ -15,8 +17,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from lab.analytics import place
+from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError, start_gateway
-from lab.analytics.orders import BuildTask, LiveTask, LogOrder, LogsTask, Order, Report
+from lab.analytics.orders import BuildTask, Cancel, LiveTask, LogOrder, LogsTask, Order, Report
 
 if TYPE_CHECKING:
     from lab.analytics.build.acts import FoundLog
@@ -37,25 +40,60 @@ class Worker:
         self._lock = threading.Lock()
         self._spark: Spark | None = None
         self._live: LiveClasses | None = None
+        self._cancelled: set[str] = set()
+        """Jobs that nobody wants any more."""
+        self._doing = ""
+
+    def cancel(self, job: str) -> None:
+        """Has a job end soon, whichever thread does it: Spark is interrupted, and no further table is made."""
+        with self._lock:
+            self._cancelled.add(job)
+            spark = self._spark if self._doing == job else None
+        if spark is not None:
+            # Without a session that listens there is nothing to interrupt.
+            with contextlib.suppress(Exception):
+                spark.session.interruptAll()
 
     def do(self, order: Order) -> bool:
         """One task, from its first report to its last. Says whether another one can follow: without Spark none can."""
+        with self._lock:
+            self._doing = order.job
         try:
-            if self._spark is None:
-                self._say(Report(order.job, stage="start", progress=0.02))
-                self._spark = _start_spark(self._log)
-            match order.task:
-                case BuildTask():
-                    self._build(order.job, order.task, self._spark)
-                case LogsTask():
-                    self._build_logs(order.job, order.task, self._spark)
-                case LiveTask():
-                    self._look(order.job, order.task, self._spark)
-        except SparkError as error:
-            self._say(Report(order.job, error=error.codes))
+            self._do(order)
         except Exception as error:
-            self._say(Report(order.job, error=self._failed(error)))
+            if order.job in self._cancelled:
+                self._say(Report(order.job, cancelled=True))
+            else:
+                at = getattr(order.task, "tables_at", "")
+                self._say(Report(order.job, error=explained(error, at, self._log).codes))
+        with self._lock:
+            self._doing = ""
+            self._cancelled.discard(order.job)
         return self._spark is not None and self._spark.is_alive
+
+    def _do(self, order: Order) -> None:
+        """One task. Raises CancelledError where it was cancelled."""
+        self._insist_on_wanted(order.job)
+        if self._spark is None:
+            self._say(Report(order.job, stage="start", progress=0.02))
+            self._spark = _start_spark(self._log)
+        self._insist_on_wanted(order.job)
+        match order.task:
+            case BuildTask():
+                self._build(order.job, order.task, self._spark)
+            case LogsTask():
+                self._build_logs(order.job, order.task, self._spark)
+            case LiveTask():
+                self._look(order.job, order.task, self._spark)
+
+    def _insist_on_wanted(self, job: str) -> None:
+        if job in self._cancelled:
+            from lab.analytics.build.run import CancelledError
+
+            raise CancelledError
+
+    def _is_cancelled(self, job: str) -> Callable[[], bool]:
+        return lambda: job in self._cancelled
 
     def stop(self) -> None:
         """Ends Spark."""
@@ -77,7 +115,8 @@ class Worker:
         broken: list[CheckResult] = []
         held = Held()
         for tables in task.stages:
-            outcome = build(lambda: spark.session, store, Wanted(found, tables, say=told, held=held))
+            wanted = Wanted(found, tables, say=told, held=held, is_cancelled=self._is_cancelled(job))
+            outcome = build(lambda: spark.session, store, wanted)
             broken, published = outcome.held, published + len(outcome.published)
             self._say(Report(job, stage="tables", published=published))
         for result in broken:
@@ -96,7 +135,8 @@ class Worker:
         found = [_found_log(one) for one in task.found]
         store = Store.at(task.tables_at)
         erase_gone(store, found, is_all=False)
-        build_logs(lambda: spark.session, store, WantedLogs(found, task.tables, say=told))
+        wanted = WantedLogs(found, task.tables, say=told, is_cancelled=self._is_cancelled(job))
+        build_logs(lambda: spark.session, store, wanted)
         self._say(Report(job, stage="done", progress=1.0, done=True))
 
     def _look(self, job: str, task: LiveTask, spark: "Spark") -> None:
@@ -129,10 +169,6 @@ class Worker:
             self._out.write(msgspec.json.encode(report) + b"\n")
             self._out.flush()
 
-    def _failed(self, error: Exception) -> dict[str, str]:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return SparkError("refusal.analysis_failed", problem=first, log=str(self._log)).codes
-
 
 def _found_log(order: LogOrder) -> "FoundLog":
     from lab.analytics.build.acts import FoundLog
@@ -163,13 +199,26 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     worker = Worker(Path(sys.argv[1]), out)
-    decode = msgspec.json.Decoder(Order).decode
+    orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(worker, orders), daemon=True, name="orders").start()
     try:
-        for line in sys.stdin.buffer:
-            if not worker.do(decode(line)):
+        while (order := orders.get()) is not None:
+            if not worker.do(order):
                 break
     finally:
         worker.stop()
+
+
+def _listen(worker: Worker, orders: "queue.SimpleQueue[Order | None]") -> None:
+    """Orders wait for their turn; that a job is not wanted any more is told at once."""
+    decode = msgspec.json.Decoder(Order | Cancel).decode
+    for line in sys.stdin.buffer:
+        match decode(line):
+            case Cancel(job):
+                worker.cancel(job)
+            case order:
+                orders.put(order)
+    orders.put(None)
 
 
 if __name__ == "__main__":

@@ -107,6 +107,17 @@ async def build_job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> 
     return response
 
 
+@require_POST
+@for_branch("export")
+async def cancel_build(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
+    """Ends a build; what it has published stays. Raises Refusal (404) if the job does not exist."""
+    of = branch_id(branch.run.slug, branch.name)
+    found = await asyncio.to_thread(analyst().cancel, of, id)
+    if found is None:
+        raise Refusal("refusal.no_analysis", 404, analysis=id)
+    return JsonResponse({"state": found.state})
+
+
 def _build_task(branch: Branch) -> BuildTask:
     every = recordings([branch.run.slug])
     own = [one for one in every if one.entry.branch == branch_id(branch.run.slug, branch.name)]

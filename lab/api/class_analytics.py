@@ -133,6 +133,17 @@ async def job(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
     return job_answer(request, analyst().found(f"live:{slug}", id) or analyst().found(f"class:{slug}", id), id)
 
 
+@require_POST
+@for_class("staff", seals=False)
+async def cancel(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
+    """Ends a round or a build; what it has published stays. Raises Refusal (404) if there is none of this number."""
+    for of in (f"live:{asker.classroom.slug}", f"class:{asker.classroom.slug}"):
+        found = await asyncio.to_thread(analyst().cancel, of, id)
+        if found is not None:
+            return json_answer({"state": found.state})
+    raise Refusal("refusal.no_analysis", 404, analysis=id)
+
+
 def job_answer(request: HttpRequest, found: Job | None, id: str) -> HttpResponse:
     """What a page is told of a job. Raises Refusal (404) without one."""
     if found is None:

@@ -189,6 +189,9 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     page.route("**/analytics/tables/j1.json", lambda route: route.fulfill(json=answers[0][0]))
     page.get_by_role("link", name="Analytics").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
+    page.route("**/analytics/tables/j1/cancel", lambda route: route.fulfill(json={"state": "running"}))
+    with page.expect_request("**/analytics/tables/j1/cancel"):
+        page.get_by_role("button", name="Cancel").click()
     del answers[0]
     expect(page.get_by_role("heading", name="In-sync replicas")).to_be_visible()
     del answers[0]

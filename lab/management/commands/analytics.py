@@ -5,10 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from broker_core.texts import render
 from lab.analytics.cli import making, reading
 from lab.analytics.cli.making import AnalyticsError
+from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError
 from lab.analytics.store.csv_text import as_csv, csv_of
 from lab.analytics.store.vacuum import vacuum
@@ -71,8 +74,18 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         except SparkError as error:
             raise CommandError(f"Spark did not start: {error}") from None
-        except OSError as error:
-            raise CommandError(f"The tables cannot be read or written: {error}. What was published stays.") from None
+        except CommandError:
+            raise
+        except KeyboardInterrupt:
+            said = "Cancelled. What was published before stays, and what was not is deleted; the same command goes on."
+            raise CommandError(said, returncode=130) from None
+        except Exception as error:
+            # Only a build writes, and what it says of its errors is for everybody.
+            if options["verb"] != "build" and not isinstance(error, OSError):
+                raise
+            place = options["tables_at"] or str(settings.TABLES)
+            refusal = explained(error, place, Path(settings.DATA) / "spark.log")
+            raise CommandError(" ".join(map(render, refusal.codes.values()))) from error
 
     def _build(self, options: dict[str, Any]) -> None:
         say = (lambda line: None) if options["json"] else self.stdout.write

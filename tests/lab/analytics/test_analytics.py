@@ -1,5 +1,6 @@
 """Jobs of the analytics page: a worker with Spark in it, which builds tables, and what becomes of them when it dies."""
 
+import errno
 import os
 import signal
 import stat
@@ -13,14 +14,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from broker_core.texts import render
 from lab.analytics import background, class_archive, jobs
+from lab.analytics.failures import explained
 from lab.analytics.jobs import Analyst, Job
-from lab.analytics.orders import BuildTask, Report
+from lab.analytics.orders import BuildTask, Cancel, Order, Report
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.publish import ConflictError
+from lab.analytics.tables.registry import TABLES
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
@@ -112,6 +117,126 @@ def test_job_goes_through_its_stages_and_publishes_each(analyst: Attentive, reco
     assert analyst.job("run", "other", job.id) is None
 
 
+class Hands(Analyst):
+    """Its worker takes orders and does nothing: the test says what becomes of them."""
+
+    class Worker:
+        def __init__(self) -> None:
+            self.stdin = self
+            self.told: list[Order | Cancel] = []
+            self.is_killed = False
+            self.pid = 0
+
+        def write(self, line: bytes) -> None:
+            self.told.append(msgspec.json.decode(line, type=Order | Cancel))
+
+        def flush(self) -> None:
+            """Nothing is kept back."""
+
+        def poll(self) -> int | None:
+            return -9 if self.is_killed else None
+
+        def kill(self) -> None:
+            self.is_killed = True
+
+    def _start_worker(self) -> Any:
+        self.hand = self.Worker()
+        return self.hand
+
+    def told(self) -> list[str]:
+        """The jobs that were handed over; those to be cancelled with a minus."""
+        return [f"-{one.job}" if isinstance(one, Cancel) else one.job for one in self.hand.told]
+
+    def report(self, job: Job, **more: Any) -> None:
+        with self._lock:
+            self._take(Report(job.id, **more))
+
+
+@pytest.fixture
+def hands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hands:
+    monkeypatch.setattr(jobs, "end_group", lambda worker: None)
+    monkeypatch.setattr(jobs, "IDLE_S", 3_600.0)
+    return Hands(tmp_path / "spark.log")
+
+
+NOTHING = BuildTask("", ())
+
+
+def test_who_waits_at_a_page_comes_before_watchers_and_builds(hands: Hands) -> None:
+    first = hands.begin("a", NOTHING, "build")
+    nightly = hands.begin("b", NOTHING, "build")
+    watched = hands.begin("c", NOTHING, "watch")
+    asked = hands.begin("d", NOTHING, "page")
+    assert hands.told() == [first.id]  # one at a time
+    hands.report(first, done=True)
+    assert hands.told() == [first.id, asked.id]
+    # somebody opens the page of a build that waits
+    assert hands.begin("b", NOTHING, "page") is nightly
+    for job in (asked, nightly):
+        hands.report(job, done=True)
+    assert hands.told() == [first.id, asked.id, nightly.id, watched.id]
+    hands._cancel_idle()
+
+
+def test_a_job_that_is_cancelled_ends_where_it_is(hands: Hands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "CANCEL_TIMEOUT_S", 3_600.0)
+    running, waiting, last = (hands.begin(of, NOTHING) for of in "abc")
+    hands.report(running, stage="tables", progress=0.5)
+    assert hands.cancel("b", waiting.id) is waiting and waiting.state == "cancelled"
+    assert hands.cancel("a", running.id) is running and running.state == "running"
+    assert hands.cancel("a", "j99") is None and hands.cancel("b", running.id) is None
+    assert hands.told() == [running.id, f"-{running.id}"]
+    hands.report(running, cancelled=True)
+    assert running.state == "cancelled" and hands.told()[2:] == [last.id]
+    assert hands.begin("a", NOTHING) is not running
+    # Spark does not listen: the worker ends with it
+    deaf = hands.hand
+    hands._end_cancelled(last)
+    assert last.state == "cancelled" and deaf.is_killed
+    hands._cancel_idle()
+
+
+@pytest.mark.parametrize(
+    ("error", "id"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "analysis_disk_full"),
+        (RuntimeError("java.io.IOException: No space left on device"), "analysis_disk_full"),
+        (PermissionError(errno.EACCES, "Permission denied"), "analysis_unwritable"),
+        (RuntimeError("java.lang.OutOfMemoryError: Java heap space"), "analysis_memory"),
+        (ConflictError("build 7 is about r1/main, too"), "analysis_overtaken"),
+        (ValueError("else"), "analysis_failed"),
+    ],
+)  # fmt: skip
+def test_an_error_says_what_to_do(error: Exception, id: str) -> None:
+    found = explained(error, "/tables", Path("spark.log"))
+    assert found.id == f"refusal.{id}"
+    for language in ("en", "zh-CN"):
+        said = [render(code, language) for code in found.codes.values()]
+        assert len(said) == 3 and all(said) and not any("{" in one or "Traceback" in one for one in said)
+
+
+def test_a_build_that_is_cancelled_leaves_nothing_and_spark_goes_on(
+    analyst: Attentive, recorded: Recorded, tmp_path: Path
+) -> None:
+    job = analyst.build(recorded.folder, recorded.task(tmp_path, *TABLES))
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not job.published:
+        assert time.monotonic() < deadline_s and not job.is_over, job.error
+        time.sleep(0.01)
+    worker = analyst._worker
+    analyst.cancel("run/main", job.id)
+    assert wait(job).state == "cancelled" and job.error is None
+    newest = Store.at(str(tmp_path)).newest()
+    assert newest is not None and 1 <= newest.number < len(TABLES)
+    listed = {file.path for table in newest.tables for file in newest.files(table)}
+    there = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.parquet")}
+    assert {path for path in there if path.startswith(("silver", "gold"))} <= {
+        path for path in there if any(path.startswith(one) for one in listed)
+    }
+    assert analyst._worker is worker
+    assert wait(begin(analyst, recorded, tmp_path / "other")).state == "done"
+
+
 def test_java_that_does_not_start_is_one_clear_message(
     recorded: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +280,7 @@ def test_tables_that_cannot_be_written_are_one_clear_message(
     (tmp_path / "file").write_bytes(b"")
     job = wait(begin(analyst, recorded, tmp_path / "file"))
     assert job.error is not None
-    assert render(job.error["what"]).startswith("The analysis failed: ")
+    assert render(job.error["what"]).startswith("The tables cannot be written: ")
     assert "Traceback" not in render(job.error["what"])
     # Spark is none the worse for it.
     assert wait(begin(analyst, recorded, tmp_path)).state == "done"

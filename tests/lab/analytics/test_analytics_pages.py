@@ -89,3 +89,4 @@ def test_unknown_job_is_one_clear_message(visitor: Visitor, run: str) -> None:
     answer = visitor.get(f"/api/runs/{run}/main/analytics/tables/j999.json")
     assert answer.status == 404
     assert answer.json["what"] == "Unknown analysis 'j999' of this branch."
+    assert visitor.post_json(f"/api/runs/{run}/main/analytics/tables/j999/cancel", {}).status == 404

@@ -1,6 +1,11 @@
 """Builds: recordings become tables, incrementally, without counting anything twice, whatever is damaged or dies."""
 
+import contextlib
+import errno
+import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +15,9 @@ from lab.analytics.build import held
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.run import CancelledError
 from lab.analytics.build.segments import news
+from lab.analytics.failures import explained
+from lab.analytics.store.builds import Store
+from lab.analytics.store.files import LocalFiles
 from lab.analytics.store.reading import rows
 from lab.recordings.folder import branch_folder
 from lab.recordings.fork import fork_recording
@@ -99,6 +107,67 @@ def test_build_that_dies_or_is_cancelled_leaves_the_one_before(lab: Lab) -> None
         lab.build(is_cancelled=lambda: True, is_full=True)
     lab.build()
     assert lab.totals() == expected(lab.recording) != before
+
+
+class SmallDisk(LocalFiles):
+    """A folder on a disk that takes only so many bytes."""
+
+    room = 0
+
+    def create(self, name: str, data: bytes) -> None:
+        self._take(len(data))
+        super().create(name, data)
+
+    def write(self, name: str, data: bytes) -> None:
+        self._take(len(data))
+        super().write(name, data)
+
+    def _take(self, count: int) -> None:
+        if count > self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.room -= count
+
+
+def test_a_full_disk_ends_a_build_and_gives_its_room_back(lab: Lab) -> None:
+    """Wherever it is full: with each step a build gets further before it is."""
+    lab.build()
+    lab.goes_on(300)
+    held, before = lab.totals(), files_of(lab)
+    disk = SmallDisk(Path(lab.store.files.address))
+    lab.store = Store(disk)
+    for room in (0, 400, 1_500, 3_000):
+        disk.room = room
+        with pytest.raises(OSError, match="No space left") as full:
+            lab.build()
+        assert explained(full.value, "", Path()).id == "refusal.analysis_disk_full"
+        assert lab.totals() == held and files_of(lab) == before, room
+    disk.room = 10_000_000
+    lab.build()
+    assert lab.totals() == expected(lab.recording) != held
+
+
+def files_of(lab: Lab) -> set[str]:
+    """The files of tables. Chunks are named by what they hold, so that one that is left is used by the next build."""
+    return {name for name in lab.store.files.names("") if name.startswith(("bronze", "silver", "gold", "_attempts"))}
+
+
+def test_two_builds_at_once_read_each_event_once(lab: Lab) -> None:
+    both = threading.Barrier(2)
+
+    def at(step: str) -> None:
+        if step == "planned" and not both.broken:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(30)
+            both.abort()
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = [one.result() for one in [pool.submit(lab.build, at=at) for _ in range(2)]]
+    assert sorted(number for one in outcomes for number in one.published) == [1]
+    newest = lab.store.newest()
+    assert newest is not None and lab.totals() == expected(lab.recording)
+    events = rows(lab.store, newest, EVENTS.name)
+    assert events is not None and sorted(events["seq"].to_pylist()) == list(range(1, lab.recording.last_seq + 1))
+    assert not lab.store.files.names("_attempts")
 
 
 @pytest.mark.parametrize("damage", ["digit", "length"])

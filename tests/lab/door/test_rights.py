@@ -163,6 +163,7 @@ RIGHT_OF: dict[str, tuple[str, Right]] = {
     "api/runs/<run>/<branch>/analytics/tables.json": ("GET", "export"),
     "api/runs/<run>/<branch>/analytics/tables/start": ("POST", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<id>.json": ("GET", "export"),
+    "api/runs/<run>/<branch>/analytics/tables/<id>/cancel": ("POST", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<name>.csv": ("GET", "export"),
     "api/runs/<run>/<branch>/analytics/tables/<name>.parquet": ("GET", "export"),
 }

@@ -61,17 +61,27 @@ async function load() {
   stored.value = await (await request(`${here.api}/analytics/tables.json${withInternal.value ? "?internal=1" : ""}`)).json();
 }
 
+/** The number of the job that goes on. */
+let building = "";
+
+/** Ends the job; what it has published stays. */
+async function cancel() {
+  if (building) await request(`${here.api}/analytics/tables/${building}/cancel`, {});
+}
+
 /** Follows the job. What it has published by then is drawn while it goes on. */
 async function buildTables() {
   job.value = QUEUED;
+  building = "";
   const { job: id } = await (await request(`${here.api}/analytics/tables/start`, {})).json();
+  building = id;
   for (;;) {
     /** @type {Job} */
     const now = await (await request(`${here.api}/analytics/tables/${id}.json`)).json();
     const isNew = now.published !== job.value.published;
     if (isNew || now.state === "done") await load();
     job.value = now;
-    if (now.state === "done" || now.state === "failed") return;
+    if (now.state === "done" || now.state === "failed" || now.state === "cancelled") return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -103,10 +113,10 @@ class HwAnalytics extends HwElement {
   }
 
   render() {
-    if (!stored.value) return job.value ? jobCard(job.value, t("analytics.building"), start) : html``;
+    if (!stored.value) return job.value ? jobCard(job.value, t("analytics.building"), start, cancel) : html``;
     const { made_to: made, last_seq: last, figures: drawn, damage } = stored.value;
     const names = Object.keys(drawn);
-    return html`${job.value ? jobCard(job.value, t("analytics.building"), start) : ""}
+    return html`${job.value ? jobCard(job.value, t("analytics.building"), start, cancel) : ""}
       ${damage.map(({ from_seq, to_seq, reason }) => html`<p class="message warn">${t(has(`analytics.damage.${reason}`)
         ? `analytics.damage.${reason}` : "analytics.damage", { from: from_seq, to: to_seq, reason })}</p>`)}
       ${names.length ? html`<p class="row"><span class="dim" role="status">${t("analytics.click")}

@@ -76,8 +76,9 @@ class HwLearningAnalytics extends HwElement {
       while (!this.#ends.signal.aborted) {
         await whenVisible();
         const { job: id, wait_s } = await (await request(`${this.#api}/tables/start`, {})).json();
-        if (id) await this.#follow(id);
-        else if (wait_s) await sleep(wait_s * 1000);
+        if (id && !(await this.#follow(id))) return;
+        if (id) continue;
+        if (wait_s) await sleep(wait_s * 1000);
         else return;
       }
     } catch (error) {
@@ -93,17 +94,27 @@ class HwLearningAnalytics extends HwElement {
     shown.value = found;
   }
 
-  /** @param {string} id */
+  /** The job that goes on. */
+  #id = "";
+
+  /** Ends the work; what it has published stays. */
+  #cancel = async () => {
+    if (this.#id) await request(`${this.#api}/tables/${this.#id}/cancel`, {});
+  };
+
+  /** Whether the work came to its end, and was not cancelled. @param {string} id */
   async #follow(id) {
+    this.#id = id;
     for (;;) {
       /** @type {Job} */
       const now = await (await request(`${this.#api}/tables/${id}.json`)).json();
       if (now.state === "done") {
         await this.#load();
         job.value = null;
-        return;
+        return true;
       }
       job.value = now;
+      if (now.state === "cancelled") return false;
       if (now.state === "failed") throw now.error ?? { what: t("analytics.failed") };
       await sleep(POLL_MS);
     }
@@ -133,8 +144,8 @@ class HwLearningAnalytics extends HwElement {
     // A round of a class that goes on takes a moment and is not worth a card, once there are charts.
     const found = shown.value;
     const names = Object.keys(found?.figures ?? {});
-    const isTold = job.value && (!names.length || job.value.state === "failed" || !found?.live);
-    return html`${job.value && isTold ? jobCard(job.value, t(`analytics.building_${this.#kind}`), this.#run) : ""}
+    const isTold = job.value && (!names.length || ["failed", "cancelled"].includes(job.value.state) || !found?.live);
+    return html`${job.value && isTold ? jobCard(job.value, t(`analytics.building_${this.#kind}`), this.#run, this.#cancel) : ""}
       ${found && names.length ? html`<p class="row"><span class="dim">${t(`analytics.${this.#kind}_click`)}</span>
         <span class="spacer"></span>
         ${found.live ? html`<span class="tag ok">${t("analytics.follows")}</span>` : ""}${this.#asOf(found)}</p>` : ""}

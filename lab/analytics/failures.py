@@ -1,0 +1,36 @@
+"""Why a job of the pipeline failed, as a person is told: what it was, and what to do. Imports nothing of Spark."""
+
+import errno
+from pathlib import Path
+
+from lab.analytics.jvm import SparkError
+from lab.analytics.store.publish import ConflictError
+
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
+#: What Spark says where Python would raise an OSError.
+_DISK_FULL = ("No space left on device", "Disk quota exceeded")
+_NO_MEMORY = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
+
+
+def explained(error: Exception, tables_at: str, log: Path) -> SparkError:
+    """The refusal for an error.
+
+    Args:
+        error: what was raised.
+        tables_at: where the tables are.
+        log: the file with what Spark says.
+    """
+    if isinstance(error, SparkError):
+        return error
+    said = str(error)
+    if isinstance(error, ConflictError):
+        return SparkError("refusal.analysis_overtaken", problem=said)
+    code = error.errno if isinstance(error, OSError) else None
+    if code in (errno.ENOSPC, errno.EDQUOT) or any(one in said for one in _DISK_FULL):
+        return SparkError("refusal.analysis_disk_full", place=tables_at)
+    if code in _UNWRITABLE:
+        return SparkError("refusal.analysis_unwritable", place=tables_at, problem=said)
+    if isinstance(error, MemoryError) or any(one in said for one in _NO_MEMORY):
+        return SparkError("refusal.analysis_memory", log=str(log))
+    first = (said.strip().splitlines() or [type(error).__name__])[0]
+    return SparkError("refusal.analysis_failed", problem=first, log=str(log))
