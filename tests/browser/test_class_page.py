@@ -172,6 +172,25 @@ def big_screen(staff: Page, browser: Browser) -> Page:
     return page
 
 
+def other_look_on_phones(staff: Page, ada: Page) -> None:
+    """A board with people, a poll and a question, and a learner's class, in the other language and theme."""
+    look = "language=zh-CN&theme=light"
+    staff.set_viewport_size(PHONE)
+    staff.goto(f"{staff.url.split('?')[0]}?{look}")
+    expect(staff.locator(".tile")).to_have_count(2)
+    expect(staff.locator("hw-poll-panel .question")).to_be_visible()
+    nothing_sticks_out(staff)
+    assert violations(staff) == []
+    ada.set_viewport_size(PHONE)
+    ada.goto(f"{ada.url.split('?')[0]}?{look}")
+    ada.get_by_role("tab", name="课堂").click()
+    expect(ada.locator(".class-panel")).to_be_visible()
+    assert violations(ada, within="hw-class-panel") == []
+    staff.goto(f"{staff.url.split('?')[0]}?language=en&theme=dark")
+    staff.set_viewport_size(WIDE)
+    expect(staff.locator(".tile")).to_have_count(2)
+
+
 def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: list[str]) -> None:
     link = staff.locator(".address a").get_attribute("href") or ""
     ada, noah = newcomer(browser), newcomer(browser)
@@ -190,6 +209,7 @@ def test_a_class_from_door_to_end(staff: Page, browser: Browser, complaints: lis
     assert violations(staff) == []
     assert violations(ada, within="hw-class-panel") == []
     assert violations(projector) == []
+    other_look_on_phones(staff, ada)
     for page in (ada, noah, projector):
         page.context.close()
     expect(staff.locator("hw-class-top")).to_contain_text("0 here · 2 away")
@@ -205,3 +225,8 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
     staff.goto(f"{staff.url}?{look}")
     expect(staff.locator(".nobody")).to_be_visible()
     nothing_sticks_out(staff)
+    assert violations(staff) == []
+    staff.goto(f"{staff.url.split('?')[0].replace('/board/', '/projector/')}?{look}")
+    expect(staff.locator("hw-projector")).to_contain_text("0")
+    nothing_sticks_out(staff)
+    assert violations(staff) == []
