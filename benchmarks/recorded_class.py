@@ -152,8 +152,9 @@ class _Script:
         phase = second % 300
         if phase == 271:
             self._poll += 1
-            poll = ops.MakePoll("choice", "", "en", ("", "", ""), False, True)
-            self.log.give("p1", poll, "Where does the log end?", "it is kept", "it is cut", "it is empty")
+            question, choices = "Where does the log end?", ("it is kept", "it is cut", "it is empty")
+            poll = ops.MakePoll("choice", question, "en", choices, False, True)
+            self.log.give("p1", poll, question, *choices)
             self.log.give("p1", ops.OpenPoll(self._poll))
         elif phase == 275:
             for p in self._progress:

@@ -59,6 +59,18 @@ test("a segment is asked for once, and what is not here is said", async () => {
   assert.deepEqual(asked.filter((address) => address.includes("segments/")), ["/r/segments/0.json"]);
 });
 
+test("what comes next is fetched before it is needed, and once", async () => {
+  /** @type {string[]} */
+  const asked = [];
+  const player = opened(asked);
+  await player.open();
+  await player.load(2 * S);
+  for (let n = 0; n < 3; n++) player.prefetch(11 * S);
+  await player.load(11 * S);
+  assert.equal(player.show(11 * S), "changed");
+  assert.deepEqual(asked.filter((address) => address.includes("segments/")), ["/r/segments/0.json", "/r/segments/1.json"]);
+});
+
 test("a pointer is where it was, fades, and is taken away", async () => {
   const player = opened();
   await player.open();

@@ -33,6 +33,8 @@ export class ClassPlayer {
   /** @type {Map<number, Promise<void>>} */
   #loading = new Map();
   #shown = -1;
+  /** The last segment that was fetched before it was needed. */
+  #prefetched = -1;
   /** How many events of the segment are applied. */
   #applied = 0;
 
@@ -85,6 +87,14 @@ export class ClassPlayer {
       this.#loading.set(n, coming);
     }
     await coming;
+  }
+
+  /** Fetches the segment of an instant to come, once: where that fails, it is fetched when it is needed. @param {number} at_us */
+  prefetch(at_us) {
+    const n = this.#segmentAt(at_us);
+    if (n < 0 || n === this.#prefetched || this.#segments.has(n)) return;
+    this.#prefetched = n;
+    this.load(at_us).catch(() => {});
   }
 
   /** Where somebody points at an instant, in what is here. @param {number} at_us @returns {Pointer | null} */

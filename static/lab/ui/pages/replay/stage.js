@@ -25,6 +25,9 @@ export const lab = signal(null);
 /** What the picture shows: its event, how many there are, unexplained alarms up to it, and records that were lost though acknowledged. */
 export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 });
 
+/** While a lab plays, the segment of the event that so many events later is fetched before it is needed. */
+const AHEAD_EVENTS = 500;
+
 /** @type {Map<number, Player>} */
 const players = new Map();
 /** @type {Stage | null} */
@@ -132,8 +135,10 @@ function move(to, found) {
   const looksBack = replay.camera.peek() === "led" && view?.branch === `${to.run}/${to.branch}` && view.seq !== null && view.at_us !== null;
   if (looksBack) {
     if (to.seq !== view.seq || to.at_us !== view.at_us) to.seekSeq(/** @type {number} */ (view.seq), /** @type {number} */ (view.at_us));
-  } else if (found.runs) to.seekTime(Math.min(found.at_us, Math.max(0, to.live_at_us - 1)));
-  else if (found.seq && (to.seq !== found.seq || to.at_us !== found.at_us)) to.seekSeq(found.seq, found.at_us);
+  } else if (found.runs) {
+    to.seekTime(Math.min(found.at_us, Math.max(0, to.live_at_us - 1)));
+    to.wantEvent(Math.min(to.seq + AHEAD_EVENTS, to.live_seq));
+  } else if (found.seq && (to.seq !== found.seq || to.at_us !== found.at_us)) to.seekSeq(found.seq, found.at_us);
 }
 
 /** What was looked at is brought into sight. @param {PageView | undefined} view */

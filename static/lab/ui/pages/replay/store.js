@@ -16,6 +16,8 @@ const { at = "0", csrf = "" } = byId("replay").dataset;
 export const SPEEDS = [0.5, 1, 1.5, 2, 4];
 /** While it plays, panels are told the instant so often, ms. */
 const TOLD_MS = 100;
+/** While it plays, what is needed so much later is fetched: the voice does not wait for the picture. */
+const AHEAD_US = 10e6;
 /** A class that goes on is asked for what is new so often, ms. */
 const REFRESHED_MS = 5000;
 /** So near to now one is there, microseconds. */
@@ -177,6 +179,7 @@ function go(passed_ms) {
   if (repeated && exact_us >= repeated[1]) return void seek(repeated[0]);
   if (isJump) voice.pause();
   else if (heard_us === null) voice.play(exact_us, speed.peek());
+  classPlayer.prefetch(exact_us + AHEAD_US * speed.peek());
   if (!show()) void arrive();
   else if (performance.now() - told_ms >= TOLD_MS) tell();
   if (exact_us >= last_us.peek() - (manifest.peek()?.live ? NOW_US : 0)) void arrived();
