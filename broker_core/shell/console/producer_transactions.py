@@ -42,6 +42,13 @@ def init_transactions(process: Process, producer: Producer) -> Asking[None]:
         process.out(": ".join(manager.error))
 
 
+def await_initialization(process: Process, producer: Producer) -> Asking[None]:
+    """Waits while `initTransactions` of another command is in progress: an application calls one method at a time."""
+    manager = producer.transactions
+    if manager.transactional_id and manager.state == "initializing" and not manager.timed_out:
+        yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
+
+
 def is_spent(producer: Producer) -> bool:
     """Whether a producer can only be replaced by opening another: it never got its id, or was fenced."""
     return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
@@ -59,6 +66,7 @@ def end_or_begin(process: Process, name: str, verb: str) -> Running:
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)
+    yield from await_initialization(process, producer)
     manager = producer.transactions
     if not manager.transactional_id:
         process.out(_ONLY_IDEMPOTENT if producer.settings.enable_idempotence else NOT_TRANSACTIONAL)

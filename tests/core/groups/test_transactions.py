@@ -96,6 +96,15 @@ def test_read_committed_waits_for_the_end_of_the_transaction(shell: ShellRun) ->
     assert differences(shell.run) == []
 
 
+def test_methods_of_a_transaction_wait_for_the_ids(shell: ShellRun) -> None:
+    # As typed in one go: an application would still be in initTransactions.
+    shell.run.submit("producer open t --transactional-id pay")
+    shell.run.submit("producer begin t")
+    assert shell.at("producer send t orders-0 a:1") == ["orders-0@0"]
+    assert shell.at("producer commit t") == []
+    assert values(shell) == ["1"]
+
+
 def test_group_member_reads_committed_records(shell: ShellRun) -> None:
     shell.at("producer open t --transactional-id pay")
     shell.at("producer begin t")

@@ -22,6 +22,7 @@ from broker_core.shell.console.producer_options import (
 )
 from broker_core.shell.console.producer_transactions import (
     abort_open_transaction,
+    await_initialization,
     end_or_begin,
     failed_before,
     init_transactions,
@@ -176,6 +177,7 @@ def _send(process: Process, name: str, place: Place, records: Records) -> Runnin
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)
+    yield from await_initialization(process, producer)
     for key, value in records.pairs:
         if name not in process.cluster.clients.producers:
             return no_such_producer(process, name)
