@@ -16,6 +16,13 @@ def test_topic_and_records_are_created_with_the_forms(lab: Page) -> None:
     page.get_by_role("button", name="Create orders").click()
     page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
     expect(partition(page, "orders-0")).to_contain_text("leader")
+    # The button that opened the dialog is gone: the focus is at the picture, and not at the start of the page.
+    expect(page.locator("#main")).to_be_focused()
+    create = page.locator("hw-act").get_by_role("button", name="Create topic")
+    create.press("Enter")
+    page.get_by_role("dialog").get_by_label("Name").fill("zoo")
+    page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
+    expect(create).to_be_focused()
     page.get_by_label("key", exact=True).fill("k1")
     page.get_by_label("value", exact=True).fill("it's a value")
     page.get_by_role("button", name="Produce one").click()

@@ -28,10 +28,25 @@ export const dialog = (title, body, onClose = close) => html`
     <div class="dialog"><h2>${title}</h2>${body}</div>
   </dialog>`;
 
-/** Opens the dialog that an element has rendered. @param {HTMLElement} element */
+/** What had the focus before a dialog opened. @type {Element | null} */
+let opener = null;
+
+/**
+ * Opens the dialog that an element has rendered. When one is removed, the focus returns to what had it before: the browser
+ * does that only for dialogs that are closed.
+ * @param {HTMLElement} element
+ */
 export function openIn(element) {
   const made = element.querySelector("dialog");
-  if (made && !made.open) made.showModal();
+  if (made && !made.open) {
+    opener = document.activeElement;
+    made.showModal();
+  } else if (!made && opener) {
+    // What stands in an empty picture goes with it.
+    const back = opener.isConnected && !opener.closest("hw-empty") ? opener : document.getElementById("main");
+    if (back instanceof HTMLElement && document.activeElement === document.body) back.focus();
+    opener = null;
+  }
 }
 
 export function findDialog() {
