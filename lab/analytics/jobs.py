@@ -80,9 +80,9 @@ class Analyst:
         self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
-    def build(self, folder: BranchFolder, task: BuildTask) -> Job:
+    def build(self, folder: BranchFolder, task: BuildTask, priority: Priority = "page") -> Job:
         """A job that brings the tables up to a branch, or the one that goes on."""
-        return self.begin(branch_id(folder.run, folder.branch), task)
+        return self.begin(branch_id(folder.run, folder.branch), task, priority)
 
     def begin(self, of: str, task: Task, priority: Priority = "page") -> Job:
         """A job about something, or the one about it that goes on, which then has the higher of both priorities. The

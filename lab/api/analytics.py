@@ -1,6 +1,7 @@
 """The analytics page, the charts of stored tables, and the job that brings the tables up to the run."""
 
 import asyncio
+import json
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -15,7 +16,7 @@ from lab import selectors
 from lab.analytics.build.found import branch_id, with_ancestors
 from lab.analytics.build.recordings import recordings
 from lab.analytics.figures.stored import STAGES
-from lab.analytics.jobs import analyst
+from lab.analytics.jobs import Priority, analyst
 from lab.analytics.orders import BuildTask
 from lab.analytics.serve.gold_reader import csv_of, parquet_of, shown
 from lab.api.history import for_branch
@@ -86,10 +87,13 @@ async def stored_parquet(request: HttpRequest, branch: Branch, lab: Lab, name: s
 @require_POST
 @for_branch("export")
 async def build(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """Begins to bring the tables up to the branch as it is now, or finds the job that does."""
+    """Begins to bring the tables up to the branch as it is now, or finds the job that does.
+
+    `{"priority": "build"}`: after all that somebody waits for.
+    """
     await asyncio.to_thread(lab.recording.flush)
     task = await sync_to_async(_build_task)(branch)
-    job = await asyncio.to_thread(analyst().build, lab.recording.folder, task)
+    job = await asyncio.to_thread(analyst().build, lab.recording.folder, task, _priority(request))
     return JsonResponse({"job": job.id})
 
 
@@ -116,6 +120,14 @@ async def cancel_build(request: HttpRequest, branch: Branch, lab: Lab, id: str) 
     if found is None:
         raise Refusal("refusal.no_analysis", 404, analysis=id)
     return JsonResponse({"state": found.state})
+
+
+def _priority(request: HttpRequest) -> Priority:
+    try:
+        asked = json.loads(request.body or b"{}")
+    except ValueError:
+        return "page"
+    return "build" if isinstance(asked, dict) and asked.get("priority") == "build" else "page"
 
 
 def _build_task(branch: Branch) -> BuildTask:

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from lab import selectors
@@ -32,6 +33,7 @@ SIDES = ("left", "right")
 
 
 @login_required
+@ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest) -> HttpResponse:
     """The choice of two sets of runs, and what differs. Raises Refusal (404) for a branch that is not the asker's."""

@@ -50,8 +50,10 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     api = f"/api/runs/{run}/main/analytics/tables"
     before = visitor.get(f"{api}.json").json
     assert (before["made_to"], before["figures"]) == (0, {}) and before["last_seq"] > 100
-    job = visitor.post_json(f"{api}/start", {}).json["job"]
+    job = visitor.post_json(f"{api}/start", {"priority": "build"}).json["job"]
+    assert analyst()._jobs[job].priority == "build"
     assert visitor.post_json(f"{api}/start", {}).json["job"] == job
+    assert analyst()._jobs[job].priority == "page"
     answer = finished(visitor, f"{api}/{job}.json")
     assert (answer["state"], answer["progress"], answer["error"]) == ("done", 1.0, None)
     assert answer["published"] == 3  # the first charts came before the others

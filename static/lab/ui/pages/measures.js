@@ -19,6 +19,16 @@ const found = signal(null);
 /** @type {Signal<{ what?: string, todo?: string } | null>} */
 const refused = signal(null);
 
+/**
+ * Of the runs whose tables are made: which one is, of how many, and how far it is.
+ * @type {Signal<{ at: number, count: number, progress: number } | null>}
+ */
+const making = signal(null);
+
+const POLL_MS = 600;
+/** Where the job of a branch is. @param {string} branch */
+const jobsOf = (branch) => `/api/runs/${branch}/analytics/tables`;
+
 /** Ticks all runs of an era on a side, and no others. */
 document.querySelector("form.pick-runs")?.addEventListener("change", (event) => {
   const chosen = event.target;
@@ -44,6 +54,59 @@ class HwMeasures extends HwElement {
     }
   }
 
+  /** The job that goes on, as an address; empty when there is none. */
+  #job = "";
+  #isWanted = false;
+
+  /** Has the tables of some branches made, one after the other and after all that somebody waits for. @param {string[]} branches */
+  async #make(branches) {
+    refused.value = null;
+    this.#isWanted = true;
+    try {
+      for (const [at, branch] of branches.entries()) {
+        making.value = { at: at + 1, count: branches.length, progress: 0 };
+        const { job } = await (await request(`${jobsOf(branch)}/start`, { priority: "build" })).json();
+        this.#job = `${jobsOf(branch)}/${job}`;
+        await this.#follow(at + 1, branches.length);
+        if (!this.#isWanted) break;
+      }
+      await this.#load();
+    } catch (error) {
+      if (!(error instanceof Object && "what" in error)) throw error;
+      refused.value = /** @type {{ what?: string, todo?: string }} */ (error);
+    }
+    [making.value, this.#job] = [null, ""];
+  }
+
+  /** @param {number} at @param {number} count */
+  async #follow(at, count) {
+    for (;;) {
+      const { state, progress, error } = await (await request(`${this.#job}.json`)).json();
+      if (state === "failed") throw error;
+      if (state === "cancelled") this.#isWanted = false;
+      if (state === "done" || state === "cancelled") return;
+      making.value = { at, count, progress };
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  #cancel = () => {
+    this.#isWanted = false;
+    if (this.#job) void request(`${this.#job}/cancel`, {});
+  };
+
+  /** How far the tables are, or the button that has them made. @param {string[]} branches */
+  #maker(branches) {
+    if (!making.value) return branches.length
+      ? html`<p><button class="btn" @click=${() => this.#make(branches)}>${t("compare.make")}</button></p>` : "";
+    const { at, count, progress } = making.value;
+    return html`<div class="card job"><b>${t("compare.making", { at, count })}</b>
+      <progress max=${count} value=${at - 1 + progress} aria-label=${t("compare.making", { at, count })}></progress>
+      <span class="row"><span class="dim" role="status">${Math.round((100 * (at - 1 + progress)) / count)} %</span>
+        <span class="spacer"></span>
+        <button class="btn small" @click=${this.#cancel}>${t("analytics.cancel")}</button></span></div>`;
+  }
+
   updated() {
     drawCharts(this, found.value?.charts ?? []);
   }
@@ -56,11 +119,13 @@ class HwMeasures extends HwElement {
   }
 
   render() {
-    if (refused.value) return html`<p class="message bad" role="alert"><b>${refused.value.what}</b><span>${refused.value.todo}</span></p>`;
-    if (!found.value) return html`<p class="dim">${t("empty.loading")}</p>`;
+    const { what, todo } = refused.value ?? {};
+    const why = what ? html`<p class="message bad" role="alert"><b>${what}</b><span>${todo}</span></p>` : "";
+    if (!found.value) return why || html`<p class="dim">${t("empty.loading")}</p>`;
     const { charts, missing, behind, is_paired: isPaired } = found.value;
     const file = (/** @type {string} */ measure) => `/api/compare/measures/${measure}.csv?${this.dataset.query}`;
-    return html`${this.#named("compare.missing", missing)}${this.#named("compare.behind", behind)}
+    return html`${why}${this.#named("compare.missing", missing)}${this.#named("compare.behind", behind)}
+      ${this.#maker([...missing, ...behind])}
       ${charts.length ? html`<p class="dim" role="status">${t(isPaired ? "compare.paired" : "compare.not_paired")}</p>`
         : missing.length ? "" : html`<p role="status">${t("compare.same_measures")}</p>`}
       <div class="cards-of-charts">${chartCards(charts, { saved: "measures", file })}</div>`;
