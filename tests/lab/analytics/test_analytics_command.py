@@ -48,7 +48,7 @@ def built(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, datab
     Branch.objects.create(run=run, name="main")
     places = {"DATA": data, "RUNS": data / "runs", "TABLES": data / "tables"}
     with pytest.MonkeyPatch.context() as patched, override_settings(**places):
-        patched.setattr(Spark, "start", lambda log: Shared(session))
+        patched.setattr(Spark, "start", lambda log, *flags: Shared(session))
         assert "Published build 1" in said("build", "--tables", "silver.batches")
         yield data
     owner.delete()
