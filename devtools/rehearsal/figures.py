@@ -42,12 +42,18 @@ class Figures:
         behind: how much later than the first socket an observer got an event.
         leader: from the server's stamp of a frame of the lab that leads to its page.
         refused, lost: acts that were refused, and sockets that ended by themselves.
+        learned: from what a learner did in a lesson to the charts of the class that hold it; `rounds` of Spark made
+            them, and took `rounds_share` of a core.
     """
 
     joins: list[float] = field(default_factory=list)
     acts: list[float] = field(default_factory=list)
     behind: list[float] = field(default_factory=list)
     leader: list[float] = field(default_factory=list)
+    learned: list[float] = field(default_factory=list)
+    learned_at_ms: list[float] = field(default_factory=list)
+    rounds: int = 0
+    rounds_share: float = float("nan")
     commands: int = 0
     refused: int = 0
     lost: int = 0
@@ -70,6 +76,10 @@ class Figures:
 
     def lines(self) -> list[str]:
         """The report, a line a figure."""
+        looked = [
+            f"acts in charts    {len(self.learned):6}  p50 {_ms(self.learned, 0.5)}  p95 {_ms(self.learned, 0.95)}",
+            f"rounds of Spark   {self.rounds:6}  {100 * self.rounds_share:.0f} % of one core",
+        ]
         return [
             f"joined            {len(self.joins):6}  median {_ms(self.joins, 0.5)}  worst {_ms(self.joins, 1)}",
             f"acts on the board {len(self.acts):6}  p50 {_ms(self.acts, 0.5)}  p99 {_ms(self.acts, 0.99)}",
@@ -77,6 +87,7 @@ class Figures:
             f"page that leads   {len(self.leader):6}  p50 {_ms(self.leader, 0.5)}  p99 {_ms(self.leader, 0.99)}",
             f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",
             f"server            {100 * self.cpu_s / max(self.wall_s, 1e-9):5.0f} % of one core, {self.rss_mb:.0f} MB",
+            *(looked if self.rounds else ()),
         ]
 
 

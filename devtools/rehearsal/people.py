@@ -11,6 +11,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 
 from devtools.rehearsal.figures import Figures
+from devtools.rehearsal.looking import wall_ms
 from devtools.rehearsal.visitor import ClientConnection, Visitor
 
 ANSWER_S = 60.0
@@ -24,6 +25,9 @@ LINES = (
 """What a learner types; the last three again and again."""
 REPEATED = 3
 LOOK_S = 2.0
+LEARNS = 0.3
+"""How often a learner does something in the lesson, too, of the times that they do something in the lab."""
+HINTS = 0.4
 
 
 class Arrivals:
@@ -156,14 +160,20 @@ class Observer(Participant):
 class Learner(Participant):
     """Works in a lab of their own, raises a hand now and then, asks, votes."""
 
-    async def work(self, chance: random.Random, pause_s: float, plays: bool) -> None:
-        """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays."""
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._lesson: dict[str, Any] = {}
+
+    async def work(self, chance: random.Random, pause_s: float, plays: bool, *, learns: bool = False) -> None:
+        """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays.
+        `learns`: they work at the lesson of the class, too.
+        """
         await self.ready.wait()
         lab = await self._own_lab()
         lines = itertools.chain(LINES, itertools.cycle(LINES[-REPEATED:]))
         async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
             await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
-            reading = asyncio.create_task(_acknowledge(connection))
+            reading = asyncio.create_task(self._acknowledge(connection))
             try:
                 if plays:
                     await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
@@ -171,9 +181,39 @@ class Learner(Participant):
                     await asyncio.sleep(chance.uniform(0.5, 1.5) * pause_s)
                     await connection.send(json.dumps({"k": "do", "id": f"l{number}", "line": next(lines)}))
                     self.figures.commands += 1
+                    if learns and chance.random() < LEARNS and (act := self._next_act(chance)) is not None:
+                        await connection.send(json.dumps({"k": "exercise", "id": f"x{number}", **act}))
                     await self._say_something(chance, lab)
             finally:
                 reading.cancel()
+
+    async def _acknowledge(self, connection: ClientConnection) -> None:
+        """Reads a lab's frames as its page does."""
+        async for text in connection:
+            frame = json.loads(text)
+            if frame["k"] in ("d", "snap"):
+                seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
+                await connection.send(json.dumps({"k": "ack", "seq": seq}))
+            elif frame["k"] == "exercise":
+                self._lesson = frame
+            elif frame["k"] == "done" and frame["id"].startswith("x"):
+                self.figures.learned_at_ms.append(wall_ms())
+
+    def _next_act(self, chance: random.Random) -> dict[str, Any] | None:
+        """What to do in the lesson: a prediction or a hint, or on without the step; None after the last one."""
+        step = next((one for one in self._lesson.get("steps", ()) if one["state"] == "active"), None)
+        if step is None:
+            return None
+        if step["kind"] == "prediction" and not step["given"]:
+            return {
+                "op": "predict",
+                "step": step["id"],
+                "choice": chance.choice(step["choices"])["value"],
+                "confidence": 0.7,
+            }
+        if len(self._lesson["hints"]) < self._lesson["hints_in_all"] and chance.random() < HINTS:
+            return {"op": "hint"}
+        return {"op": "skip", "step": step["id"]}
 
     async def _own_lab(self) -> str:
         while not (lab := (self.sections.get("/mine") or {}).get("lab", "")):
@@ -195,12 +235,3 @@ class Learner(Participant):
                     if pointer.startswith("/polls/") and poll and poll["phase"] == "open":
                         answer = str(chance.randrange(max(1, len(poll["choices"]))))
                         await self.act("vote", poll=int(pointer.split("/")[2]), answer=answer, sure=60)
-
-
-async def _acknowledge(connection: ClientConnection) -> None:
-    """Reads a lab's frames as its page does."""
-    async for text in connection:
-        frame = json.loads(text)
-        if frame["k"] in ("d", "snap"):
-            seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
-            await connection.send(json.dumps({"k": "ack", "seq": seq}))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from devtools.rehearsal.figures import Figures, ProcessUse
+from devtools.rehearsal.looking import Looking
 from devtools.rehearsal.people import Arrivals, Board, Leader, Learner, Observer, Participant, clock_ms
 from devtools.rehearsal.visitor import Visitor
 
@@ -21,7 +22,8 @@ _LINK = re.compile(r"/join/([A-Za-z0-9_-]{20,})/")
 @dataclass(frozen=True)
 class Plan:
     """`active`: learners whose labs play and who work quickly; the others take four times as long. `chapter`: slug of a
-    lesson, or empty for an empty cluster.
+    lesson, or empty for an empty cluster. `analytics`: staff look at the charts of the class
+    meanwhile.
     """
 
     learners: int = 40
@@ -30,6 +32,7 @@ class Plan:
     active: int = 15
     chapter: str = ""
     faults: bool = False
+    analytics: bool = False
 
 
 class Rehearsal:
@@ -39,7 +42,7 @@ class Rehearsal:
         """`address`: the one that signs the instructor in. `pid`: of the server."""
         self._sign_in = address
         self._server = re.sub(r"/sign-in/.*", "", address)
-        self._use, self._plan, self._say = ProcessUse(pid), plan, say
+        self._pid, self._use, self._plan, self._say = pid, ProcessUse(pid), plan, say
         self.figures, self._arrivals = Figures(), Arrivals()
         self._chance = random.Random(SEED)
         self._staying: list[asyncio.Task[None]] = []
@@ -58,7 +61,16 @@ class Rehearsal:
         try:
             await self._join(slug, link)
             self._stay(Leader(board, self.figures).lead())
+            looking = Looking(instructor, slug, self._pid)
+            if self._plan.analytics:
+                self._stay(looking.stay())
+            looks = self._staying[-1]
             await self._teach(board)
+            if self._plan.analytics and looks.done():
+                # It does not end by itself: what was in its way is why.
+                looks.result()
+            self.figures.learned = looking.delays(self.figures.learned_at_ms)
+            self.figures.rounds, self.figures.rounds_share = len(looking.shown), looking.core_share()
             await instructor.post(f"/classes/{slug}/", f"/classes/{slug}/end", confirm="yes")
         finally:
             for task in self._staying:
@@ -88,7 +100,8 @@ class Rehearsal:
         self._say(f"{len(joined)} joined")
         for number, participant in enumerate(one for one in joined if isinstance(one, Learner)):
             pause_s = PAUSE_S if number < plan.active else 4 * PAUSE_S
-            self._stay(participant.work(random.Random(SEED + number), pause_s, number < plan.active))
+            learns = bool(plan.chapter)
+            self._stay(participant.work(random.Random(SEED + number), pause_s, number < plan.active, learns=learns))
 
     async def _teach(self, board: Board) -> None:
         """Polls while the class works; figures of the server count from here."""

@@ -1,7 +1,7 @@
 """Classes that are looked at while they go on: one round of the worker after the other, at a bounded cost.
 
-A round begins when a page asks for it, and not before the last one has been over for `MIN_WAIT_S` and for `COST` times
-the CPU that it took: so a class takes at most a sixth of a core, however many pages look at it. What rounds find is
+A round begins when a page asks for it, and not before `MIN_WAIT_S` and `COST` times the CPU of the last one have gone
+since the last one began: so a class takes at most a fifth of a core, however many pages look at it. What rounds find is
 kept in memory: it holds pseudonyms, and goes with the process.
 """
 
@@ -38,6 +38,7 @@ class Found(NamedTuple):
 class _Class:
     job: Job
     began_ms: int
+    began_s: float
     is_taken: bool = False
     next_s: float = 0.0
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -68,10 +69,10 @@ class Rounds:
             began_ms = time.time_ns() // 1_000_000
             job = self._analyst.begin(f"live:{slug}", task(), "watch")
             if known is None:
-                self._classes[slug] = known = _Class(job, began_ms)
+                self._classes[slug] = known = _Class(job, began_ms, 0.0)
                 for other in list(self._classes)[:-MAX_CLASSES]:
                     del self._classes[other]
-            known.job, known.began_ms, known.is_taken = job, began_ms, False
+            known.job, known.began_ms, known.began_s, known.is_taken = job, began_ms, self._clock_s(), False
             return Round(job, 0.0)
 
     def found(self, slug: str) -> Found | None:
@@ -95,8 +96,7 @@ class Rounds:
             return
         known.is_taken = True
         # The first round is that of a JVM that has compiled nothing: it is not how those after it are.
-        wait_s = MIN_WAIT_S if job.is_first else max(MIN_WAIT_S, COST * job.cpu_s)
-        known.next_s = self._clock_s() + wait_s
+        known.next_s = known.began_s + (MIN_WAIT_S if job.is_first else max(MIN_WAIT_S, COST * job.cpu_s))
         if job.state == "done":
             known.tables |= job.tables
             known.as_of_ms = known.began_ms

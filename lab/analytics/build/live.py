@@ -24,19 +24,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STEPS = "gold.attempt_steps"
-OF_LESSONS = (
-    STEPS,
-    "gold.item_statistics",
-    "gold.misconceptions",
-    "gold.mistake_groups",
-    "gold.calibration",
-)
-"""Made of what learners did in lessons."""
+ITEMS = "gold.item_statistics"
+OF_ANSWERS = ("gold.misconceptions", "gold.mistake_groups", "gold.calibration")
+"""Made of answers and wrong states, and of how many learners there are."""
 OF_CLASS = ("gold.stuck_points",)
 """Made of what the class itself noted."""
-LIVE = (*OF_LESSONS, *OF_CLASS)
-_LESSON = r'"lesson":"(?P<lesson>[^"]*)"'
+LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
+_ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")
+_NOTED = (*_STUCK, "ClassOpened")
 _SETTINGS = {
     # One partition and no table to send round: each query is one task.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -53,7 +49,22 @@ class _Log:
     ranges: tuple[ReadRange, ...] = ()
     last_seq: int = 0
     clock: Clock = field(default_factory=Clock)
-    rows: pa.Table = field(default_factory=lambda: ROWS.empty_table())
+    fresh: pa.Table = field(default_factory=lambda: ROWS.empty_table())
+    """The acts that the last look added."""
+    is_anew: bool = True
+    """Whether these are all that it holds."""
+
+
+@dataclass
+class _Class:
+    """What is known of a class: its logs, the acts of learners, their steps, and what the class noted."""
+
+    logs: dict[str, _Log] = field(default_factory=dict)
+    acts: pa.Table | None = None
+    steps: pa.Table | None = None
+    noted: pa.Table = field(default_factory=lambda: ROWS.empty_table())
+    people: int = 0
+    """How many learners have done something in it."""
 
 
 class LiveClasses:
@@ -61,8 +72,7 @@ class LiveClasses:
 
     def __init__(self, spark: "SparkSession") -> None:
         self._spark = spark
-        self._logs: dict[str, dict[str, _Log]] = {}
-        self._made_of: dict[str, dict[str, tuple[tuple[str, ...], int]]] = {}
+        self._classes: dict[str, _Class] = {}
         self._no_branches = no_rows(spark, dict(column.strip().split(" ") for column in BRANCH_COLUMNS.split(",")))
 
     def tables(self, classroom: str, found: Sequence[FoundLog]) -> dict[str, list[dict[str, Any]]]:
@@ -72,33 +82,55 @@ class LiveClasses:
             classroom: its slug.
             found: its log and those of who took part. A log that is not named any more is forgotten.
         """
-        known = self._logs.get(classroom, {})
-        logs = {one.entry.branch: _read(one, known.get(one.entry.branch)) for one in found}
-        self._logs[classroom] = logs
-        acts = pa.concat_tables([ROWS.empty_table(), *(one.rows for one in logs.values())])
-        lessons, stuck = _of_lessons(acts, classroom), acts.filter(pc.is_in(acts["kind"], pa.array(_STUCK)))
-        made_of = dict.fromkeys(OF_LESSONS, (tuple(logs), lessons.num_rows))
-        made_of |= dict.fromkeys(OF_CLASS, (tuple(logs), stuck.num_rows))
-        before = self._made_of.get(classroom, {})
-        wanted = [name for name in LIVE if made_of[name] != before.get(name)]
-        if not wanted:
-            return {}
-        opened = acts.filter(pc.equal(acts["kind"], "ClassOpened"))
-        with _settings(self._spark):
-            made = self._make(pa.concat_tables([lessons, stuck, opened]), wanted, classroom)
-        self._made_of[classroom] = made_of
-        return made
+        known = self._classes.pop(classroom, _Class())
+        logs = {one.entry.branch: _read(one, known.logs.get(one.entry.branch)) for one in found}
+        own = {one.entry.branch for one in found if one.entry.learner}
+        gone = {name for name in known.logs if name not in logs}
+        changed = gone | {name for name in own if logs[name].is_anew or logs[name].fresh.num_rows}
+        noted, is_noted = _noted(known, [log for name, log in logs.items() if name not in own])
+        now = _Class(logs, known.acts, known.steps, noted, known.people)
+        made: dict[str, pa.Table] = {}
+        if changed or is_noted:
+            with _settings(self._spark):
+                fresh = [logs[name].fresh for name in sorted(changed - gone)]
+                # One query for both: planning it takes most of its time.
+                acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
+                is_own = pc.is_null(acts["class_us"])
+                if changed:
+                    learnt = acts.filter(is_own)
+                    self._learn(now, learnt, changed, gone, classroom)
+                    made = self._of_lessons(now, learnt, classroom)
+                if is_noted:
+                    frames = {"silver.acts": self._frame(acts.filter(pc.invert(is_own)))}
+                    made |= {name: self._rows(TABLES[name], frames, classroom) for name in OF_CLASS}
+        # What failed is made again by the next look, from the beginning.
+        self._classes[classroom] = now
+        return {name: rows.to_pylist() for name, rows in made.items()}
 
-    def _make(self, acts: pa.Table, wanted: Sequence[str], classroom: str) -> dict[str, list[dict[str, Any]]]:
-        frames = {"bronze.acts": self._frame(acts)}
-        frames["silver.acts"] = self._frame(self._rows(TABLES["silver.acts"], frames))
-        found = {}
-        for name in wanted:
-            # Those who took part did other things, too.
-            found[name] = self._rows(TABLES[name], frames, classroom)
-            if name == STEPS:
-                frames[name] = self._frame(found[name])
-        return {name: rows.to_pylist() for name, rows in found.items()}
+    def _learn(self, now: _Class, acts: pa.Table, changed: set[str], gone: set[str], classroom: str) -> None:
+        """Takes new acts of learners, and makes the steps of those whose acts they are."""
+        begun_anew = gone | {name for name in changed - gone if now.logs[name].is_anew}
+        now.acts = acts if now.acts is None else pa.concat_tables([_without(now.acts, begun_anew), acts])
+        theirs = now.acts.filter(pc.is_in(now.acts["log"], pa.array(sorted(changed), pa.string())))
+        here = pc.unique(pc.filter(theirs["lesson"], pc.equal(theirs["class"], classroom)))
+        # Attempts at a lesson are counted through all that was done in it, outside of the class, too.
+        frame = self._frame(theirs.filter(pc.is_in(theirs["lesson"], pc.drop_null(here))))
+        steps = self._rows(TABLES[STEPS], {"silver.acts": frame}, classroom)
+        now.steps = steps if now.steps is None else pa.concat_tables([_without(now.steps, changed), steps])
+
+    def _of_lessons(self, now: _Class, newest: pa.Table, classroom: str) -> dict[str, pa.Table]:
+        """The tables of what learners did: those of answers if the newest acts have some."""
+        assert now.acts is not None and now.steps is not None
+        in_class = now.acts.filter(pc.equal(now.acts["class"], classroom))
+        people = pc.count_distinct(in_class["learner"]).as_py()
+        is_answered = pc.any(pc.is_in(newest["kind"], pa.array(_ANSWERED))).as_py() or people != now.people
+        now.people = people
+        frames = {"silver.acts": self._frame(in_class), STEPS: self._frame(now.steps)}
+        wanted = (ITEMS, *OF_ANSWERS) if is_answered else (ITEMS,)
+        return {STEPS: now.steps, **{name: self._rows(TABLES[name], frames, classroom) for name in wanted}}
+
+    def _silver(self, acts: pa.Table) -> pa.Table:
+        return self._rows(TABLES["silver.acts"], {"bronze.acts": self._frame(acts)})
 
     def _rows(self, table: Table, frames: Mapping[str, "DataFrame"], classroom: str = "") -> pa.Table:
         given = Tables(table, {name: frames[name] for name in table.needs}, _no_events, self._no_branches)
@@ -113,37 +145,35 @@ class LiveClasses:
         return self._spark.createDataFrame(rows.combine_chunks()).coalesce(1)
 
 
-def _of_lessons(acts: pa.Table, classroom: str) -> pa.Table:
-    """What learners did in the lessons of a class, outside of it, too: attempts are counted through all of it."""
-    own = acts.filter(pc.is_null(acts["class_us"]))
-    lessons = pc.struct_field(pc.extract_regex(own["payload"], _LESSON), "lesson")
-    here = pc.unique(pc.filter(lessons, pc.equal(own["class"], classroom)))
-    return own.filter(pc.is_in(lessons, pc.drop_null(here)))
+def _without(table: pa.Table, logs: set[str]) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table["log"], pa.array(sorted(logs), pa.string())))) if logs else table
+
+
+def _noted(known: _Class, logs: Sequence[_Log]) -> tuple[pa.Table, bool]:
+    """What the class's own log holds that tables are made of, and whether that is something new."""
+    if any(log.is_anew for log in logs):
+        known.noted = ROWS.empty_table()
+    rows = pa.concat_tables([ROWS.empty_table(), *(log.fresh for log in logs)])
+    fresh = rows.filter(pc.is_in(rows["kind"], pa.array(_NOTED)))
+    is_new = any(log.is_anew for log in logs) or pc.any(pc.is_in(fresh["kind"], pa.array(_STUCK))).as_py()
+    return pa.concat_tables([known.noted, fresh]), bool(is_new)
 
 
 def _read(found: FoundLog, known: _Log | None) -> _Log:
     """What a log holds now: what was known and what is new. From the beginning where it names others than before."""
-    if known is None or known.people != found.people or known.rooms != found.rooms:
-        known = _Log(found.people, found.rooms)
+    is_anew = known is None or known.people != found.people or known.rooms != found.rooms
+    before = _Log(found.people, found.rooms) if known is None or is_anew else known
     try:
-        new = news(found.folder, known.ranges, (), known.last_seq, 0)
+        new = news(found.folder, before.ranges, (), before.last_seq, 0)
         if new.is_rewritten:
-            known = _Log(found.people, found.rooms)
+            before, is_anew = _Log(found.people, found.rooms), True
             new = news(found.folder, (), (), 0, 0)
     except FileNotFoundError:
         return _Log(found.people, found.rooms)
-    if not new.ranges:
-        return known
-    clock = known.clock if new.first is None else clock_of(new.first)
+    clock = before.clock if new.first is None else clock_of(new.first)
     rows, clock = rows_of(found, new.spans, clock)
-    return _Log(
-        found.people,
-        found.rooms,
-        (*known.ranges, *new.ranges),
-        new.last_seq,
-        clock,
-        pa.concat_tables([known.rows, rows]),
-    )
+    ranges = (*before.ranges, *new.ranges)
+    return _Log(found.people, found.rooms, ranges, max(before.last_seq, new.last_seq), clock, rows, is_anew)
 
 
 @contextmanager

@@ -219,13 +219,17 @@ def test_rounds_of_a_class_that_goes_on_find_what_a_build_stores(lesson: Lesson)
     lesson.write(66, "room", work.StuckBegan("p5", "struggles", 2, "hints", 1, 20))
     changed = live.tables("kite", found)
     assert changed.keys() == {"gold.stuck_points"} and len(changed["gold.stuck_points"]) == 2
+    # A hint changes no table of answers.
+    hint = HintShown(lesson="first-steps", run="r1", branch="main", step="cut", hint=1)
+    append(lesson.users[0].pk, hint, NOON_MS + 500_000)
+    assert live.tables("kite", found).keys() == {"gold.attempt_steps", "gold.item_statistics"}
 
 
 def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Lesson) -> None:
     lesson.write(70, "p1", help.HandRaised("p1", "r1/main", 3, 9, "", ""))
     before = len(lesson.rows("bronze.acts"))
     assert lesson.build() != []
-    assert len(lesson.rows("bronze.acts")) == before + 2
+    assert len(lesson.rows("bronze.acts")) == before + 3
     # One was erased from the class, one deletes their history, one is to be forgotten.
     erased, deleted, forgotten = (lesson.person(number) for number in (4, 5, 3))
     Participant.objects.filter(number=5).update(user=None)
