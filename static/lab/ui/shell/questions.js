@@ -5,8 +5,8 @@ import { t } from "../kit/i18n.js";
 import { markdown } from "../kit/words.js";
 import { answer, chosen, chosenIn, lockIn, stopsOf } from "../store/lesson.js";
 
-/** A number, or a name of Kafka's. */
-const ONE_WORD = /^[-\w.]+$/;
+/** A number, or a name of Kafka's such as UNKNOWN_MEMBER_ID. */
+const ONE_WORD = /^(-?[\d.]+|[A-Z_]+)$/;
 
 /** @import { TemplateResult } from "lit" */
 /** @import { Choice, Given, StepFrame } from "../store/state.js" */
