@@ -7,7 +7,7 @@ import pytest
 
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import figure_of
-from lab.analytics.jobs import Job
+from lab.analytics.jobs import Job, Priority
 from lab.analytics.orders import LiveTask, Task
 from lab.analytics.rounds import COST, MIN_WAIT_S, Rounds
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
@@ -129,7 +129,8 @@ class Given:
         self.jobs: list[Job] = []
         self.now_s = 100.0
 
-    def begin(self, of: str, task: Task) -> Job:
+    def begin(self, of: str, task: Task, priority: Priority) -> Job:
+        assert priority == "watch"
         self.jobs.append(Job(f"j{len(self.jobs)}", of, task, is_first=not self.jobs))
         return self.jobs[-1]
 
