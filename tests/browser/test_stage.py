@@ -175,7 +175,7 @@ def test_pointer_shows_details(gallery: Any, events: list[list[Any]]) -> None:
     page.keyboard.press("ArrowRight")
     moved = page.evaluate("said.findLast(([name]) => name === 'hw-select')[1].id")
     assert moved == f"orders-0@b{leader}:{offset + 1}"
-    assert page.locator(".hw-cursor").first.is_visible()
+    expect(page.locator(".hw-cursor").first).to_be_visible()
 
 
 def test_menu_of_a_broker_sends_lines_of_the_shell(gallery: Any, events: list[list[Any]]) -> None:

@@ -167,7 +167,8 @@ def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[st
     assert about["length_us"] == shown["length_us"] and about["chapters"]["en"] == shown["chapters"]
     assert "LabsSeen" not in told and not any(key in told for key in ('"/progress', '"/notes'))
     assert about["people"] == [one for one in shown["people"] if one["role"] == "instructor"]
-    assert {"lab-0-index", "lab-1-index", "map", "class-0"} <= set(parts)
+    assert {"lab-0-index", "lab-1-index", "map", "class-0", "captions-en", "captions-zh-CN"} <= set(parts)
+    assert {f"sound-{one['piece']}" for one in shown["audio"]["pieces"]} <= set(parts)
     begin, end = (one["at_us"] for one in shown["chapters"][2:4])
     passage = f"from=0:{begin / 1e6:09.6f}&to=0:{end / 1e6:09.6f}"
     parts = parts_of(teacher.get(f"{address}.html?{passage}").text)
@@ -184,16 +185,17 @@ def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[st
     assert not any(mark["kind"] == "LogTruncated" for mark in index["marks"])
     weighed = teacher.get(f"{address}.json").json
     size = len(teacher.get(f"{address}.html").body)
-    assert 0.6 * size < weighed["bytes"] < 1.6 * size and weighed["sound_bytes"] == 0
+    assert weighed["sound_bytes"] > 0 and 0.6 * size < weighed["bytes"] + weighed["sound_bytes"] < 1.6 * size
     assert teacher.get(f"{address}.html?from=9:59").status == 400
     assert teacher.get(f"{address}.html?from=soon").status == 404
 
 
 def parts_of(page: str) -> dict[str, Any]:
-    """What the page carries besides its program."""
-    found = re.findall(r'<script type="text/plain" id="([a-z0-9-]+)">([^<]*)</script>', page)
-    left = ("program", "licences")
-    return {id: json.loads(zlib.decompress(b64decode(text))) for id, text in found if id not in left}
+    """What the page carries besides its program; of its sound, how many bytes."""
+    found = re.findall(r'<script type="text/plain" id="([a-zA-Z0-9-]+)">([^<]*)</script>', page)
+    left = ("program", "licences", "sound-")
+    parts = {id: json.loads(zlib.decompress(b64decode(text))) for id, text in found if not id.startswith(left)}
+    return parts | {id: len(b64decode(text)) for id, text in found if id.startswith("sound-")}
 
 
 def test_a_lesson_offers_its_recording_which_is_imported_once_for_all(teacher: Visitor, classroom: Classroom) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from itertools import pairwise
 
 import pytest
 from django.conf import settings
@@ -229,13 +230,18 @@ def test_fork_has_the_name_that_was_given_and_begins_at_the_playhead(visitor: Vi
     run = visitor.new_run(brokers="1")
     address = f"/api/runs/{run}/main/fork"
     with visitor.socket(run) as socket:
-        last = socket.of_kind("snap")
-    playhead_us = last["at_us"] + 10
-    answer = visitor.post_json(address, {"seq": last["seq"], "at_us": playhead_us, "name": "link-cut"})
+        snapshot = socket.of_kind("snap")
+        instants = [(snapshot["seq"], snapshot["at_us"])]
+        # Two events with time between.
+        while not (apart := [one for one, other in pairwise(instants) if other[1] - one[1] >= 20]):
+            instants += ((event[0], event[1]) for event in socket.of_kind("d")["ev"])
+    seq, at_us = apart[0]
+    playhead_us = at_us + 10
+    answer = visitor.post_json(address, {"seq": seq, "at_us": playhead_us, "name": "link-cut"})
     assert answer.json["branch"] == "link-cut"
     with visitor.socket(run, "link-cut") as socket:
         snapshot = socket.of_kind("snap")
-    assert (snapshot["seq"], snapshot["at_us"]) == (last["seq"], playhead_us)
+    assert (snapshot["seq"], snapshot["at_us"]) == (seq, playhead_us)
     for name, status in (("link-cut", 409), ("Link cut", 400), ("a" * 33, 400), ("../main", 400)):
         assert visitor.post_json(address, {"seq": 5, "name": name}).status == status, name
     assert visitor.post_json(address, {"seq": 5}).json["branch"] == "main-2"
