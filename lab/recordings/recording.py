@@ -39,6 +39,10 @@ class Recording:
 
     is_kept = True
     """Whether anything is written."""
+    made_to = 0
+    """How far events had been made, and published, when a write failed; 0 if none has. Those that are not written are
+    made again up to here: what clients were told must not be undone.
+    """
 
     def __init__(self, folder: BranchFolder, header: Header | None = None, *, is_bounded: bool = False) -> None:
         """Opens a recording; with a `header`, begins one. `is_bounded`: `forget` will be called. Raises Refusal for one
@@ -71,6 +75,7 @@ class Recording:
         not written are left to be made again from the inputs. Raises what the constructor does.
         """
         with self._lock, self._inputs_lock:
+            self.made_to = max(self.made_to, self.last_seq)
             self.logs.abandon()
             self._open(None)
 

@@ -30,6 +30,10 @@ CHROOT = "/highwater"
 BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
 AT_ONCE_EVENTS = 5_000
+UNWRITTEN_US = 2_000_000
+"""Events of less simulated time than this were published and not yet written when a process was killed: they are handed
+to the writer four times a second, and clients slow time down to that of the wall.
+"""
 
 __all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "wake"]
 
@@ -90,7 +94,7 @@ def survives(failure: Exception) -> bool:
 
 def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparison: Comparison) -> list[Made]:
     """Brings the engine to the end of its recording. Returns the events that the recording has not."""
-    end = max([recording.last_seq, *(given.seq + 1 for given in inputs if given.kind != MET)])
+    end = max([recording.last_seq, recording.made_to, *(given.seq + 1 for given in inputs if given.kind != MET)])
     beyond: list[Made] = []
     try:
         while True:
@@ -104,6 +108,7 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
         comparison.finish()
     except (Diverged, OtherEvents) as error:
         raise Refusal("refusal.recording_diverges", 409, problem=error.message) from error
+    beyond += _go_on_for_clients(run, recording)
     # They were recorded and published before.
     run.take_inputs()
     run.take_outputs()
@@ -111,6 +116,17 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
         # Clients that were connected no longer are.
         run.disconnect(connection)
     return beyond
+
+
+def _go_on_for_clients(run: Run, recording: Recording) -> list[Made]:
+    """Makes what may have been published and not written when the process was killed. Otherwise clients would be
+    disconnected before their requests are handled, among them requests whose answers they have. What follows from the
+    inputs alone may be made whether it had been or not.
+    """
+    if not run.connections or recording.made_to or Checkpoints(recording.folder).last_seq() == run.seq:
+        return []
+    run.advance(run.now_us + UNWRITTEN_US)
+    return run.take()
 
 
 def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: BranchFolder) -> KazooStore:

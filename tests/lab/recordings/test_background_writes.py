@@ -13,7 +13,9 @@ import pytest
 from lab.recordings import keyframes
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.recordings.recording import HANDED_EVENTS, MAX_PENDING_EVENTS, Recording
-from tests.support.recorded_runs import begin, busy_run, folder_of, run_until_events
+from lab.runtime import engine
+from lab.runtime.pacer import Pacer
+from tests.support.recorded_runs import Wall, begin, busy_run, folder_of, run_until_events
 
 DEADLINE_S = 60
 
@@ -111,4 +113,36 @@ def test_failed_write_is_raised_by_the_next_append_and_tried_again(
     assert [event[0] for event in events] == list(range(before + 1, recording.last_seq + 1))
     assert recording.last_seq > before
     live.abandon()
+    recording.close()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_clients_were_told_is_made_again_before_they_are_disconnected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+) -> None:
+    recording, live = busy_run(tmp_path, 1_000)
+    live.run.connect(1, "127.0.0.1:50000")
+    live.pacer.set_mode("play")
+    live.collect()
+    recording.flush()
+    written = recording.last_seq
+    with monkeypatch.context() as patched:
+        writer = HeldWriter(patched, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+        writer.release.set()
+        run_until_events(live, written + 100)
+        published = [record for _, _, record in recording._pending]
+        live.abandon()
+        if is_killed:
+            recording.logs.abandon()
+            recording = Recording(folder_of(tmp_path))
+        else:
+            recording.reopen()
+        assert recording.last_seq == written
+    again = engine.wake(recording, Pacer(Wall()), "")
+    again.collect()
+    made = [event.record for event in recording.stored(written + 1, recording.last_seq)]
+    assert len(published) >= 100
+    assert made[: len(published)] == published
+    assert not again.run.connections
+    again.abandon()
     recording.close()
