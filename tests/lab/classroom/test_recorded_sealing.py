@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,9 @@ def whole_manifest(classroom: Classroom) -> SealedManifest:
 def test_members_replay_what_was_sealed_without_what_was_left_out(classroom: Classroom) -> None:
     events = ask(classroom, "p2", "segments/0.json")["events"]
     told = json.dumps(events)
-    assert "p3" not in told and "left-out-question" not in told and "off-the-record-chapter" not in told
+    # as a word: the letters may stand in a random id
+    assert not re.search(r"\bp3\b", told)
+    assert "left-out-question" not in told and "off-the-record-chapter" not in told
     assert SECRET in told and {event[4][0] for event in events if event[4]} >= {"LeadTaken", "StageShown", "ClassEnded"}
     assert [seq for seq, *_ in read_events(folder_of(classroom))] == list(range(1, events[-1][0] + 1))
     found = ask(classroom, "p4", "manifest.json")
