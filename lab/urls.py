@@ -6,6 +6,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from django.conf import settings
 from django.urls import path
+from django.views.generic import RedirectView
 
 from lab.api import (
     analytics,
@@ -52,6 +53,7 @@ urlpatterns = [
     path("open-lab", course_pages.open_a_lab, name="open-lab"),
     path("take-over", course_pages.take_over_recording, name="take-over"),
     path("glossary/", course_pages.glossary_page, name="glossary"),
+    path("course/", RedirectView.as_view(url="/#course"), name="course"),
     path("course/<slug:slug>/", course_pages.lesson, name="lesson"),
     path("course/<slug:slug>/analytics/", lesson_analytics.page, name="lesson-analytics"),
     path("api/course/<slug:slug>/analytics/tables.json", lesson_analytics.tables),

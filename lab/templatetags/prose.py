@@ -11,6 +11,7 @@ register = template.Library()
 _INLINE = re.compile(r"(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)")
 _BULLET = re.compile(r"[-*] ")
 _NUMBER = re.compile(r"\d+\. ")
+_JOINT = re.compile(r"(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z])")
 
 
 @register.filter
@@ -23,6 +24,12 @@ def prose(text: str) -> SafeString:
 def inline(text: str) -> SafeString:
     """The same for a line: `code`, **bold** and *emphasis*; the others may be inside bold."""
     return mark_safe(_inline(text))
+
+
+@register.filter
+def breakable(text: str) -> SafeString:
+    """A line that may be broken inside long names: after the dots of a setting, between the words of a class."""
+    return mark_safe("<wbr>".join(map(escape, _JOINT.split(text))))
 
 
 @register.filter

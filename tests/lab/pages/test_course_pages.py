@@ -15,7 +15,7 @@ from lab.course.loader import course
 from lab.learning.events import LessonFinished, LessonStarted
 from lab.learning.log import append, delete_history
 from lab.models import Branch, ExerciseProgress
-from lab.templatetags.prose import prose
+from lab.templatetags.prose import breakable, prose
 from tests.support.lab_server import LabServer, Visitor
 from tests.support.paths import ROOT
 
@@ -51,8 +51,8 @@ def test_front_page_lists_every_lesson_once_with_its_address(visitor: Visitor) -
     text = visitor.get("/").text
     assert list(cards(text)) == list(course().lessons)
     for lesson in course().lessons.values():
-        assert lesson.exercise.title.en in text.replace("&#x27;", "'")
-    chinese = visitor.get("/?language=zh-CN").text
+        assert lesson.exercise.title.en in text.replace("&#x27;", "'").replace("<wbr>", "")
+    chinese = visitor.get("/?language=zh-CN").text.replace("<wbr>", "")
     for lesson in course().lessons.values():
         assert lesson.exercise.title.zh in chinese
     visitor.get("/?language=en")
@@ -236,3 +236,14 @@ def test_markup_in_a_text_of_a_lesson_is_shown_as_it_stands() -> None:
     said = str(prose("<script>alert(1)</script> and `<b>` and **<i>**\n\n```\n<img src=x>\n```\n\n- <a href=x>"))
     assert not re.findall(r"<(?:script|i|img|a)\b", said)
     assert "&lt;script&gt;" in said and "<code>&lt;b&gt;</code>" in said
+
+
+def test_long_names_in_titles_break_at_their_joints() -> None:
+    assert breakable("What min.insync.replicas promises") == "What min.<wbr>insync.<wbr>replicas promises"
+    assert breakable("KafkaConsumerDemo → 35") == "Kafka<wbr>Consumer<wbr>Demo → 35"
+    assert breakable("a <b>. And c.") == "a &lt;b&gt;. And c."
+
+
+def test_address_of_the_course_without_a_lesson_leads_to_its_list(visitor: Visitor) -> None:
+    answer = visitor.get("/course/")
+    assert answer.status == 200 and 'id="course"' in answer.text
