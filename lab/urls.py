@@ -59,6 +59,7 @@ urlpatterns = [
     path("api/course/<slug:slug>/analytics/tables.json", lesson_analytics.tables),
     path("api/course/<slug:slug>/analytics/tables/start", lesson_analytics.start),
     path("api/course/<slug:slug>/analytics/tables/<slug:id>.json", lesson_analytics.job),
+    path("api/course/<slug:slug>/analytics/tables/<slug:id>/cancel", lesson_analytics.cancel),
     path("api/course/<slug:slug>/analytics/tables/<slug:name>.csv", lesson_analytics.table_csv),
     path("course/<slug:slug>/watch", course_pages.watch, name="watch-recording"),
     path("course/<slug:slug>/start", course_pages.start, name="start-lesson"),

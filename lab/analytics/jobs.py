@@ -13,6 +13,7 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +25,14 @@ from lab.analytics.build.found import branch_id
 from lab.analytics.jvm import SparkError, end_group, worker_environment
 from lab.analytics.orders import BuildTask, Cancel, Order, Report, Task
 from lab.recordings.folder import BranchFolder
+from lab.texts.refusal import Refusal
 
 IDLE_S = 600.0
 """A worker that is idle for this long ends: Spark holds several hundred MB."""
 STOP_TIMEOUT_S = 15.0
 MAX_JOBS = 64
+MAX_OF_PERSON = 3
+"""Jobs that one person may have waiting and running at a time."""
 SCRATCH = "spark-scratch-"
 """How folders for temporary files of the worker begin."""
 
@@ -59,6 +63,8 @@ class Job:
     is_first: bool = False
     """Whether Spark was started for it."""
     worker: "subprocess.Popen[bytes] | None" = None
+    asker: int | None = None
+    """The account of who began it; None for the lab itself."""
 
     @property
     def is_over(self) -> bool:
@@ -80,20 +86,25 @@ class Analyst:
         self._scratch: Path | None = None
         self._idle: threading.Timer | None = None
 
-    def build(self, folder: BranchFolder, task: BuildTask, priority: Priority = "page") -> Job:
-        """A job that brings the tables up to a branch, or the one that goes on."""
-        return self.begin(branch_id(folder.run, folder.branch), task, priority)
+    def build(
+        self, folder: BranchFolder, task: BuildTask, priority: Priority = "page", asker: int | None = None
+    ) -> Job:
+        """A job that brings the tables up to a branch, or the one that goes on. Raises Refusal as `begin`."""
+        return self.begin(branch_id(folder.run, folder.branch), task, priority, asker)
 
-    def begin(self, of: str, task: Task, priority: Priority = "page") -> Job:
+    def begin(self, of: str, task: Task, priority: Priority = "page", asker: int | None = None) -> Job:
         """A job about something, or the one about it that goes on, which then has the higher of both priorities. The
         worker does one job at a time; those that wait are taken by priority, then by age.
+
+        Raises Refusal (429) if `asker`, an account, has begun `MAX_OF_PERSON` jobs that are not over.
         """
         with self._lock:
             for job in self._jobs.values():
                 if job.of == of and not job.is_over:
                     job.priority = min(job.priority, priority, key=PRIORITIES.index)
                     return job
-            job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running)
+            self._insist_on_few(asker)
+            job = Job(f"j{next(self._numbers)}", of, task, priority, is_first=not self.is_running, asker=asker)
             self._keep(job)
             self._next()
             return job
@@ -135,10 +146,6 @@ class Analyst:
                 job.worker.kill()
                 end_group(job.worker)
 
-    def job(self, run: str, branch: str, id: str) -> Job | None:
-        """A job of a branch; None when there is none (any more)."""
-        return self.found(branch_id(run, branch), id)
-
     def found(self, of: str, id: str) -> Job | None:
         """A job about something; None when there is none (any more)."""
         with self._lock:
@@ -165,6 +172,13 @@ class Analyst:
         return self._worker is not None and self._worker.poll() is None
 
     # Below, the caller holds the lock.
+
+    def _insist_on_few(self, asker: int | None) -> None:
+        if asker is None:
+            return
+        count = sum(job.asker == asker and not job.is_over for job in self._jobs.values())
+        if count >= MAX_OF_PERSON:
+            raise Refusal("refusal.many_analyses", HTTPStatus.TOO_MANY_REQUESTS, count=count, max=MAX_OF_PERSON)
 
     def _keep(self, job: Job) -> None:
         self._jobs[job.id] = job

@@ -20,6 +20,11 @@ COST = 5.0
 MAX_CLASSES = 16
 
 
+def live_job(slug: str) -> str:
+    """What the rounds of a class are called among jobs."""
+    return f"live:{slug}"
+
+
 class Round(NamedTuple):
     """The job of the round that goes on; without one, in how many seconds the next may begin."""
 
@@ -67,7 +72,7 @@ class Rounds:
                 if wait_s > 0:
                     return Round(None, wait_s)
             began_ms = time.time_ns() // 1_000_000
-            job = self._analyst.begin(f"live:{slug}", task(), "watch")
+            job = self._analyst.begin(live_job(slug), task(), "watch")
             if known is None:
                 self._classes[slug] = known = _Class(job, began_ms, 0.0)
                 for other in list(self._classes)[:-MAX_CLASSES]:

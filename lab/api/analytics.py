@@ -20,10 +20,10 @@ from lab.analytics.jobs import Priority, analyst
 from lab.analytics.orders import BuildTask
 from lab.analytics.serve.gold_reader import csv_of, parquet_of, shown
 from lab.api.history import for_branch
+from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.models import Branch
 from lab.preferences import preferences_of
 from lab.runtime.lab import Lab
-from lab.texts.refusal import Refusal, rendered
 
 
 @login_required
@@ -89,37 +89,31 @@ async def stored_parquet(request: HttpRequest, branch: Branch, lab: Lab, name: s
 async def build(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
     """Begins to bring the tables up to the branch as it is now, or finds the job that does.
 
-    `{"priority": "build"}`: after all that somebody waits for.
+    `{"priority": "build"}`: after all that somebody waits for. Raises Refusal (429) as `Analyst.begin`.
     """
+    user = await request.auser()
     await asyncio.to_thread(lab.recording.flush)
     task = await sync_to_async(_build_task)(branch)
-    job = await asyncio.to_thread(analyst().build, lab.recording.folder, task, _priority(request))
-    return JsonResponse({"job": job.id})
+    job = await asyncio.to_thread(analyst().build, lab.recording.folder, task, _priority(request), user.pk)
+    return begun_answer(job)
 
 
 @require_GET
 @for_branch("export")
 async def build_job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
     """How far a build is. Raises Refusal (404) if the job does not exist."""
-    found = analyst().job(branch.run.slug, branch.name, id)
-    if found is None:
-        raise Refusal("refusal.no_analysis", 404, analysis=id)
-    error = found.error and rendered(found.error, preferences_of(request).language)
-    answer = {"state": found.state, "progress": round(found.progress, 3), "stage": found.stage, "error": error}
-    response = JsonResponse({**answer, "published": found.published})
-    response["Cache-Control"] = "no-store"
-    return response
+    return job_answer(request, id, _about(branch))
 
 
 @require_POST
 @for_branch("export")
 async def cancel_build(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
     """Ends a build; what it has published stays. Raises Refusal (404) if the job does not exist."""
-    of = branch_id(branch.run.slug, branch.name)
-    found = await asyncio.to_thread(analyst().cancel, of, id)
-    if found is None:
-        raise Refusal("refusal.no_analysis", 404, analysis=id)
-    return JsonResponse({"state": found.state})
+    return await cancel_answer(id, _about(branch))
+
+
+def _about(branch: Branch) -> tuple[str, ...]:
+    return (branch_id(branch.run.slug, branch.name),)
 
 
 def _priority(request: HttpRequest) -> Priority:

@@ -21,7 +21,7 @@ from lab.analytics.build.logs import logs
 from lab.analytics.build.people import pseudonym
 from lab.analytics.jobs import Job, analyst
 from lab.analytics.orders import LiveTask, LogOrder, LogsTask
-from lab.analytics.rounds import rounds
+from lab.analytics.rounds import live_job, rounds
 from lab.analytics.serve.class_reader import (
     CLASS_TABLES,
     OF_CLASS,
@@ -35,11 +35,11 @@ from lab.analytics.serve.class_reader import (
 )
 from lab.analytics.serve.learning_reader import Person, Scene
 from lab.api.history import json_answer
+from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.api.recorded import Asker, for_class
 from lab.models import Class, Participant, Presence, Role, Run
 from lab.preferences import preferences_of
 from lab.rights import may
-from lab.texts.refusal import Refusal, rendered
 
 WAIT_S = 2.0
 """After so long a page of a class that goes on asks again, where there is nothing to do yet."""
@@ -102,11 +102,11 @@ async def start(request: HttpRequest, asker: Asker) -> HttpResponse:
     """
     classroom = asker.classroom
     found = await sync_to_async(logs)([classroom.slug])
-    job, wait_s = await asyncio.to_thread(_begin, classroom, found)
-    return json_answer({"job": job.id if job else None, "wait_s": wait_s, "live": is_live(classroom)})
+    job, wait_s = await asyncio.to_thread(_begin, classroom, found, asker.user.pk)
+    return begun_answer(job, wait_s=wait_s, live=is_live(classroom))
 
 
-def _begin(classroom: Class, found: list[FoundLog]) -> tuple[Job | None, float]:
+def _begin(classroom: Class, found: list[FoundLog], asker: int) -> tuple[Job | None, float]:
     slug = classroom.slug
     if not any(one.entry.learner for one in found):
         # Nobody has done anything in a lesson: Spark need not be started for that.
@@ -117,7 +117,7 @@ def _begin(classroom: Class, found: list[FoundLog]) -> tuple[Job | None, float]:
     if not is_behind(found, [name for name in CLASS_TABLES if name != STEPS], slug):
         return None, 0.0
     task = LogsTask(str(settings.TABLES), orders_of(found), CLASS_TABLES)
-    return analyst().begin(f"class:{slug}", task), 0.0
+    return analyst().begin(_build_of(slug), task, asker=asker), 0.0
 
 
 def orders_of(found: list[FoundLog]) -> tuple[LogOrder, ...]:
@@ -129,31 +129,22 @@ def orders_of(found: list[FoundLog]) -> tuple[LogOrder, ...]:
 @for_class("staff", seals=False)
 async def job(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
     """How far the work is. Raises Refusal (404) if there is none of this number."""
-    slug = asker.classroom.slug
-    return job_answer(request, analyst().found(f"live:{slug}", id) or analyst().found(f"class:{slug}", id), id)
+    return job_answer(request, id, _about(asker.classroom))
 
 
 @require_POST
 @for_class("staff", seals=False)
 async def cancel(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
     """Ends a round or a build; what it has published stays. Raises Refusal (404) if there is none of this number."""
-    for of in (f"live:{asker.classroom.slug}", f"class:{asker.classroom.slug}"):
-        found = await asyncio.to_thread(analyst().cancel, of, id)
-        if found is not None:
-            return json_answer({"state": found.state})
-    raise Refusal("refusal.no_analysis", 404, analysis=id)
+    return await cancel_answer(id, _about(asker.classroom))
 
 
-def job_answer(request: HttpRequest, found: Job | None, id: str) -> HttpResponse:
-    """What a page is told of a job. Raises Refusal (404) without one."""
-    if found is None:
-        raise Refusal("refusal.no_analysis", 404, analysis=id)
-    error = found.error and rendered(found.error, preferences_of(request).language)
-    response = json_answer(
-        {"state": found.state, "progress": round(found.progress, 3), "stage": found.stage, "error": error}
-    )
-    response["Cache-Control"] = "no-store"
-    return response
+def _build_of(slug: str) -> str:
+    return f"class:{slug}"
+
+
+def _about(classroom: Class) -> tuple[str, ...]:
+    return live_job(classroom.slug), _build_of(classroom.slug)
 
 
 def is_live(classroom: Class) -> bool:

@@ -32,8 +32,9 @@ from lab.analytics.serve.class_reader import (
     stored_own,
 )
 from lab.analytics.serve.learning_reader import Scene
-from lab.api.class_analytics import job_answer, now_ms, orders_of
+from lab.api.class_analytics import now_ms, orders_of
 from lab.api.history import json_answer
+from lab.api.jobs import begun_answer, cancel_answer, job_answer
 from lab.course.loader import course
 from lab.preferences import preferences_of
 from lab.rights import may
@@ -107,16 +108,15 @@ async def table_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 async def start(request: HttpRequest, slug: str) -> HttpResponse:
     """Begins to bring the tables up to the logs, or finds the job that does; null where there is nothing to do."""
     user, is_staff = await _asker(request, slug)
-    job = await (_begin_all() if is_staff else _begin_own(user))
-    return json_answer({"job": job.id if job else None, "wait_s": 0.0, "live": False})
+    return begun_answer(await (_begin_all(user) if is_staff else _begin_own(user)))
 
 
-async def _begin_all() -> Job | None:
+async def _begin_all(user: User) -> Job | None:
     found = await sync_to_async(logs)()
     if not found or not await asyncio.to_thread(is_behind, found, LESSON_TABLES, ALL):
         return None
     task = LogsTask(str(settings.TABLES), orders_of(found), (*LESSON_TABLES, *OWN_TABLES))
-    return await asyncio.to_thread(analyst().begin, _EVERYBODY, task)
+    return await asyncio.to_thread(analyst().begin, _EVERYBODY, task, asker=user.pk)
 
 
 async def _begin_own(user: User) -> Job | None:
@@ -124,17 +124,24 @@ async def _begin_own(user: User) -> Job | None:
     name = learner_log(_person(user))
     if found is None or not await asyncio.to_thread(is_behind, [found], OWN_TABLES, name):
         return None
-    return await asyncio.to_thread(
-        analyst().begin, name, LogsTask(str(settings.TABLES), orders_of([found]), OWN_TABLES)
-    )
+    task = LogsTask(str(settings.TABLES), orders_of([found]), OWN_TABLES)
+    return await asyncio.to_thread(analyst().begin, name, task, asker=user.pk)
 
 
 @require_GET
 async def job(request: HttpRequest, slug: str, id: str) -> HttpResponse:
-    """How far the work is. Raises Refusal (404) if there is none of this number that the asker began."""
-    user, is_staff = await _asker(request, slug)
-    found = analyst().found(_EVERYBODY if is_staff else learner_log(_person(user)), id)
-    return job_answer(request, found, id)
+    """How far the work is. Raises Refusal (404) if there is none of this number about what the asker may see."""
+    return job_answer(request, id, _about(*await _asker(request, slug)))
+
+
+@require_POST
+async def cancel(request: HttpRequest, slug: str, id: str) -> HttpResponse:
+    """Ends the work; what it has published stays. Raises Refusal (404) as `job`."""
+    return await cancel_answer(id, _about(*await _asker(request, slug)))
+
+
+def _about(user: User, is_staff: bool) -> tuple[str, ...]:
+    return (_EVERYBODY if is_staff else learner_log(_person(user)),)
 
 
 async def _asker(request: HttpRequest, slug: str) -> tuple[User, bool]:

@@ -29,6 +29,7 @@ from lab.analytics.tables.registry import TABLES
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
+from lab.texts.refusal import Refusal
 from tests.support.lab_server import PATIENCE_S
 from tests.support.paths import ROOT
 
@@ -113,8 +114,8 @@ def test_job_goes_through_its_stages_and_publishes_each(analyst: Attentive, reco
     newest = Store.at(str(tmp_path)).newest()
     assert newest is not None
     assert newest.made_to("gold.rpc_mix") == {"run/main": recorded.last_seq}
-    assert analyst.job("run", "main", job.id) is job
-    assert analyst.job("run", "other", job.id) is None
+    assert analyst.found("run/main", job.id) is job
+    assert analyst.found("run/other", job.id) is None
 
 
 class Hands(Analyst):
@@ -194,6 +195,23 @@ def test_a_job_that_is_cancelled_ends_where_it_is(hands: Hands, monkeypatch: pyt
     hands._end_cancelled(last)
     assert last.state == "cancelled" and deaf.is_killed
     hands._cancel_idle()
+
+
+def test_a_person_has_few_jobs_at_a_time_and_others_theirs(hands: Hands) -> None:
+    own = [hands.begin(f"own{n}", NOTHING, asker=7) for n in range(jobs.MAX_OF_PERSON)]
+    with pytest.raises(Refusal) as refused:
+        hands.begin("more", NOTHING, asker=7)
+    assert (refused.value.status, refused.value.id) == (429, "refusal.many_analyses")
+    # What goes on is no new one, and others are not concerned; nor is the lab itself.
+    assert hands.begin("own1", NOTHING, asker=7) is own[1]
+    assert hands.begin("more", NOTHING, asker=8).asker == 8
+    for n in range(jobs.MAX_OF_PERSON + 1):
+        hands.begin(f"of the lab {n}", NOTHING, "watch")
+    # One that is over makes room for one.
+    hands.cancel("own2", own[2].id)
+    hands.begin("another", NOTHING, asker=7)
+    with pytest.raises(Refusal):
+        hands.begin("yet another", NOTHING, asker=7)
 
 
 @pytest.mark.parametrize(

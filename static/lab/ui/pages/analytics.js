@@ -3,13 +3,14 @@ import { request, here } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { has, t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
-import { jobCard } from "../parts/chart.js";
+import "../parts/chart.js";
+import { QUEUED, begin, jobCard, refused } from "../parts/jobs.js";
 import { colour } from "../parts/plots.js";
 
 /** @import { Json, JsonObject } from "../parts/plots.js" */
-/** @import { Figure, Job } from "../parts/chart.js" */
+/** @import { Figure } from "../parts/chart.js" */
+/** @import { Following, Job } from "../parts/jobs.js" */
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../core/live/socket.js" */
 
 /**
  * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>, internal: number,
@@ -17,12 +18,11 @@ import { colour } from "../parts/plots.js";
  *   Kafka's own topics
  */
 
-const POLL_MS = 400;
 /** Charts whose x axis is not the time of the run. */
 const BY_OTHERS = new Set(["latency", "failovers", "isr_churn"]);
 
-/** @type {Job} */
-const QUEUED = { state: "queued", progress: 0, stage: "", error: null };
+const TABLES = `${here.api}/analytics/tables`;
+
 /** Are the partitions of Kafka's own topics drawn, too? */
 const withInternal = signal(false);
 /** The charts; null until they have come. @type {Signal<Stored | null>} */
@@ -30,19 +30,13 @@ const stored = signal(null);
 /** The job that brings the tables up to the run; null before the first one. @type {Signal<Job | null>} */
 const job = signal(null);
 
-/** Shows why the job failed, if that is known. @param {unknown} error */
-function fail(error) {
-  if (!(error instanceof Object && "what" in error)) throw error;
-  job.value = { ...QUEUED, state: "failed", error: /** @type {Partial<Refusal>} */ (error) };
-}
-
 /** Draws the charts with or without Kafka's own topics. */
 async function toggleInternal() {
   withInternal.value = !withInternal.value;
   try {
     await load();
   } catch (error) {
-    fail(error);
+    job.value = refused(error);
   }
 }
 
@@ -53,37 +47,28 @@ async function start() {
     await load();
     if (stored.value && stored.value.made_to < stored.value.last_seq) await buildTables();
   } catch (error) {
-    fail(error);
+    job.value = refused(error);
   }
 }
 
 async function load() {
-  stored.value = await (await request(`${here.api}/analytics/tables.json${withInternal.value ? "?internal=1" : ""}`)).json();
+  stored.value = await (await request(`${TABLES}.json${withInternal.value ? "?internal=1" : ""}`)).json();
 }
 
-/** The number of the job that goes on. */
-let building = "";
+/** The job that goes on. @type {Following | null} */
+let building = null;
 
 /** Ends the job; what it has published stays. */
-async function cancel() {
-  if (building) await request(`${here.api}/analytics/tables/${building}/cancel`, {});
-}
+const cancel = () => void building?.cancel();
 
 /** Follows the job. What it has published by then is drawn while it goes on. */
 async function buildTables() {
   job.value = QUEUED;
-  building = "";
-  const { job: id } = await (await request(`${here.api}/analytics/tables/start`, {})).json();
-  building = id;
-  for (;;) {
-    /** @type {Job} */
-    const now = await (await request(`${here.api}/analytics/tables/${id}.json`)).json();
-    const isNew = now.published !== job.value.published;
-    if (isNew || now.state === "done") await load();
+  ({ job: building } = await begin(TABLES));
+  await building?.end(async (now) => {
+    if (now.published !== job.value?.published || now.state === "done") await load();
     job.value = now;
-    if (now.state === "done" || now.state === "failed" || now.state === "cancelled") return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+  });
 }
 
 /** A line at the instant that the lab showed when the page was opened from it; null without one. @returns {JsonObject | null} */
@@ -122,7 +107,7 @@ class HwAnalytics extends HwElement {
       ${names.length ? html`<p class="row"><span class="dim" role="status">${t("analytics.click")}
         ${made ? t("analytics.as_of", { made, last }) : ""}</span><span class="spacer"></span>${this.#internal()}</p>` : ""}
       <div class="charts">${repeat(names, (name) => name,
-        (name) => html`<hw-chart .name=${name} .figure=${drawn[name]} .files=${`${here.api}/analytics/tables`} .parquet=${true}
+        (name) => html`<hw-chart .name=${name} .figure=${drawn[name]} .files=${TABLES} .parquet=${true}
           .saved=${`${here.run}-${here.branch}-${name}`} .playhead=${BY_OTHERS.has(name) ? null : playhead()}
           .follow=${seek}></hw-chart>`)}</div>`;
   }

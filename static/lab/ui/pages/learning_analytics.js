@@ -5,19 +5,18 @@ import { request } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
-import { jobCard } from "../parts/chart.js";
+import { begin, jobCard, refused } from "../parts/jobs.js";
 import { colour } from "../parts/plots.js";
 
 /** @import { Json, JsonObject } from "../parts/plots.js" */
-/** @import { Figure, Job } from "../parts/chart.js" */
+/** @import { Figure } from "../parts/chart.js" */
+/** @import { Following, Job } from "../parts/jobs.js" */
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Refusal } from "../../core/live/socket.js" */
 /**
  * @typedef {{ figures: Record<string, Figure>, as_of_ms: number, now_ms: number, live: boolean, people: number,
  *   withheld?: boolean }} Shown `people`: learners in a class; `withheld`: too few people for what all of them did
  */
 
-const POLL_MS = 300;
 /** So old charts of a class that goes on are marked. */
 const OLD_MS = 15_000;
 /** Charts whose x axis is the time of the class. */
@@ -75,15 +74,15 @@ class HwLearningAnalytics extends HwElement {
       await this.#load();
       while (!this.#ends.signal.aborted) {
         await whenVisible();
-        const { job: id, wait_s } = await (await request(`${this.#api}/tables/start`, {})).json();
-        if (id && !(await this.#follow(id))) return;
-        if (id) continue;
+        const { job: begun, wait_s } = await begin(`${this.#api}/tables`);
+        this.#job = begun;
+        if (begun && !(await this.#follow(begun))) return;
+        if (begun) continue;
         if (wait_s) await sleep(wait_s * 1000);
         else return;
       }
     } catch (error) {
-      if (!(error instanceof Object && "what" in error)) throw error;
-      job.value = { state: "failed", progress: 0, stage: "", error: /** @type {Partial<Refusal>} */ (error) };
+      job.value = refused(error);
     }
   };
 
@@ -94,30 +93,19 @@ class HwLearningAnalytics extends HwElement {
     shown.value = found;
   }
 
-  /** The job that goes on. */
-  #id = "";
+  /** The job that goes on. @type {Following | null} */
+  #job = null;
 
   /** Ends the work; what it has published stays. */
-  #cancel = async () => {
-    if (this.#id) await request(`${this.#api}/tables/${this.#id}/cancel`, {});
-  };
+  #cancel = () => void this.#job?.cancel();
 
-  /** Whether the work came to its end, and was not cancelled. @param {string} id */
-  async #follow(id) {
-    this.#id = id;
-    for (;;) {
-      /** @type {Job} */
-      const now = await (await request(`${this.#api}/tables/${id}.json`)).json();
-      if (now.state === "done") {
-        await this.#load();
-        job.value = null;
-        return true;
-      }
-      job.value = now;
-      if (now.state === "cancelled") return false;
-      if (now.state === "failed") throw now.error ?? { what: t("analytics.failed") };
-      await sleep(POLL_MS);
-    }
+  /** Whether the work came to its end: it was not cancelled and has not failed. @param {Following} begun */
+  async #follow(begun) {
+    const { state } = await begun.end(async (now) => {
+      if (now.state === "done") await this.#load();
+      job.value = now.state === "done" ? null : now;
+    });
+    return state === "done";
   }
 
   /** Up to when the charts hold what was done. @param {Shown} found */

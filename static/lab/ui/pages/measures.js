@@ -5,9 +5,11 @@ import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
 import { chartCards, drawCharts } from "../parts/chart_cards.js";
+import { begin, progressCard } from "../parts/jobs.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Chart } from "../parts/chart_cards.js" */
+/** @import { Following } from "../parts/jobs.js" */
 
 /**
  * @typedef {{ charts: Chart[], missing: string[], behind: string[], is_paired: boolean }} Found `missing`: branches without tables;
@@ -24,10 +26,6 @@ const refused = signal(null);
  * @type {Signal<{ at: number, count: number, progress: number } | null>}
  */
 const making = signal(null);
-
-const POLL_MS = 600;
-/** Where the job of a branch is. @param {string} branch */
-const jobsOf = (branch) => `/api/runs/${branch}/analytics/tables`;
 
 /** Ticks all runs of an era on a side, and no others. */
 document.querySelector("form.pick-runs")?.addEventListener("change", (event) => {
@@ -54,45 +52,34 @@ class HwMeasures extends HwElement {
     }
   }
 
-  /** The job that goes on, as an address; empty when there is none. */
-  #job = "";
+  /** The job that goes on. @type {Following | null} */
+  #job = null;
   #isWanted = false;
 
   /** Has the tables of some branches made, one after the other and after all that somebody waits for. @param {string[]} branches */
   async #make(branches) {
     refused.value = null;
     this.#isWanted = true;
+    const count = branches.length;
     try {
       for (const [at, branch] of branches.entries()) {
-        making.value = { at: at + 1, count: branches.length, progress: 0 };
-        const { job } = await (await request(`${jobsOf(branch)}/start`, { priority: "build" })).json();
-        this.#job = `${jobsOf(branch)}/${job}`;
-        await this.#follow(at + 1, branches.length);
-        if (!this.#isWanted) break;
+        making.value = { at: at + 1, count, progress: 0 };
+        ({ job: this.#job } = await begin(`/api/runs/${branch}/analytics/tables`, { priority: "build" }));
+        const last = await this.#job?.end(({ progress }) => (making.value = { at: at + 1, count, progress }));
+        if (last?.state === "failed") throw last.error;
+        if (!this.#isWanted || last?.state === "cancelled") break;
       }
       await this.#load();
     } catch (error) {
       if (!(error instanceof Object && "what" in error)) throw error;
       refused.value = /** @type {{ what?: string, todo?: string }} */ (error);
     }
-    [making.value, this.#job] = [null, ""];
-  }
-
-  /** @param {number} at @param {number} count */
-  async #follow(at, count) {
-    for (;;) {
-      const { state, progress, error } = await (await request(`${this.#job}.json`)).json();
-      if (state === "failed") throw error;
-      if (state === "cancelled") this.#isWanted = false;
-      if (state === "done" || state === "cancelled") return;
-      making.value = { at, count, progress };
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
+    [making.value, this.#job] = [null, null];
   }
 
   #cancel = () => {
     this.#isWanted = false;
-    if (this.#job) void request(`${this.#job}/cancel`, {});
+    void this.#job?.cancel();
   };
 
   /** How far the tables are, or the button that has them made. @param {string[]} branches */
@@ -100,11 +87,7 @@ class HwMeasures extends HwElement {
     if (!making.value) return branches.length
       ? html`<p><button class="btn" @click=${() => this.#make(branches)}>${t("compare.make")}</button></p>` : "";
     const { at, count, progress } = making.value;
-    return html`<div class="card job"><b>${t("compare.making", { at, count })}</b>
-      <progress max=${count} value=${at - 1 + progress} aria-label=${t("compare.making", { at, count })}></progress>
-      <span class="row"><span class="dim" role="status">${Math.round((100 * (at - 1 + progress)) / count)} %</span>
-        <span class="spacer"></span>
-        <button class="btn small" @click=${this.#cancel}>${t("analytics.cancel")}</button></span></div>`;
+    return progressCard(t("compare.making", { at, count }), at - 1 + progress, count, "", this.#cancel);
   }
 
   updated() {

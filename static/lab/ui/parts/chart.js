@@ -1,19 +1,16 @@
 // A chart of stored tables: its sentence, the figure, and its facts as a table and as files.
 import { onNewColours } from "../../draw/palette.js";
 import { HwElement, html } from "../kit/element.js";
-import { has, t } from "../kit/i18n.js";
+import { t } from "../kit/i18n.js";
 import { inked, themed } from "./plots.js";
 
 /** @import { Json, JsonObject, PlotlyApi } from "./plots.js" */
-/** @import { Refusal } from "../../core/live/socket.js" */
 
 /**
  * @typedef {{ columns: string[], rows: Json[][], count: number }} Table what a chart of stored tables is made of; `count` rows, of
  *   which the first are here
  * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
  *   table: Table }} Figure as Plotly has it, but for colours, which are names of the theme's
- * @typedef {{ state: "queued" | "running" | "done" | "failed" | "cancelled", progress: number, stage: string,
- *             error: Partial<Refusal> | null, published?: number }} Job `published`: how many builds it has published so far
  * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: Json }[] }) => void) => void }} Plot
  */
 
@@ -95,26 +92,3 @@ export class HwChart extends HwElement {
   }
 }
 customElements.define("hw-chart", HwChart);
-
-/**
- * How far a job is, or why it failed.
- * @param {Job} job @param {string} doing @param {() => void} again @param {() => void} cancel
- */
-export function jobCard({ state, progress, stage, error }, doing, again, cancel) {
-  if (state === "done") return "";
-  if (state === "cancelled")
-    return html`<div class="message" role="status"><b>${t("analytics.cancelled")}</b><span>${t("analytics.cancelled_said")}</span>
-      <span class="row"><button class="btn small" @click=${again}>${t("analytics.again")}</button></span></div>`;
-  if (state === "failed")
-    return html`<div class="message bad" role="alert">
-      <b>${error?.what ?? t("analytics.failed")}</b><span>${error?.expected}</span><span>${error?.todo}</span>
-      <span class="row"><button class="btn small" @click=${again}>${t("analytics.again")}</button></span>
-    </div>`;
-  const said = has(`analytics.stage.${stage}`) ? t(`analytics.stage.${stage}`) : t("analytics.queued");
-  return html`<div class="card job">
-    <b>${doing}</b>
-    <progress max="1" value=${progress} aria-label=${doing}></progress>
-    <span class="row"><span class="dim" role="status">${said} · ${Math.round(progress * 100)} %</span><span class="spacer"></span>
-      <button class="btn small" @click=${cancel}>${t("analytics.cancel")}</button></span>
-  </div>`;
-}
