@@ -10,7 +10,7 @@ from lab.classroom.state import STAFF
 
 Audience: TypeAlias = Literal["staff", "public"]
 
-STAFF_SECTIONS = frozenset({"people", "notes", "chapters"})
+STAFF_SECTIONS = frozenset({"people", "notes", "chapters", "lead_lab"})
 """Sections that only staff see. `mine/p7` is for p7 alone; the others are for everybody, in the version of each."""
 
 

@@ -17,6 +17,10 @@ from lab.classroom.state import State
 from lab.classroom.views import PARTS, Words, section
 
 KEPT_EVENTS = 5_000
+MAX_UNSEEN = 1_000
+"""So many events that a page may not see pass before it is told how far the class is: else it would fall out of what is
+kept.
+"""
 
 
 class Entry(NamedTuple):
@@ -123,11 +127,19 @@ def sections_of(
     return staff, public, mine
 
 
+_MINE = "mine/"
 _ANYBODY = Viewer("", "observer")
 _EMPTY: dict[Audience, list[bytes]] = {
     "staff": [patch_bytes(name, {}) for name in PARTS],
     "public": [patch_bytes(name, {}) for name in PARTS if sees_section(_ANYBODY, name)],
 }
+
+
+class _Happened(NamedTuple):
+    """Events, and the participants who get a frame of their own of them."""
+
+    entries: list[Entry]
+    concerned: frozenset[str]
 
 
 class Board:
@@ -140,6 +152,11 @@ class Board:
         self._entries: deque[Entry] = deque(maxlen=KEPT_EVENTS)
         self._sections: dict[Audience, dict[str, bytes]] = {"staff": {}, "public": {}}
         self._mine: dict[str, bytes] = {}
+        self._seen: dict[Audience, int] = {"staff": 0, "public": 0}
+        """The last event of which an audience sees anything."""
+        self._seen_by: dict[str, int] = {}
+        """The last event of which a person sees what others do not."""
+        self._happened: dict[int, _Happened] = {}
         self._frames: dict[tuple[Audience, int], bytes] = {}
         self._snaps: dict[Audience, list[bytes]] = {}
 
@@ -152,8 +169,19 @@ class Board:
         self._sections["public"] |= published.public
         self._mine |= published.mine
         self.now = published.now
+        for entry in published.entries:
+            self._note_seen(entry, published)
+        self._happened.clear()
         self._frames.clear()
         self._snaps.clear()
+
+    def _note_seen(self, entry: Entry, published: Published) -> None:
+        if entry.sees == "all" or not published.public.keys().isdisjoint(entry.paths):
+            self._seen["public"] = entry.seq
+        if entry.sees != "tape" or not published.staff.keys().isdisjoint(entry.paths):
+            self._seen["staff"] = entry.seq
+        for p in _concerned(entry):
+            self._seen_by[p] = entry.seq
 
     def has_since(self, seq: int) -> bool:
         """Whether all events after `seq` are kept."""
@@ -165,15 +193,20 @@ class Board:
         role = self.now.roles.get(p)
         return Viewer(p, role) if role else None
 
+    def has_news(self, viewer: Viewer, after: int) -> bool:
+        """Whether this person is to get a frame: something that they may see happened after `after`."""
+        seen = max(self._seen[viewer.audience], self._seen_by.get(viewer.p, 0))
+        return after < seen or self.last_seq - after >= MAX_UNSEEN or not self.has_since(after)
+
     def frame(self, viewer: Viewer, after: int) -> bytes:
         """The `e` frame with everything after `after` that this person may see."""
-        entries = self._after(after)
-        if any(self._concerns(viewer, entry) for entry in entries):
-            return self._encode(viewer, after, entries)
+        happened = self._after(after)
+        if viewer.p in happened.concerned:
+            return self._encode(viewer, after, happened.entries)
         key = (viewer.audience, after)
         frame = self._frames.get(key)
         if frame is None:
-            frame = self._frames[key] = self._encode(Viewer("", viewer.role), after, entries)
+            frame = self._frames[key] = self._encode(Viewer("", viewer.role), after, happened.entries)
         return frame
 
     def snap(self, viewer: Viewer) -> bytes:
@@ -186,12 +219,15 @@ class Board:
             shared = self._snaps[audience] = [*_EMPTY[audience], *found]
         return encode_snap(self.last_seq, [*shared, *self._own(viewer)])
 
-    def _after(self, after: int) -> list[Entry]:
-        count = self.last_seq - after
-        return list(islice(self._entries, max(0, len(self._entries) - count), None))
-
-    def _concerns(self, viewer: Viewer, entry: Entry) -> bool:
-        return f"mine/{viewer.p}" in entry.paths or is_about(viewer, entry.who, entry.p)
+    def _after(self, after: int) -> _Happened:
+        """Those after an event, which are the newest: looked for from the end."""
+        found = self._happened.get(after)
+        if found is None:
+            entries = list(islice(reversed(self._entries), self.last_seq - after))
+            entries.reverse()
+            concerned = frozenset(p for entry in entries for p in _concerned(entry))
+            found = self._happened[after] = _Happened(entries, concerned)
+        return found
 
     def _encode(self, viewer: Viewer, after: int, entries: list[Entry]) -> bytes:
         sections = self._sections[viewer.audience]
@@ -209,3 +245,9 @@ class Board:
     def _own(self, viewer: Viewer) -> list[bytes]:
         own = self._mine.get(viewer.p)
         return [own] if own is not None and sees_section(viewer, f"mine/{viewer.p}") else []
+
+
+def _concerned(entry: Entry) -> set[str]:
+    """Whom an event is about, and whose own section it changed."""
+    own = {path.removeprefix(_MINE) for path in entry.paths if path.startswith(_MINE)}
+    return own | {p for p in (entry.who, entry.p) if p}

@@ -5,6 +5,7 @@ A page gets all sections that its person may see (`snap`), then what changes: ev
 `[pointer, value]`, where a pointer without a value removes. `/mine` is what is this person's alone.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -213,6 +214,16 @@ def encode_events(after: int, upto: int, events: list[bytes], patch: list[bytes]
         upto,
         b",".join(events),
         b",".join(patch),
+    )
+
+
+def encode_tiles(class_us: int, rows: Mapping[str, bytes]) -> bytes:
+    """The `tiles` frame: rows of `lab.runtime.tiles.LabTile`, encoded, by participant; `null` where there is none any
+    more.
+    """
+    return b'{"k":"tiles","class_us":%d,"tiles":{%b}}' % (
+        class_us,
+        b",".join(b'"%b":%b' % (p.encode(), row) for p, row in rows.items()),
     )
 
 

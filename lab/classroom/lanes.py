@@ -2,14 +2,17 @@
 
 *Answers* are sent first; a page that lets 64 of them wait is closed. *Events* are not queued: as long as the page has
 room for them (a window of frames and bytes that it has not acknowledged), it gets what happened since the last frame,
-in one; a page that is too far behind gets a snapshot. *Volatile* topics have one slot each, where the newest wins.
+in one; a page that is too far behind gets a snapshot. *Volatile* topics have one slot each, where the newest wins; the
+tiles of a wall have one for each learner, and leave in one frame.
 """
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from typing import Protocol
 
 from lab.classroom.audience import Viewer
+from lab.classroom.frames import encode_tiles
 
 MAX_ANSWERS = 64
 WINDOW_FRAMES = 16
@@ -22,6 +25,8 @@ class Frames(Protocol):
     last_seq: int
 
     def has_since(self, seq: int) -> bool: ...
+
+    def has_news(self, viewer: Viewer, after: int) -> bool: ...
 
     def frame(self, viewer: Viewer, after: int) -> bytes: ...
 
@@ -42,6 +47,8 @@ class Outbox:
         self._sent = have
         self._answers: deque[bytes] = deque()
         self._volatile: dict[str, bytes] = {}
+        self._tiles: dict[str, bytes] = {}
+        self._tiles_us = 0
         self._unacknowledged: deque[tuple[int, int]] = deque()
         self._unacknowledged_bytes = 0
         self._is_due = True
@@ -60,16 +67,24 @@ class Outbox:
         self._volatile[topic] = frame
         self._wake.set()
 
-    def notify(self) -> None:
-        """There are events that the page does not have."""
-        self._is_due = True
+    def set_tiles(self, class_us: int, rows: Mapping[str, bytes]) -> None:
+        """The newest rows of a wall, encoded, by participant."""
+        self._tiles |= rows
+        self._tiles_us = class_us
         self._wake.set()
+
+    def notify(self) -> None:
+        """There may be events that the page does not have."""
+        if not self._is_due and self._has_news:
+            self._is_due = True
+            self._wake.set()
 
     def acknowledge(self, upto: int) -> None:
         """The page has everything up to `upto`."""
         while self._unacknowledged and self._unacknowledged[0][0] <= upto:
             self._unacknowledged_bytes -= self._unacknowledged.popleft()[1]
-        self._wake.set()
+        if self._is_due:
+            self._wake.set()
 
     def restart(self, viewer: Viewer) -> None:
         """The page's person may see other things than before: it begins with a snapshot."""
@@ -91,11 +106,18 @@ class Outbox:
             return self._answers.popleft()
         if self._is_due and self._has_window:
             self._is_due = False
-            if self._sent < self._board.last_seq:
+            if self._has_news:
                 return self._events()
         if self._volatile:
             return self._volatile.pop(next(iter(self._volatile)))
+        if self._tiles:
+            rows, self._tiles = self._tiles, {}
+            return encode_tiles(self._tiles_us, rows)
         return None
+
+    @property
+    def _has_news(self) -> bool:
+        return self._sent < 0 or self._board.has_news(self.viewer, self._sent)
 
     @property
     def _has_window(self) -> bool:

@@ -38,6 +38,8 @@ class Seat(Protocol):
     """A socket in the room."""
 
     outbox: Outbox
+    sight: frozenset[str]
+    """Participants whose tiles its page shows."""
 
     def welcome(self) -> None:
         """The role has changed: say so."""
@@ -191,6 +193,9 @@ class Room:
     def seats(self) -> list[Seat]:
         return [seat for seats in self._seats.values() for seat in seats]
 
+    def staff_seats(self) -> list[Seat]:
+        return [seat for seat in self.seats() if seat.outbox.viewer.audience == "staff"]
+
     # Volatile
 
     def view(self, p: str, term: int, view: LookedAt) -> None:
@@ -226,10 +231,9 @@ class Room:
             self.tell_staff("shed", encode(Shed(self.now_us(), step)))
 
     def tell_staff(self, topic: str, frame: bytes) -> None:
-        """A volatile frame for all staff, such as their tiles."""
-        for seat in self.seats():
-            if seat.outbox.viewer.audience == "staff":
-                seat.outbox.set(topic, frame)
+        """A volatile frame for all staff, such as an alarm."""
+        for seat in self.staff_seats():
+            seat.outbox.set(topic, frame)
 
     def _send(self, topic: str, frame: bytes, but: str) -> None:
         for p, seats in self._seats.items():
@@ -253,8 +257,10 @@ class Room:
     def _take(self, published: Published) -> None:
         before = self.board.now
         self.board.take(published)
+        are_others = before.roles != self.board.now.roles
         for seat in self.seats():
-            self._refresh_seat(seat)
+            if are_others or seat.outbox.viewer.audience == "staff":
+                self._refresh_seat(seat)
         if self._public_timer is None:
             self._public_timer = self._loop.call_later(PUBLIC_PACE_S, self._notify_public)
         if before != self.board.now:

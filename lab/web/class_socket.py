@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
 from broker_core.texts import Text, render, text
@@ -81,7 +80,7 @@ MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
 
 
-class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
+class ClassSocket(HoldingSocket):
     """/ws/classes/<class>/: see lab/classroom/frames.py for the frames."""
 
     async def connect(self) -> None:
@@ -89,6 +88,7 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
         self._votes: set[asyncio.Task[None]] = set()
         self._invalid_frames = 0
         self._is_ended = False
+        self.sight: frozenset[str] = frozenset()
         self.begin_holding()
         await self.accept()
         user = cast("User | AnonymousUser", self.scope["user"])
@@ -216,7 +216,8 @@ class ClassSocket(HoldingSocket, AsyncWebsocketConsumer):
                 room.view(p, term, view)
             case PointFrame():
                 room.point(p, frame)
-            case Here(hidden=hidden):
+            case Here(hidden=hidden, sight=sight):
+                self.sight = frozenset(sight)
                 room.set_hidden(p, self, hidden)
             case ClassTime(ms=ms):
                 self._answer(TimeAnswer(ms, room.now_us()))

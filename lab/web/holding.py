@@ -1,4 +1,4 @@
-"""What sockets that are open on the strength of a right share: they look at it again when rights change."""
+"""What the lab's sockets share: how frames reach them, and that they look at their right again when rights change."""
 
 import asyncio
 import contextlib
@@ -6,15 +6,33 @@ from collections.abc import Coroutine
 from contextvars import Context
 from typing import Any
 
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
 
 
-class HoldingSocket:
+class HoldingSocket(AsyncWebsocketConsumer):
     """A `Holder` of lab/rights.py. A subclass calls `begin_holding` on its event loop, sets `_user`, and looks at the
     right in `_recheck`.
     """
 
     _user: User
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """As in Channels without a channel layer, but without a task for each message."""
+        self.scope, self.base_send = scope, send
+        with contextlib.suppress(StopConsumer):
+            while True:
+                await self.dispatch(await receive())
+
+    async def dispatch(self, message: Any) -> None:
+        """A frame of the page reaches `receive` on the event loop. Channels first has the thread of the database close
+        old connections: each acknowledgement would wait for the queries of all others.
+        """
+        if message["type"] == "websocket.receive":
+            await self.websocket_receive(message)
+        else:
+            await super().dispatch(message)
 
     def begin_holding(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any, cast
 
 from asgiref.sync import sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 
 from broker_core.texts import Text, render, text
@@ -72,7 +71,7 @@ def _known(user: User, branch: Branch) -> _Known:
     )
 
 
-class LabSocket(HoldingSocket, AsyncWebsocketConsumer):
+class LabSocket(HoldingSocket):
     """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
 
     async def connect(self) -> None:

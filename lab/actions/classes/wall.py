@@ -5,6 +5,7 @@ import logging
 
 from lab.classroom.board import Now
 from lab.classroom.room import Room, Seat
+from lab.classroom.wall_rows import NO_ROW, WallRows
 from lab.protocol.frames import encode
 from lab.runtime.host import Host
 from lab.runtime.sharing.load import load
@@ -19,7 +20,9 @@ class ClassWall:
     def __init__(self, room: Room, host: Host) -> None:
         self._room = room
         self._tiles = Tiles(host)
+        self._rows: WallRows[Seat] = WallRows()
         self._shown: dict[LabName, str] = {}
+        self._gone: set[str] = set()
         self._sweeping = asyncio.create_task(self._sweep())
 
     def apply(self, now: Now) -> None:
@@ -27,8 +30,10 @@ class ClassWall:
         wanted = {_lab_name(lab): p for p, lab in now.labs.items()}
         for name in self._shown.keys() - wanted.keys():
             self._tiles.hide(name)
+            self._gone.add(self._shown[name])
         for name in wanted.keys() - self._shown.keys():
             self._tiles.show(name)
+        self._gone -= set(wanted.values())
         self._shown = wanted
 
     def close(self) -> None:
@@ -36,22 +41,19 @@ class ClassWall:
         self._sweeping.cancel()
 
     async def _sweep(self) -> None:
-        told: set[Seat] = set()
         while True:
             await asyncio.sleep(load.tiles_s)
-            staff = {seat for seat in self._room.seats() if seat.outbox.viewer.audience == "staff"}
+            staff = self._room.staff_seats()
             if staff:
                 try:
-                    # A page that has just come has no tile; the slot of a lane holds the newest frame alone.
-                    if await self._tiles.sweep() or staff - told:
-                        self._tell()
+                    read = await self._tiles.sweep()
+                    changed = {self._shown[name]: encode(row) for name, row in read.items() if name in self._shown}
+                    changed |= dict.fromkeys(self._gone, NO_ROW)
+                    self._gone.clear()
+                    for seat, rows in self._rows.due(changed, staff):
+                        seat.outbox.set_tiles(self._room.now_us(), rows)
                 except Exception:
                     logger.exception("the wall of a class was not read")
-            told = staff
-
-    def _tell(self) -> None:
-        rows = {self._shown[name]: row for name, row in self._tiles.rows.items() if name in self._shown}
-        self._room.tell_staff("tiles", encode({"k": "tiles", "class_us": self._room.now_us(), "tiles": rows}))
 
 
 def _lab_name(lab: str) -> LabName:

@@ -82,7 +82,7 @@ class StageCleared(Event):
     why: str
 
 
-@kind("map", "all")
+@kind("map", "tape")
 class LabMoved(Event):
     """The lab that leads: its last published event, its time mode, `rate_us` microseconds of its time a second."""
 

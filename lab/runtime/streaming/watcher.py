@@ -115,7 +115,7 @@ class Watcher:
         self._feed.window.acknowledged(seq)
         if self._feed.is_dirty:
             self._has_news = True
-        self._wake.set()
+            self._wake.set()
 
     def send(self, frame: msgspec.Struct | dict[str, Any]) -> None:
         """A frame for this socket alone. Of a page that does not read them, the connection is closed."""

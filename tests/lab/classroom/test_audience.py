@@ -6,11 +6,13 @@ import msgspec
 import pytest
 from msgspec import inspect
 
+from lab.classroom import board as board_module
 from lab.classroom.acts import At, ops
 from lab.classroom.audience import Viewer, sees_event, sees_section
 from lab.classroom.board import Board, Published, entry_of, now_of, sections_of
-from lab.classroom.events import CLASS, SEES
+from lab.classroom.events import CLASS, SEES, lead
 from lab.classroom.folds import fold
+from lab.classroom.lanes import Outbox
 from lab.classroom.state import STAFF, Role, State
 from lab.classroom.views import PARTS, paths
 from tests.support.classroom.memory_class import ADA, BOB, SCREEN, TEACHER, WATCHER, MemoryClass, NoWords
@@ -19,12 +21,12 @@ ROLES = get_args(Role)
 #: kinds that learners, observers and the projector may see of others
 FOR_ALL = {
     "AllPaused", "AllResumed", "Answered", "AudioArrived", "AudioLost", "ClassEnded", "ClassOpened", "ClassResumed",
-    "DiscussionBegan", "DoorClosed", "DoorOpened", "Held", "InkCleared", "InkDrawn", "LabMoved", "LeadEnded",
+    "DiscussionBegan", "DoorClosed", "DoorOpened", "Held", "InkCleared", "InkDrawn", "LeadEnded",
     "LeadTaken", "MicrophoneSet", "PaceSet", "PollClosed", "PollEnded", "PollOpened", "RecordingSet", "Released",
     "Revealed", "SettlingBegan", "SettlingEnded", "SplitShown",
     "StageCleared", "StageShown", "StateGiven", "TimerEnded", "TimerSet", "ViewChanged",
 }  # fmt: skip
-FOR_NOBODY = {"LabsSeen", "Pointed", "VoiceHeard", "Voted"}
+FOR_NOBODY = {"LabMoved", "LabsSeen", "Pointed", "VoiceHeard", "Voted"}
 FOR_STAFF = {
     "ChapterAdded",
     "ChapterMoved",
@@ -166,3 +168,27 @@ def test_no_split_before_it_is_shown_and_no_right_answer_before_it_is_revealed()
     room_.do(TEACHER, ops.Reveal(1, "1"))
     assert '"outcome":"1"' in everything_for(board_of(room_), BOB)
     assert '"right":3' in everything_for(board_of(room_), BOB)
+
+
+def test_where_the_lab_that_leads_is_reaches_staff_alone(busy: MemoryClass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written ten times a second: a frame of it for each of hundreds of pages would fill the server."""
+    monkeypatch.setattr(board_module, "MAX_UNSEEN", 50)
+    state, board = busy.state, board_of(busy)
+    pages = {p: Outbox(board, viewer, -1) for p in (TEACHER, BOB) if (viewer := board.viewer(p)) is not None}
+    assert all(page._next() for page in pages.values())
+    told: dict[str, list[dict[str, Any]]] = {p: [] for p in pages}
+    for moved in range(1, 121):
+        event = lead.LabMoved(lab="run-p1/main", seq=moved, at_us=moved, mode="play", rate_us=1)
+        envelope = (state.last_seq + 1, state.last_us, "room", "", event)
+        changed = tuple(fold(state, envelope))
+        entry = entry_of(state, envelope, CLASS.encode(envelope), changed)
+        board.take(Published([entry], *sections_of(state, NoWords(), set(changed)), now_of(state)))
+        for p, page in pages.items():
+            page.notify()
+            told[p] += [msgspec.json.decode(frame) for frame in iter(page._next, None)]
+            page.acknowledge(state.last_seq)
+    assert [(frame["ev"], frame["patch"]) for frame in told[BOB]] == [([], [])] * 2, "told before it falls out of it"
+    assert len(told[TEACHER]) == 120
+    assert told[TEACHER][-1]["patch"] == [
+        ["/lead_lab", {"lab": "run-p1/main", "seq": 120, "at_us": 120, "mode": "play", "rate_us": 1}]
+    ]

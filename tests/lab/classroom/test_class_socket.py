@@ -1,6 +1,8 @@
 """The socket of a class: who gets in, acts and their answers, floods, presence, and coming back."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -15,7 +17,7 @@ from lab.models import ClassText, Participant, Presence, Role
 from lab.rights import rights_changed
 from lab.runtime.sharing.load import load
 from tests.support.classroom.class_pages import Classroom, Page
-from tests.support.lab_server import LabServer
+from tests.support.lab_server import PATIENCE_S, LabServer
 
 
 @pytest.fixture
@@ -193,6 +195,26 @@ def test_time_is_answered_with_class_time(classroom: Classroom) -> None:
         answer = ada.until("time")
         assert answer["ms"] == 12.5
         assert answer["class_us"] >= at_us
+
+
+def test_frames_of_a_page_do_not_wait_for_the_database(classroom: Classroom) -> None:
+    free = threading.Event()
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        teacher.until("snap")
+        ada.until("snap")
+
+        async def keep_busy(_: object) -> "asyncio.Task[bool]":
+            return asyncio.create_task(sync_to_async(free.wait)(PATIENCE_S))
+
+        busy = classroom.server.call(keep_busy)
+        try:
+            assert teacher.act("set_timer", seconds=60)["k"] == "done"
+            ada.until_held("/timer seconds", 60)
+            ada.send(k="time", ms=12.5)
+            assert ada.until("time")["ms"] == 12.5
+            assert not busy.done()
+        finally:
+            free.set()
 
 
 def test_view_of_who_leads_reaches_followers_and_no_other_view_does(classroom: Classroom) -> None:

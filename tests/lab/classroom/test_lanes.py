@@ -1,12 +1,15 @@
 """The lanes of a socket: answers first, no queue of events, the newest of what is volatile."""
 
 import asyncio
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from lab.classroom.audience import Viewer
 from lab.classroom.lanes import WINDOW_FRAMES, Outbox, TooManyAnswers
+from lab.classroom.wall_rows import NO_ROW, OTHERS_EVERY, WallRows
 
 
 class CountingBoard:
@@ -18,6 +21,9 @@ class CountingBoard:
 
     def has_since(self, seq: int) -> bool:
         return seq >= self.last_seq - 50
+
+    def has_news(self, viewer: Viewer, after: int) -> bool:
+        return after < self.last_seq
 
     def frame(self, viewer: Viewer, after: int) -> bytes:
         return b"e%d" % after + b" " * self.size
@@ -69,3 +75,52 @@ def test_newest_volatile_frame_wins_and_answers_go_first() -> None:
                 outbox.answer(b"no")
 
     asyncio.run(test())
+
+
+def test_tiles_that_were_not_sent_are_sent_with_later_ones() -> None:
+    async def test() -> None:
+        outbox = Outbox(CountingBoard(1), Viewer("p1", "instructor"), 0)
+        outbox.set_tiles(5, {"p2": b"[2]", "p3": b"[3]"})
+        outbox.set_tiles(9, {"p3": b"[33]", "p4": NO_ROW})
+        (frame,) = drained(outbox)
+        assert json.loads(frame) == {"k": "tiles", "class_us": 9, "tiles": {"p2": [2], "p3": [33], "p4": None}}
+        assert list(drained(outbox)) == []
+
+    asyncio.run(test())
+
+
+class Wall:
+    """A page that shows the wall."""
+
+    def __init__(self, *sight: str) -> None:
+        self.sight = frozenset(sight)
+
+
+def test_page_gets_the_rows_that_have_changed_and_at_first_all() -> None:
+    rows, first, second = WallRows[Wall](), Wall(), Wall()
+    assert list(rows.due({"p2": b"[2]", "p3": b"[3]"}, [first])) == [(first, {"p2": b"[2]", "p3": b"[3]"})]
+    assert list(rows.due({}, [first])) == []
+    told = dict(rows.due({"p3": b"[33]"}, [first, second]))
+    assert told == {first: {"p3": b"[33]"}, second: {"p2": b"[2]", "p3": b"[33]"}}
+    told = dict(rows.due({"p2": NO_ROW}, [first]))
+    assert told == {first: {"p2": NO_ROW}}
+    assert dict(rows.due({}, [Wall()])).popitem()[1] == {"p3": b"[33]"}
+
+
+def test_wall_of_400_costs_25_kb_a_second_and_misses_nothing() -> None:
+    """Acceptance statement 9, if every lab changes with every picture: two a second, 60 of 400 tiles on the screen."""
+    rows, people = WallRows[Wall](), [f"p{number}" for number in range(2, 402)]
+    page = Wall(*people[100:160])
+    seconds, sizes, held = 50, 0, dict[str, Any]()
+    outbox = Outbox(CountingBoard(1), Viewer("p1", "instructor"), 0)
+    list(rows.due(dict.fromkeys(people, b"[]"), [page]))
+    for turn in range(2 * seconds):
+        row = b"[%d,%b]" % (turn, b"1" * 120)
+        for _, due in rows.due(dict.fromkeys(people, row), [page]):
+            outbox.set_tiles(turn, due)
+        for frame in drained(outbox):
+            sizes += len(frame)
+            held |= json.loads(frame)["tiles"]
+            assert held["p110"][0] == turn
+    assert sizes / seconds <= 25_600
+    assert min(row[0] for row in held.values()) >= 2 * seconds - OTHERS_EVERY

@@ -52,6 +52,7 @@ class Chair:
         assert viewer is not None
         self.p = p
         self.outbox = Outbox(room_.board, viewer, have)
+        self.sight: frozenset[str] = frozenset()
         self.ended = ""
         self.welcomed = 0
         room_.enter(p, self)
@@ -296,8 +297,11 @@ def test_page_gets_a_snapshot_and_then_what_changes(tmp_path: Path) -> None:
         assert (frame["after"], frame["upto"]) == (seq - 1, seq)
         assert frame["ev"][0][2:] == [ADA, "a1", ["HandRaised", ADA, "run-p3/main", 0, 0, "", ""]]
         assert frame["patch"][0][0] == "/people/p3"
-        frame = next(frame for frame in await bob.frames() if frame["k"] == "e")
-        assert (frame["ev"], frame["patch"], frame["upto"]) == ([], [], seq), "what one may not see is left out"
+        assert [frame["k"] for frame in await bob.frames()] == [], "nothing is sent of what one may not see"
+        paced = await room_.do(Given(TEACHER, ops.SetPace(1)))
+        (frame,) = await bob.frames()
+        assert (frame["after"], frame["upto"]) == (seq - 1, paced)
+        assert [event[4] for event in frame["ev"]] == [["PaceSet", 1]]
         await room_.close()
 
     run(test)
