@@ -54,7 +54,7 @@ from lab.classroom.frames import (
     parse,
 )
 from lab.classroom.lanes import Outbox, TooManyAnswers
-from lab.models import Class, Participant, Role, Run
+from lab.models import Class, Participant, Role
 from lab.preferences import chosen_language
 from lab.protocol.frames import (
     CLOSE_FAILED,
@@ -299,8 +299,7 @@ class ClassSocket(HoldingSocket):
     def _ensure_may_show(self, lab: str) -> None:
         """A lab that leads is seen by the whole class: only who may act in it shows it. Raises Refusal (404, 403)."""
         run, _, name = lab.partition("/")
-        if Run.objects.filter(slug=run).exists():
-            selectors.branch_of(self._user, run, name, "act")
+        selectors.branch_of(self._user, run, name, "act")
 
     async def _undo_help(self) -> None:
         """The learner's lab as it was before somebody helped: a branch from that instant. The helped one stays."""

@@ -46,8 +46,9 @@ def test_act_is_answered_and_told(classroom: Classroom) -> None:
         answer = ada.act("ask", text="why <b>45</b>?", lang="en", at={"lab": "none/main"})
         assert (answer["k"], answer["status"]) == ("no", 403)
         assert ClassText.objects.count() == 0, "the text of a question that is refused is not kept"
-        assert teacher.act("take_lead", lab="lead/main")["k"] == "done"
-        answer = ada.act("ask", text="why <b>45</b>?", lang="en", at={"lab": "lead/main", "seq": 7})
+        lab = classroom.lab_to_lead()
+        assert teacher.act("take_lead", lab=lab)["k"] == "done"
+        answer = ada.act("ask", text="why <b>45</b>?", lang="en", at={"lab": lab, "seq": 7})
         assert answer["k"] == "done"
         for page in (teacher, bob):
             page.until_held("/questions/1 text", "why <b>45</b>?")
@@ -55,6 +56,20 @@ def test_act_is_answered_and_told(classroom: Classroom) -> None:
         assert bob.held["/questions/1"]["name"] == ""
         assert bob.act("back", question=1)["k"] == "done"
         teacher.until_held("/questions/1 backers", 1)
+
+
+def test_lab_that_does_not_exist_cannot_lead(classroom: Classroom) -> None:
+    lab = classroom.lab_to_lead()
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        for page in (teacher, ada):
+            page.until("snap")
+        for missing in ("none/main", lab.replace("main", "other")):
+            answer = teacher.act("take_lead", lab=missing)
+            assert (answer["k"], answer["status"]) == ("no", 404)
+            assert answer["what"] and answer["expected"] and answer["todo"]
+        assert ada.act("take_lead", lab=lab)["status"] in (403, 404)
+        assert teacher.act("take_lead", lab=lab)["k"] == "done"
+        ada.until_held("/lead lab", lab)
 
 
 def test_act_that_is_sent_again_after_a_restart_is_done_once(classroom: Classroom) -> None:
@@ -225,7 +240,7 @@ def test_view_of_who_leads_reaches_followers_and_no_other_view_does(classroom: C
     with classroom.page("p1") as teacher, classroom.page("p2") as ada, classroom.page("p3") as bob:
         for page in (teacher, ada, bob):
             page.until("snap")
-        teacher.act("take_lead", lab="lead/main")
+        assert teacher.act("take_lead", lab=classroom.lab_to_lead())["k"] == "done"
         bob.send(k="view", term=1, view=view | {"seq": 1})
         teacher.send(k="view", term=7, view=view | {"seq": 2})
         teacher.send(k="view", term=1, view=view)

@@ -13,7 +13,7 @@ from websockets.sync.client import ClientConnection, connect
 from lab.actions.classes.live_class import live_classes
 from lab.classroom.events import CLASS
 from lab.management.commands.lab import HOST
-from lab.models import Class, Participant, Role
+from lab.models import Class, Participant, Role, Run
 from tests.support.lab_server import PATIENCE_S, LabServer, Visitor
 
 _numbers = count(1)
@@ -132,6 +132,12 @@ class Classroom:
             with suppress(websockets.exceptions.ConnectionClosed):
                 page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
             yield page
+
+    def lab_to_lead(self) -> str:
+        """The address of a lab of the instructor's, in which nothing has happened."""
+        owner = self.model.owner
+        run = Run.objects.create(slug=f"lead-{self.slug}", owner=owner, name="Lead", seed=1, brokers=1)
+        return f"{run.slug}/{run.branches.create(name='main').name}"
 
     def close(self) -> None:
         """Closes the class, and takes it and its people out of the database that the tests of a process share."""
