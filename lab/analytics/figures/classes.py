@@ -7,6 +7,7 @@ from lab.analytics.figures.learners import (
     heat,
     in_order,
     items,
+    label_of,
     said_and_was,
     share_of_time,
     signs,
@@ -58,7 +59,11 @@ def misconceptions(rows: Rows, words: Words) -> Figure:
         (words("analytics.sure"), "--danger", lambda row: row["sure"] or 0),
         (words("analytics.less_sure"), "--leader", lambda row: row["learners"] - (row["sure"] or 0)),
     )
-    return counts(shown, lambda row: row["tag"], parts, words("analytics.learners"), _belief)
+    return counts(shown, _believed, parts, words("analytics.learners"), _belief)
+
+
+def _believed(row: Row) -> str:
+    return label_of(row["belief"])
 
 
 def _belief(row: Row) -> str:
@@ -73,7 +78,7 @@ def mistakes(rows: Rows, words: Words) -> Figure:
     held = [[tag in of[person]["tags"] for person in people] for tag in tags]
     beliefs = {tag: belief for row in rows for tag, belief in zip(row["tags"], row["beliefs"], strict=True)}
     trace = {
-        **heat(people, tags),
+        **heat(people, [label_of(beliefs[tag]) for tag in tags]),
         "z": [[1 if one else None for one in line] for line in held],
         "text": [["✗" if one else "" for one in line] for line in held],
         "hovertext": [[wrapped(beliefs[tag])] * len(people) for tag in tags],
@@ -89,7 +94,7 @@ def groups(rows: Rows, words: Words) -> Figure:
     parts = ((words("analytics.learners"), "--group", lambda row: row["learners"]),)
     shown = sorted(rows, key=lambda row: -row["learners"])
     return counts(
-        shown, lambda row: " + ".join(row["tags"]), parts, words("analytics.learners"),
+        shown, lambda row: "<br>+ ".join(map(label_of, row["beliefs"])), parts, words("analytics.learners"),
         lambda row: wrapped(", ".join(row["people"])),
     )  # fmt: skip
 

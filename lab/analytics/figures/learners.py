@@ -5,6 +5,7 @@ step as the axis has it; `person`, who the learner is; `open`, the address that 
 """
 
 import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from lab.analytics.figures.parts import BAR, FRAME_HEIGHT, PLOT, Figure, Row, Rows, Words, bars, noted
@@ -13,6 +14,8 @@ CELL = 22
 MAX_LEARNERS = 60
 """So many rows of a heat map can be looked at; the table has all of them."""
 _HOVER_WIDTH = 44
+_LABEL_WIDTH, _LABEL_LINES = 26, 3
+_LABEL_LINE = 14
 _LEGEND_LINE = 15
 _SIGNS = (
     ("work", "·", "--selbg"),
@@ -32,6 +35,19 @@ def in_order(labels: Sequence[str]) -> list[str]:
 def wrapped(text: str) -> str:
     """A sentence in lines, for what is shown under the pointer."""
     return "<br>".join(textwrap.wrap(text, _HOVER_WIDTH))
+
+
+def label_of(sentence: str) -> str:
+    """A sentence in a few short lines, for an axis: what does not fit is under the pointer and in the table."""
+    sentence = sentence.strip().rstrip(".。")
+    is_wide = any(unicodedata.east_asian_width(one) == "W" for one in sentence)
+    width = _LABEL_WIDTH // 2 if is_wide else _LABEL_WIDTH
+    return "<br>".join(textwrap.wrap(sentence, width, max_lines=_LABEL_LINES, placeholder="…"))
+
+
+def _height_of(labels: Sequence[str], least: int) -> int:
+    """Of a row, so that the lines of the longest label do not meet those of the next one."""
+    return max([least, *(_LABEL_LINE * (label.count("<br>") + 1) + 6 for label in labels if "<br>" in label)])
 
 
 def sign_of(row: Row) -> str:
@@ -79,7 +95,7 @@ def heat(x: Sequence[str], y: Sequence[str]) -> Figure:
 def table_of_cells(trace: Figure, rows: int) -> Figure:
     """A figure with one heat map, the first row on top."""
     layout = {
-        "height": FRAME_HEIGHT + CELL * max(rows, 3),
+        "height": FRAME_HEIGHT + max(CELL * 3, _height_of(trace["y"], CELL) * rows),
         "xaxis": {"type": "category", "automargin": True},
         "yaxis": {"type": "category", "automargin": True, "autorange": "reversed"},
     }
@@ -208,6 +224,8 @@ def counts(
     figure = bars(labels, data, title, barmode=barmode)
     if barmode == "group":
         figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
+    elif (height := _height_of(labels, BAR)) > BAR:
+        figure["layout"]["height"] = FRAME_HEIGHT + height * max(len(labels), 2)
     # On a narrow page each part has a line of the legend.
     figure["layout"]["height"] += _LEGEND_LINE * (len(parts) - 1)
     return figure

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from lab.analytics.figures.learners import label_of
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import figure_of
 from lab.analytics.jobs import Job, Priority
@@ -12,6 +13,7 @@ from lab.analytics.orders import LiveTask, Task
 from lab.analytics.rounds import COST, MIN_WAIT_S, Rounds
 from lab.analytics.serve.class_reader import OF_CLASS, OF_LESSON, OWN, csv_of, figures_of, instant_of, ready
 from lab.analytics.serve.learning_reader import Person, Scene
+from lab.learning.misconceptions import says
 from lab.texts.i18n import merged
 
 ADA, BO, CY = "ada", "bo", "cy"
@@ -113,6 +115,21 @@ def test_what_fewer_than_five_answered_is_not_shown() -> None:
     # Two groups that differ in what is not shown are one.
     (group,) = made("class_groups")["table"]["rows"]
     assert group == ["acked-is-safe", 2, ["p2 Ada", "p3"]]
+
+
+def test_misconceptions_are_named_by_what_is_believed() -> None:
+    sentence = says("acked-is-safe", "en").rstrip(".")
+    for name in ("class_misconceptions", "class_mistakes", "class_groups"):
+        for trace in made(name)["data"]:
+            assert {label.replace("<br>", " ") for label in trace["y"]} == {sentence}
+
+
+def test_label_has_three_short_lines_at_most() -> None:
+    assert label_of("A " + "word " * 30).split("<br>")[-1].endswith("…")
+    for sentence in ("word " * 30, "每多一份副本，高水位就前进一格。" * 4):
+        lines = label_of(sentence).split("<br>")
+        assert len(lines) == 3 and all(len(line) <= 26 for line in lines)
+    assert max(map(len, label_of("每多一份副本，高水位就前进一格。" * 4).split("<br>"))) <= 13
 
 
 def test_files_have_numbers_of_people_and_no_names() -> None:
