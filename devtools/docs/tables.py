@@ -1,4 +1,4 @@
-"""The tables over recordings, out of their registry."""
+"""The tables over recordings, from their registry."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,8 @@ from lab.analytics.tables.registry import TABLES
 
 _LAYERS = {
     "bronze": "Events as they were recorded.",
-    "silver": "One table for each concept, made of events.",
-    "gold": "What charts and reports read, made of silver.",
+    "silver": "One table for each concept, made from events.",
+    "gold": "Tables for charts, comparisons and reports, made from silver.",
 }
 
 
@@ -31,9 +31,9 @@ def _table(table: Table) -> Iterator[str]:
     yield f"{table.doc}\n" if table.doc.endswith(".") else f"{table.doc[:1].upper()}{table.doc[1:]}.\n"
     yield f"Key: {_names((*(column.name for column in table.stored[: -len(table.columns)]), *table.key))}."
     if table.needs:
-        yield f"Made of {_names(table.needs)}."
+        yield f"Made from {_names(table.needs)}."
     if table.kinds:
-        yield f"Made of events {_names(table.kinds)}."
+        yield f"Made from events {_names(table.kinds)}."
     yield "\n| column | type | unit | what it is |\n|---|---|---|---|"
     for column in table.columns:
         personal = " (personal)" if column.personal else ""

@@ -56,7 +56,7 @@ def come_in(page: Page, link: str, name: str) -> None:
 
 def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) -> None:
     ada.get_by_role("button", name="Raise hand").click()
-    expect(ada.get_by_role("button", name="Your hand is up, place 1")).to_be_visible()
+    expect(ada.get_by_role("button", name="Your hand is up; position in the queue: 1")).to_be_visible()
     expect(staff.locator(".tile.hand")).to_contain_text("Ada")
     noah.get_by_label("Ask a question").fill("Why does the high watermark wait?")
     noah.get_by_role("button", name="Send").click()
@@ -127,10 +127,10 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     staff.get_by_role("button", name="Close the poll").click()
     expect(ada.locator(".class-panel")).to_contain_text("Your answer: at 45")
     staff.get_by_role("button", name="Show the split").click()
-    expect(ada.locator(".class-panel")).to_contain_text("2 answers. A split is shown from 5 on.")
+    expect(ada.locator(".class-panel")).to_contain_text("2 answers. The split is shown from 5 answers on.")
     staff.get_by_role("button", name="Run the lab to settle it").click()
     expect(staff.locator("hw-class-refusal")).to_contain_text("nobody leads the class")
-    staff.get_by_text("Say it yourself").click()
+    staff.get_by_text("Set the answer by hand").click()
     staff.get_by_label("What came true").select_option("at 46")
     staff.get_by_role("button", name="Reveal").click()
     expect(noah.locator(".class-panel")).to_contain_text("Came true: at 46")

@@ -91,7 +91,7 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
     expect(board.locator("hw-microphone")).to_contain_text("Sound is recorded")
     begun_us = class_us() - int(board.evaluate("heard.currentTime") * 1e6)
     board.context.set_offline(True)
-    expect(board.locator("hw-microphone")).to_contain_text("The server does not answer")
+    expect(board.locator("hw-microphone")).to_contain_text("The server does not respond")
     board.context.set_offline(False)
     with arrival(board, sound):  # type: ignore[attr-defined]
         pass

@@ -48,7 +48,7 @@ def give_class(staff: Page, *, waits: bool = False) -> str:
     form = staff.locator("#new-class")
     form.get_by_label("Name").fill("Storage systems, autumn")
     form.get_by_label("Start from").select_option("006-the-lost-record")
-    form.get_by_label("People wait until staff admit them").set_checked(waits)
+    form.get_by_label("New participants wait until staff admit them").set_checked(waits)
     form.get_by_role("button", name="Start class").click()
     code = staff.locator(".big-code").inner_text()
     assert re.fullmatch(r"[A-Z]+-\d{3}", code)

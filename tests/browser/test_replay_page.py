@@ -240,7 +240,7 @@ def test_recording_is_saved_as_a_page_that_replays_without_a_network(
 ) -> None:
     replay.get_by_role("button", name="Save as a page").click()
     dialog = replay.get_by_role("dialog", name="Save the recording as a page")
-    expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^The page will have about \d+ KB\.$"))
+    expect(dialog.get_by_role("status")).to_have_text(re.compile(r"^Size of the page: about \d+ KB\.$"))
     assert violations(replay, within="dialog") == []
     with replay.expect_download() as saved:
         dialog.get_by_role("button", name="Save").click()

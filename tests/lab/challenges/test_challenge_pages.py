@@ -88,7 +88,7 @@ def test_judgement_can_be_cancelled_and_one_runs_at_a_time(visitor: Visitor) -> 
     slug = "c2-settings-that-survive"
     entry = submit(visitor, slug, challenges()[slug].par)
     busy = visitor.post(f"/challenges/{slug}/judge", **challenges()[slug].par)
-    assert (busy.status, "An entry of yours is being judged." in busy.text) == (409, True)
+    assert (busy.status, "Another entry of yours is being judged." in busy.text) == (409, True)
     visitor.post(f"/challenges/{slug}/entries/{entry}/cancel")
     assert "The judgement was cancelled." in judged(visitor, slug, entry)
 

@@ -208,7 +208,7 @@ def test_a_lesson_offers_its_recording_which_is_imported_once_for_all(teacher: V
     assert shown["you"] == {"p": "p2", "role": "learner"} and not shown["can"]["correct"]
     assert teacher.get(f"/classes/{slug}/replay/").status == 404, "who has not asked for it"
     refused = teacher.post("/course/012-linger-and-batch/watch")
-    assert refused.status == 404 and "names no recording" in refused.text
+    assert refused.status == 404 and "does not have a recording" in refused.text
     Class.objects.filter(slug=slug).delete()
 
 

@@ -141,7 +141,7 @@ def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(classroom: C
         assert teacher.act("give_state")["what"] == "Nobody leads the class."
         assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
         assert ada.act("give_state")["k"] == "no"
-        assert ada.act("take_state", handout=1)["what"] == "State 1 was not given in this class."
+        assert ada.act("take_state", handout=1)["what"] == "State 1 was not shared in this class."
         assert teacher.act("give_state")["k"] == "done"
         ada.until_held("/handouts/1 lab", f"{leading}/main")
         assert ada.act("take_state", handout=1)["k"] == "done"
@@ -175,7 +175,7 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
         socket.run("kafka-topics.sh --create --topic given --replica-assignment 1:2:3")
         socket.ask({"k": "time", "op": "pause"})
         wrong = teacher.act("make_poll", **asked | {"holds": ["the moon rises", ""]})
-        assert wrong["what"] == "A lab cannot settle a poll by the moon rises."
+        assert wrong["what"] == "A poll cannot be settled by the moon rises."
         assert teacher.act("make_poll", form="prediction", text="", lang="en", step=1)["status"] == 404
         assert teacher.act("make_poll", form="prediction", text="", lang="en", step=3)["k"] == "done"
         assert len(teacher.held["/polls/1"]["choices"]) == 3

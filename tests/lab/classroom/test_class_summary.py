@@ -126,7 +126,7 @@ def test_page_of_the_summary_for_each_role(classroom: Classroom) -> None:
     assert re.search(r"broker 2</b> <span class=\"mono\">80 %</span> <span class=\"tag ok\">right", own)
     assert "Your marks" in own and "Why two fetches?" not in own and "Name 3" not in own
     other = classroom.visitors["p3"].get(address).text
-    assert "it was otherwise" in other and "80 %" not in other
+    assert '<span class="tag bad">wrong' in other and "80 %" not in other
     assert classroom.visitors["p4"].get(address).status == 403
     assert classroom.visitors["p5"].get(address).status == 404
     assert f'href="{address}"' in classroom.visitors["p1"].get(f"/classes/{classroom.slug}/").text

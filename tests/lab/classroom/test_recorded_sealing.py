@@ -182,11 +182,11 @@ def test_the_transcript_reads_without_pictures_and_leads_into_the_replay(classro
     (typed,) = ask(classroom, "p2", "captions/en")["cues"]
     whole, chinese, found = read(), read("?captions=zh-CN"), read("?q=NOBODY+typed")
     link = f"/replay/?at={class_address_time(typed['from_us'])}"
-    for text in (typed["text"], "Wrap-up", SECRET, "passage off the record begins", link):
+    for text in (typed["text"], "Wrap-up", SECRET, "passage off the record starts", link):
         assert text in whole, text
     assert "&lt;b&gt;二" in chinese and typed["text"] not in chinese and "off-the-record" not in whole + chinese
-    assert typed["text"] in found and SECRET not in found and "Lines with these words: 1." in found
-    assert "nothing with these words" in read("?q=none-of-it")
+    assert typed["text"] in found and SECRET not in found and "Matching lines: 1." in found
+    assert "No matches" in read("?q=none-of-it")
     assert classroom.visitors["p2"].get(f"/classes/{classroom.slug}/transcript/?q={'x' * 101}").status == 400
 
 

@@ -84,7 +84,7 @@ def test_a_claimed_name_gives_nothing_until_staff_say_so(
     assert "waiting to be admitted" in waiting.text
     assert other.get(f"/r/{run}/main").url.count("/sign-in/") == 1
     page = staff.get(f"/classes/{room.slug}/").text
-    assert "says to be Ada (p2)" in page and "last seen" in page
+    assert "claims to be Ada (p2)" in page and "last seen" in page
     with guest.socket(run) as socket:
         socket.of_kind("welcome")
         staff.post(f"/classes/{room.slug}/people/3", op="was")

@@ -52,7 +52,7 @@ def test_outcomes_are_hidden_from_the_question_to_the_answer(requested) -> None:
     requested.predict("HW + 1")
     assert not requested.session.is_masked
     assert requested.of("predict")["given"] == {"choice": "HW + 1", "confidence": 0.7, "outcome": None}
-    assert requested.why_not() == "What you predicted has not happened yet. Step on."
+    assert requested.why_not() == "The predicted event has not happened yet. Step on."
 
 
 def test_outcome_of_a_prediction_is_what_happened(requested) -> None:
@@ -208,7 +208,7 @@ def test_prediction_may_wait_for_a_power_loss_and_nothing_else_settles_it() -> N
     do("broker start 3", "sleep 2s")
     assert session.is_masked
     session.handle(ExerciseFrame(id="u1", op="predict", step="predict", choice="all", confidence=0.9), moment())
-    assert predicted()["why_not"] == "What you predicted has not happened yet. Bring it about."
+    assert predicted()["why_not"] == "The predicted event has not happened yet. Make it happen."
     do("broker powerloss 3")
     assert predicted()["given"]["outcome"] is None
     do("broker powerloss 1")

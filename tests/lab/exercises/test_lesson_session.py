@@ -61,7 +61,7 @@ def test_answer_may_be_given_again_until_it_is_right() -> None:
     learner = Learner("index-size")
     learner.handle("answer", "index-size", "7")
     wrong = learner.step("index-size")
-    assert (wrong["state"], wrong["why_not"]) == ("active", "7 is not right: look again.")
+    assert (wrong["state"], wrong["why_not"]) == ("active", "7 is not correct: look again.")
     assert wrong["reasons"] == {}
     learner.handle("answer", "index-size", " 10485760 ")
     right = learner.step("index-size")
@@ -302,7 +302,7 @@ def test_class_that_is_held_at_a_step_opens_and_ticks_off_nothing_past_it() -> N
     assert frame["waits"] is True
     assert frame["debrief"] is None
     assert frame["steps"][place:] == [{"state": "open"}] * (len(learner.exercise.steps) - place)
-    with pytest.raises(Refusal, match="has not gone on"):
+    with pytest.raises(Refusal, match="has not continued to"):
         learner.handle("hint")
     resumed = ExerciseSession(learner.exercise, learner.moment(), learner.session.state)
     assert resumed.waits, "also after a restart"
@@ -317,6 +317,6 @@ def test_goals_past_the_pace_are_not_ticked_off_and_are_when_it_is_raised() -> N
     learner = Learner("index-size")
     learner.session.set_pace(1, learner.moment())
     assert learner.session.waits, "a step that was open stays, and waits"
-    assert learner.step("index-size")["why_not"] == "the class has not gone on to this step"
+    assert learner.step("index-size")["why_not"] == "the class has not reached this step"
     learner.session.set_pace(0, learner.moment())
     assert not learner.session.waits

@@ -75,7 +75,7 @@ def test_newcomer_is_offered_the_first_lesson_and_no_form(newcomer: Visitor) -> 
     assert f'action="/course/{first.slug}/start"' in hero
     assert set(re.findall(r'<input type="(\w+)"', hero)) == {"hidden", "range"}
     assert set(cards(text).values()) == {"new", "current"}
-    assert "No runs yet." in text and "The curve begins" in text
+    assert "No runs yet." in text and "The curve starts" in text
 
 
 def test_open_lab_starts_a_cluster_in_which_records_move(visitor: Visitor) -> None:
@@ -130,7 +130,7 @@ def test_unknown_lesson_is_not_found(visitor: Visitor) -> None:
 def test_analytics_of_a_lesson_are_ones_own_but_for_who_gives_classes(visitor: Visitor, newcomer: Visitor) -> None:
     page = f"/course/{LOST}/analytics/"
     assert f'href="{page}"' in visitor.get(f"/course/{LOST}/").text
-    assert "Nobody else sees this page" in newcomer.get(page).text
+    assert "Only you can see this page" in newcomer.get(page).text
     shown = newcomer.get(f"/api{page}tables.json").json
     assert (shown["figures"], shown["as_of_ms"], shown["withheld"]) == ({}, 0, False)
     # Whoever has no history has nothing to wait for, and what others did is not told.
@@ -198,7 +198,7 @@ def test_start_that_is_refused_says_why_on_the_page_of_the_lesson(
     monkeypatch.setattr(start_run, "MAX_RUNS", 0)
     for path in (f"/course/{LOST}/start", "/open-lab", "/take-over"):
         answer = visitor.post(path)
-        assert answer.status == 409 and "runs already" in answer.text
+        assert answer.status == 409 and "You already have" in answer.text
         assert 'role="alert"' in answer.text
 
 

@@ -178,7 +178,7 @@ def test_run_limit_is_enforced_for_every_way_to_create_one(visitor: Visitor, mon
     before, folders = titles(visitor), sorted(settings.RUNS.iterdir())
     for path, form in (("/runs/new", {"name": "more", "seed": "1", "brokers": "1"}), (f"/runs/{run}/duplicate", {})):
         answer = visitor.post(path, **form)
-        assert answer.status == 409 and "runs already" in answer.text, path
+        assert answer.status == 409 and "You already have" in answer.text, path
     assert titles(visitor) == before and sorted(settings.RUNS.iterdir()) == folders
 
 

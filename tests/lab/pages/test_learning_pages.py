@@ -91,7 +91,7 @@ def test_second_tab_is_refused_plainly(visitor: Visitor, learner: int) -> None:
     visitor.post(f"/review/{slug}/answer", count=count, choice=choice, p="0.7")
     second = visitor.post(f"/review/{slug}/answer", count=count, choice=choice, p="0.99")
     assert second.status == 409
-    assert "answered already" in second.text
+    assert "already been answered" in second.text
     answers = [stored for stored in history_of(learner) if isinstance(stored.event, ReviewAnswered)]
     assert len(answers) == 1
 
