@@ -1,4 +1,4 @@
-"""Judgements that run beside the lab: a process for each, at most two at a time and one a user."""
+"""Judgements in the background: one process each, at most two at a time and one per user."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,11 @@ MAX_WALL_S = 1_800.0
 logger = logging.getLogger(__name__)
 
 Finished = Callable[[bytes | None], Awaitable[None]]
-"""Called with the verdict as JSON, or None when the process ended without one."""
+"""Called with the verdict as JSON, or None if the process ended without a verdict."""
 
 
 class Judgement:
-    """An entry that is being judged. `done` and `passes` count seeds."""
+    """An entry being judged. `done` and `passes` count seeds."""
 
     def __init__(self, user_id: int, order: Order) -> None:
         self.user_id = user_id
@@ -33,7 +33,7 @@ class Judgement:
         self._process: asyncio.subprocess.Process | None = None
 
     async def run(self) -> bytes | None:
-        """The verdict as JSON; None when the process ended without one."""
+        """The verdict as JSON; None if the process ended without a verdict."""
         environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "lab.settings"}
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "lab.challenges.worker", env=environment,
@@ -60,7 +60,7 @@ class Judgement:
         return None
 
     def cancel(self) -> None:
-        """Ends its process."""
+        """Terminates the process."""
         self.is_cancelled = True
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -68,14 +68,14 @@ class Judgement:
 
 
 class Judges:
-    """The judgements that run, by the id of the entry."""
+    """The running judgements by id of the entry."""
 
     def __init__(self) -> None:
         self._running: dict[int, Judgement] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ensure_free(self, user_id: int) -> None:
-        """Raises Refusal when a user, or the machine, has enough to judge."""
+        """Raises Refusal when the limit per user or per machine is reached."""
         if any(judgement.user_id == user_id for judgement in self._running.values()):
             raise Refusal("refusal.judge_busy", 409)
         if len(self._running) >= MAX_JUDGES:
@@ -85,7 +85,7 @@ class Judges:
         """Judges an entry in the background. Raises Refusal."""
         self.ensure_free(user_id)
         judgement = self._running[entry_id] = Judgement(user_id, order)
-        # Not in the context of the request: its threads end with it.
+        # Runs outside the context of the request, whose threads end with it.
         run = self._run(entry_id, judgement, finished)
         task = asyncio.get_running_loop().create_task(run, context=Context())
         self._tasks.add(task)
@@ -98,7 +98,7 @@ class Judges:
         except Exception:
             logger.exception("the judgement of entry %s failed", entry_id)
         try:
-            # The entry has its verdict before it counts as free.
+            # The verdict is stored before the slot is released.
             await finished(verdict)
         except Exception:
             logger.exception("the verdict of entry %s was not stored", entry_id)

@@ -1,4 +1,4 @@
-"""What the page of a challenge shows: the entries of a visitor, verdicts beside the par, the spread of all entries."""
+"""The page of a challenge: a visitor's entries, verdicts next to the par, the distribution of all entries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ BINS = 12
 
 
 class Figure(NamedTuple):
-    """A score of a verdict. `reached` is empty where the entry has none; `holds`: as good as the par."""
+    """A score of a verdict. `reached` is empty if the entry has no such score; `holds`: at least as good as the par."""
 
     label: Bilingual
     reached: str
@@ -32,7 +32,9 @@ class Figure(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar of the spread: its share of the highest one in percent, and whether the visitor's entry is in it."""
+    """A bar of the distribution: its height in percent of the highest bar, and whether it contains the visitor's
+    entry.
+    """
 
     entries: int
     height: int
@@ -41,18 +43,18 @@ class Bar(NamedTuple):
 
 
 def entries_of(user: User, challenge: Challenge) -> list[ChallengeEntry]:
-    """The visitor's entries, newest first. One whose judge has gone with the server's process counts as failed."""
+    """The visitor's entries, newest first. An entry whose judge ended with the server process counts as failed."""
     entries = list(ChallengeEntry.objects.filter(user_id=user.pk, challenge=challenge.slug)[:MAX_SHOWN])
     for entry in entries:
         if entry.state == ChallengeEntry.State.JUDGING and JUDGES.of(entry.pk) is None:
             entry.state = ChallengeEntry.State.FAILED
-            # Not `save`: its verdict may have been stored in between.
+            # Not `save`: the verdict may have been stored in the meantime.
             ChallengeEntry.objects.filter(pk=entry.pk, state=ChallengeEntry.State.JUDGING).update(state=entry.state)
     return entries
 
 
 def entry_of_user(user: User, challenge: Challenge, entry_id: int) -> ChallengeEntry:
-    """An entry of this user. Raises Refusal (404) for another's, as for none."""
+    """An entry of this user. Raises Refusal (404) for a missing entry and for another user's alike."""
     entry = ChallengeEntry.objects.filter(user_id=user.pk, challenge=challenge.slug, pk=entry_id).first()
     if entry is None:
         raise Refusal("refusal.no_entry", 404, entry=entry_id)
@@ -62,8 +64,8 @@ def entry_of_user(user: User, challenge: Challenge, entry_id: int) -> ChallengeE
 def challenge_page(
     challenge: Challenge, user: User, language: str, chosen: str, form: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The context of the page. `chosen`: the id of the entry to show, the newest one without it; `form`: an entry that
-    was refused.
+    """The context of the page. `chosen`: the id of the entry to show, by default the newest; `form`: a rejected
+    entry.
     """
     entries = entries_of(user, challenge)
     shown = next((entry for entry in entries if str(entry.pk) == chosen), entries[0] if entries else None)
@@ -86,17 +88,17 @@ def challenge_page(
 
 
 def verdict_of(entry: ChallengeEntry | None) -> Verdict | None:
-    """The verdict of an entry, None while it has none."""
+    """The verdict of an entry, or None."""
     return None if entry is None or entry.verdict is None else msgspec.convert(entry.verdict, Verdict)
 
 
 def translated(code: str, language: str) -> str:
-    """A message's code as a sentence."""
+    """The sentence for a message code."""
     return render(code, language)
 
 
 def progress_of(entry: ChallengeEntry, challenge: Challenge, language: str) -> dict[str, Any]:
-    """How far the judgement of an entry is, for the page that waits for it."""
+    """The progress of a judgement, for the page that waits for it."""
     judgement = JUDGES.of(entry.pk)
     done, passes = (judgement.done, judgement.passes) if judgement else (0, 0)
     said = translate(language, "challenge.progress", done=done, n=challenge.seeds, passes=passes)
@@ -122,7 +124,7 @@ def _shown(value: float, score: Score) -> str:
 
 
 def spread(challenge: Challenge, own: float | None) -> list[Bar]:
-    """All judged entries by their first score, in bars; empty with fewer than five."""
+    """A histogram of all judged entries by their first score; empty with fewer than five."""
     judged = ChallengeEntry.objects.filter(challenge=challenge.slug, score__isnull=False)
     scores = sorted(score for score in judged.values_list("score", flat=True) if score is not None)
     if len(scores) < SPREAD_FROM:

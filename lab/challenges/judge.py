@@ -1,4 +1,4 @@
-"""Judges an entry: plays it on each seed of its challenge, and adds up what they show."""
+"""Judges an entry: runs it on each seed of its challenge and aggregates the outcomes."""
 
 import hashlib
 import time
@@ -33,10 +33,10 @@ class Rules(Protocol):
     """A module of `rules`."""
 
     def check(self, entry: Entry) -> None:
-        """Raises Refusal for an entry that is none."""
+        """Raises Refusal for an invalid entry."""
 
     def play(self, entry: Entry, seed: int) -> Outcome:
-        """Judges it on one seed."""
+        """Judges the entry on one seed."""
 
 
 RULES: dict[str, Rules] = {
@@ -54,9 +54,9 @@ RULES: dict[str, Rules] = {
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an entry. `shown`: the seed that decided it, the first that failed or the last of all. `passes`
-    and `seeds` count those that must pass, `marked_passes` and `marked` the marked ones. `digest` is the same for the
-    same outcomes. `short`: the shortest script found that fails like the seed shown, where one was looked for.
+    """The result of an entry. `shown`: the deciding seed, which is the first that failed, or else the last. `passes`
+    and `seeds` count the seeds that must pass, `marked_passes` and `marked` the marked ones. `digest` is equal for
+    equal outcomes. `short`: the shortest script found that fails like the seed shown, where one was looked for.
     """
 
     passed: bool
@@ -72,7 +72,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entry_of(challenge: Challenge, form: Mapping[str, str]) -> dict[str, str]:
-    """The entry that a form holds. Raises Refusal for one that cannot be judged."""
+    """The entry submitted in a form. Raises Refusal if it cannot be judged."""
     entry = {field.name: _value(field, form.get(field.name, "")) for field in challenge.fields}
     RULES[challenge.slug].check(entry)
     return entry
@@ -99,8 +99,8 @@ def judge(
     seeds: Sequence[int] | None = None,
     progress: Callable[[int, int], None] = lambda done, passes: None,
 ) -> Verdict:
-    """Plays the entry on the seeds, all of its challenge's unless some are given. `progress` gets how many are done,
-    and how many of those have passed. An attack ends with the first seed on which it fails.
+    """Runs the entry on the given seeds, by default on all seeds of its challenge. `progress` receives the number of
+    seeds done and the number that passed. An attack stops at the first seed on which it fails.
     """
     wanted = range(1, challenge.seeds + 1) if seeds is None else seeds
     begun_s = time.process_time()
@@ -118,7 +118,7 @@ def judge(
 
 
 def play_seed(challenge: Challenge, entry: Entry, seed: int) -> Outcome:
-    """One seed. What the engine stumbles over fails the seed, and is said."""
+    """Runs one seed. An engine failure fails the seed and is reported."""
     try:
         return RULES[challenge.slug].play(entry, seed)
     except Exception as error:

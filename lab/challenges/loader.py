@@ -32,7 +32,7 @@ Kind = Literal["attack", "defend", "find"]
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A field of an entry: a script, one of `choices`, or a number from `min` to `max`."""
+    """A field of an entry: a script, one of `choices`, or a number in `min`..`max`."""
 
     name: str
     kind: Literal["script", "choice", "integer"]
@@ -44,7 +44,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A figure of a verdict, aggregated over its seeds, and what the course's own entry reaches."""
+    """A figure of a verdict, aggregated over its seeds, and the value that the course's own entry reaches."""
 
     name: str
     label: Bilingual

@@ -1,4 +1,4 @@
-"""What one seed of a challenge has shown."""
+"""The outcome of one seed of a challenge."""
 
 from collections.abc import Mapping
 
@@ -14,10 +14,10 @@ Entry = Mapping[str, str]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One seed. `why`: the code of a message, why it failed or what it shows. `scores`: figures by name. `brokers`,
-    `era`, `config` and `typed` execute it again; `at_us` is the instant at which it went wrong. The lines from
-    `ends_us` on are the judge's own: they take faults back and read what is left. `events`: how many it made.
-    `is_marked`: it may fail without failing the entry.
+    """One seed. `why`: the code of a message, why it failed, or what it demonstrates. `scores`: figures by name.
+    `brokers`, `era`, `config` and `typed` execute it again; `at_us` is the instant at which it went wrong. The lines
+    from `ends_us` on are the judge's own: they revert faults and read the final state. `events`: number of events.
+    `is_marked`: the seed may fail without failing the entry.
     """
 
     seed: int
@@ -62,5 +62,5 @@ def outcome_of(
 
 
 def ended(trial: Trial, end: Ended, *, is_marked: bool = False) -> Outcome:
-    """The outcome of a trial that could not go on."""
+    """The outcome of a trial that could not continue."""
     return outcome_of(trial, False, end.why, is_marked=is_marked)

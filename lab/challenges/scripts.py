@@ -1,4 +1,4 @@
-"""Scripts of entries: which lines they may have, and how many faults they use."""
+"""Scripts of entries: the allowed lines, and the number of faults they use."""
 
 from collections.abc import Collection
 
@@ -37,7 +37,7 @@ def command_of(line: str) -> str:
 
 
 def script_lines(field: str, script: str, allowed: Collection[str]) -> list[str]:
-    """The lines of a script without comments. Raises Refusal for one that an entry may not have."""
+    """The lines of a script without comments. Raises Refusal for a line that is not allowed."""
     lines = list(lines_of(script))
     if not lines:
         raise Refusal("refusal.entry_empty", field=field)
@@ -55,7 +55,7 @@ def script_lines(field: str, script: str, allowed: Collection[str]) -> list[str]
 
 
 def fault_count(lines: Collection[str]) -> int:
-    """How many faults a script uses: taking one back counts nothing."""
+    """Number of faults that a script uses; reverting one does not count."""
     return sum(1 for line in lines if _is_fault(line))
 
 

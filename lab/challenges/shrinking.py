@@ -19,7 +19,7 @@ MIN_ACKNOWLEDGED = 0.9
 
 
 class _Again:
-    """A script, played again on the seed of an outcome."""
+    """Replays a script on the seed of an outcome."""
 
     def __init__(self, outcome: Outcome, lines: list[str]) -> None:
         """Raises Ended."""
@@ -35,7 +35,7 @@ class _Again:
         self.trial.type_all(lines)
 
     def heal(self) -> bool:
-        """Ends the streams of records and takes back every fault."""
+        """Stops the streams of records and reverts every fault."""
         for name, node in list(self.trial.view["nodes"].items()):
             if node["kind"] == "producer" and node["rate"]:
                 self.trial.type(f"producer stream {name} {node['partition']} 0")
@@ -43,7 +43,7 @@ class _Again:
 
     @property
     def sent(self) -> tuple[int, int]:
-        """How many records were acknowledged, and how many were not."""
+        """Numbers of acknowledged and of unacknowledged records."""
         producers = [node for node in self.trial.view["nodes"].values() if node["kind"] == "producer"]
         return sum(node["acknowledged"] for node in producers), sum(node["failed"] for node in producers)
 
@@ -120,7 +120,7 @@ says nothing."""
 
 
 def shrunk(outcome: Outcome) -> tuple[str, ...]:
-    """The lines of the short script; none for a failure of another kind, or one that needs the judge's own timing."""
+    """The lines of the shortened script; empty if it fails in another way or depends on the judge's timing."""
     has_property = SHRINKABLE.get(outcome.why.partition("?")[0])
     if outcome.passed or has_property is None:
         return ()
@@ -132,7 +132,7 @@ def shrunk(outcome: Outcome) -> tuple[str, ...]:
         try:
             return has_property(_Again(outcome, lines))
         except Exception:
-            # A line that needs one left out is refused, and what the engine stumbles over must not cost the verdict.
+            # A line that depends on an omitted one is rejected, and an engine failure must not cost the verdict.
             return False
 
     lines = [typed.line for typed in outcome.typed if typed.at_us < outcome.ends_us]

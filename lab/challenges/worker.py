@@ -1,6 +1,6 @@
-"""The process that judges one entry: an order comes in on standard input, reports go out a line each.
+"""The process that judges one entry: it reads an order from standard input and writes one report per line.
 
-It gives way to the lab (nice), and its processor time and memory are limited. Cancelling ends the process.
+It runs with a lower priority than the lab (nice) and with limits on CPU time and memory. Cancelling kills the process.
 """
 
 import os
@@ -15,14 +15,14 @@ MAX_MEMORY = 3 << 30
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is to be judged."""
+    """The entry to judge."""
 
     challenge: str
     fields: dict[str, str]
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many seeds are done and have passed; the last report has the verdict, as JSON."""
+    """Numbers of seeds done and passed; the last report contains the verdict as JSON."""
 
     done: int = 0
     passes: int = 0
@@ -30,11 +30,11 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def main() -> None:
-    """Judges the entry that standard input holds."""
+    """Judges the entry on standard input."""
     os.nice(NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    # Whatever prints must not get between the reports.
+    # Other output must not mix with the reports.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)

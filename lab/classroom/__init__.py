@@ -1,4 +1,4 @@
-"""The live class: its events and state, what its acts lead to, and the room that writes it.
+"""The live class: its events, state and decisions, and the room that writes its log.
 
 Everything but `room`, `rooms` and `writer` is pure: time is an argument.
 """

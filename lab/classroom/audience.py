@@ -1,6 +1,7 @@
-"""What a person may see of a class: the one place that decides it for events and for sections of the views.
+"""Decides what a person may see of a class, for events and for sections of the views.
 
-Staff and everybody else share one version each, which is encoded once; what is about one person comes on top.
+There is one version for staff and one for everyone else, each encoded once; what concerns a single person is added to
+it.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -15,7 +16,7 @@ STAFF_SECTIONS = frozenset({"people", "notes", "chapters", "lead_lab"})
 
 
 class Viewer(NamedTuple):
-    """Who looks: a participant, with the role that the log gives them."""
+    """The viewer: a participant and their role according to the log."""
 
     p: str
     role: str
@@ -26,7 +27,7 @@ class Viewer(NamedTuple):
 
 
 def sees_event(viewer: Viewer, envelope: ClassEnvelope) -> bool:
-    """Whether a person may see an event while the class lives."""
+    """Whether a person may see an event while the class is live."""
     _, _, who, _, event = envelope
     return sees(viewer, SEES[type(event)], who, getattr(event, "p", ""))
 
@@ -45,12 +46,12 @@ def sees(viewer: Viewer, kind_sees: Sees, who: str, p: str) -> bool:
 
 
 def is_about(viewer: Viewer, who: str, p: str) -> bool:
-    """Whether an event by `who` about `p` is this person's. The projector is no person."""
+    """Whether an event by `who` about `p` concerns this person. The projector is not a person."""
     return viewer.role != "projector" and bool(viewer.p) and viewer.p in (who, p)
 
 
 def sees_section(viewer: Viewer, path: str) -> bool:
-    """Whether a section of the views is one of theirs."""
+    """Whether a person may see a section of the views."""
     name, _, rest = path.partition("/")
     if name == "mine":
         return rest == viewer.p and viewer.role != "projector"

@@ -1,8 +1,8 @@
 """The ballot box of an anonymous poll.
 
-A vote carries a code in place of its voter: a MAC of the participant under a key that is thrown away when the poll is
-over. So a revote can be matched, and nobody can. Votes leave the box shuffled, five at a time or at the close, so that
-no time tells whose one is.
+A vote carries a code instead of its voter: a MAC of the participant under a key that is destroyed when the poll ends. A
+later vote of the same person can be matched, but not attributed. Votes are released shuffled, five at a time or when
+the round closes, so that their time does not identify the voter.
 """
 
 import hmac
@@ -22,10 +22,10 @@ W = TypeVar("W")
 
 
 class BallotBox(Generic[W]):
-    """Votes of one poll that are not written yet, each with what waits for it (`W`)."""
+    """Votes of one poll that are not written yet, each with its waiter (`W`)."""
 
     def __init__(self, path: Path) -> None:
-        """`path`: file of the key, which is made if there is none. It is neither in the log nor in the database."""
+        """`path`: the key file, created if it does not exist. The key is neither in the log nor in the database."""
         self._path = path
         self._votes: dict[str, tuple[Voted, list[W]]] = {}
         try:
@@ -33,7 +33,7 @@ class BallotBox(Generic[W]):
         except FileNotFoundError:
             self._key = b""
         if len(self._key) != KEY_BYTES:
-            # None yet, or torn by a crash before the first vote.
+            # No key yet, or one truncated by a crash before the first vote.
             self._key = secrets.token_bytes(KEY_BYTES)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self._key)
@@ -42,14 +42,14 @@ class BallotBox(Generic[W]):
         return len(self._votes)
 
     def put(self, vote: Voted, waits: W) -> None:
-        """Takes a vote whose `voter` is a participant. A later one of the same person replaces it."""
+        """Adds a vote whose `voter` is a participant. A later vote of the same person replaces it."""
         code = hmac.new(self._key, vote.voter.encode(), sha256).hexdigest()[:CODE_DIGITS]
         waiting = self._votes.pop(code, (vote, []))[1]
         hidden = Voted(poll=vote.poll, round=vote.round, voter=code, answer=vote.answer, sure=vote.sure)
         self._votes[code] = hidden, [*waiting, waits]
 
     def take(self, *, closes: bool) -> tuple[list[Voted], list[W]]:
-        """What is to be written now, shuffled: all votes if there are five, or the round closes."""
+        """The votes to write now, shuffled: all of them if there are at least five or the round closes."""
         if not self._votes or (not closes and len(self._votes) < BATCH):
             return [], []
         taken = list(self._votes.values())
@@ -58,7 +58,7 @@ class BallotBox(Generic[W]):
         return [vote for vote, _ in taken], [waits for _, all_waits in taken for waits in all_waits]
 
     def destroy(self) -> list[W]:
-        """Throws the key away, and votes that were not written; returns who waits for them."""
+        """Destroys the key and the unwritten votes; returns their waiters."""
         self._path.unlink(missing_ok=True)
         self._key = b""
         waiting = [waits for _, all_waits in self._votes.values() for waits in all_waits]

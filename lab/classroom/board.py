@@ -1,7 +1,8 @@
-"""What was published of a class: the newest events and the sections of its views, encoded, and the frames of both.
+"""What was published of a class: the newest events and the sections of its views, encoded, and the frames made from
+both.
 
-The writer's thread makes `Published`; the event loop takes it into its `Board`, and asks that for frames. A page that
-is behind gets what happened since, and of each section that changed the newest value, however often it did.
+The writer's thread creates `Published`; the event loop adds it to its `Board`, which makes the frames. A page that is
+behind gets all events since, but only the newest value of each changed section.
 """
 
 from collections import deque
@@ -24,7 +25,7 @@ kept.
 
 
 class Entry(NamedTuple):
-    """An event by `who`, about `p`: its bytes, those without who did it, and the paths of sections that changed."""
+    """An event by `who` about `p`: its bytes, its bytes without the actor, and the paths of the changed sections."""
 
     seq: int
     sees: Sees
@@ -36,19 +37,19 @@ class Entry(NamedTuple):
 
 
 class Now(NamedTuple):
-    """What the server itself has to know of the class after a batch.
+    """What the server itself needs to know about the class after a batch.
 
     Attributes:
-        roles: of all who are in.
-        grants: rights to labs that come through the class.
+        roles: of all members.
+        grants: rights to labs granted by the class.
         paused: labs that are paused for the class.
-        pace: nobody past this step; 0 for none.
-        lead: who leads, and the term.
-        stage: who is on stage, and whether they are named.
-        looks: who looks at whose lab, by learner.
-        labs: those of learners, by participant.
-        lead_lab: the one that is followed; empty for none.
-        settling: the poll that a lab settles, if one does.
+        pace: the last step that learners may reach; 0 for none.
+        lead: the presenter and the term.
+        stage: the participant on stage, and whether they are named.
+        looks: viewers of labs, by learner.
+        labs: of learners, by participant.
+        lead_lab: the lab that is followed; empty for none.
+        settling: the poll that a lab is settling, if any.
     """
 
     roles: dict[str, str]
@@ -66,8 +67,8 @@ class Now(NamedTuple):
 
 
 class Published(NamedTuple):
-    """Events that were written, and the newest values of what changed: by path for staff and for everybody, by person
-    for what is theirs alone. A value is a whole patch, `["/lead", ...]`.
+    """Events that were written, and the newest values of the changed sections: by path for staff and for everyone, by
+    person for personal sections. A value is a whole patch, `["/lead", ...]`.
     """
 
     entries: list[Entry]
@@ -78,7 +79,7 @@ class Published(NamedTuple):
 
 
 def now_of(state: State) -> Now:
-    """What the server has to know of a state."""
+    """What the server needs to know about a state."""
     stage = state.stage
     return Now(
         roles={p: person.role for p, person in state.people.items() if person.is_in},
@@ -97,7 +98,7 @@ def now_of(state: State) -> Now:
 
 
 def entry_of(state: State, envelope: ClassEnvelope, record: bytes, changed: tuple[str, ...]) -> Entry:
-    """An event for the board. Pages of learners and observers are told who did it only where it was staff."""
+    """An event for the board. Pages of learners and observers get its actor only if that is a member of staff."""
     seq, at_us, who, _, event = envelope
     person = state.people.get(who)
     is_named = who == ROOM or (person is not None and person.is_staff)
@@ -114,7 +115,7 @@ def _without_who(record: bytes, at_us: int) -> bytes:
 def sections_of(
     state: State, words: Words, changed: set[str]
 ) -> tuple[dict[str, bytes], dict[str, bytes], dict[str, bytes]]:
-    """The values of sections for staff, for everybody, and for single persons."""
+    """The values of sections for staff, for everyone, and for single persons."""
     staff, public, mine = {}, {}, {}
     for path in changed:
         name, _, rest = path.partition("/")
@@ -143,10 +144,10 @@ class _Happened(NamedTuple):
 
 
 class Board:
-    """In the event loop's thread."""
+    """The published class. Used in the event loop's thread."""
 
     def __init__(self, state: State) -> None:
-        """The sections are those that are published first, before any event."""
+        """`sections`: those published first, before any event."""
         self.last_seq = state.last_seq
         self.now = now_of(state)
         self._entries: deque[Entry] = deque(maxlen=KEPT_EVENTS)
@@ -161,7 +162,7 @@ class Board:
         self._snaps: dict[Audience, list[bytes]] = {}
 
     def take(self, published: Published) -> None:
-        """What was written last."""
+        """Adds what was written last."""
         self._entries += published.entries
         if published.entries:
             self.last_seq = published.entries[-1].seq
@@ -189,7 +190,7 @@ class Board:
         return first - 1 <= seq <= self.last_seq
 
     def viewer(self, p: str) -> Viewer | None:
-        """A participant with their role; None for one that the log does not know."""
+        """A participant and their role; None if the log does not contain them."""
         role = self.now.roles.get(p)
         return Viewer(p, role) if role else None
 
@@ -214,7 +215,7 @@ class Board:
         audience = viewer.audience
         shared = self._snaps.get(audience)
         if shared is None:
-            # A removed section is not there: `["/polls/3"]` alone.
+            # A removed section has no value: `["/polls/3"]`.
             found = (value for value in self._sections[audience].values() if b"," in value)
             shared = self._snaps[audience] = [*_EMPTY[audience], *found]
         return encode_snap(self.last_seq, [*shared, *self._own(viewer)])

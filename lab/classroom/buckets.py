@@ -1,10 +1,10 @@
-"""Token buckets: how often something may be done. Time is an argument."""
+"""Token buckets, which limit rates. Time is an argument."""
 
 US = 1_000_000
 
 
 class Bucket:
-    """`rate` a second, `burst` at once."""
+    """`rate` per second, `burst` at once."""
 
     __slots__ = ("_burst", "_filled_us", "_rate", "_tokens")
 
@@ -15,7 +15,7 @@ class Bucket:
         self._filled_us = 0
 
     def take(self, now_us: int) -> bool:
-        """Whether one more is allowed now."""
+        """Takes a token; returns whether there was one."""
         passed_us = max(0, now_us - self._filled_us)
         self._filled_us = max(self._filled_us, now_us)
         self._tokens = min(self._burst, self._tokens + passed_us * self._rate / US)
@@ -25,13 +25,13 @@ class Bucket:
         return True
 
     def again_ms(self) -> int:
-        """How long until one more is allowed."""
+        """Time until the next token."""
         return max(0, int((1 - self._tokens) / self._rate * 1000) + 1)
 
 
 class ActLimits:
-    """Of one person, over all their sockets: acts, votes and strokes have buckets of their own. Refusals are answered
-    once a second; two hundred in ten seconds close a socket.
+    """The limits of one person across all their sockets; acts, votes and strokes have separate buckets. Refusals are
+    sent at most once a second; two hundred in ten seconds close a socket.
     """
 
     RATE, BURST = 10, 30
@@ -44,18 +44,18 @@ class ActLimits:
         self._refused_since_us = 0
 
     def take(self, kind: str, now_us: int) -> bool:
-        """Whether an act may be done. `kind`: act, vote, draw."""
+        """Whether an act is allowed now. `kind`: act, vote, draw."""
         return self._buckets[kind].take(now_us)
 
     def again_ms(self, kind: str) -> int:
         return self._buckets[kind].again_ms()
 
     def is_answered(self, now_us: int) -> bool:
-        """Whether a refusal for the limit is answered: once a second."""
+        """Whether a refusal for the limit is sent: at most once a second."""
         return self._answers.take(now_us)
 
     def closes(self, now_us: int) -> bool:
-        """Counts a refusal; whether it closes the socket."""
+        """Counts a refusal; returns whether it closes the socket."""
         if now_us - self._refused_since_us > self.REFUSED_IN_US:
             self._refused, self._refused_since_us = 0, now_us
         self._refused += 1

@@ -1,7 +1,7 @@
 """Class time: monotonic time of the class's home since the start, in microseconds.
 
-After a restart it goes on at the last event plus the gap on the wall clock, if that is between nothing and a day;
-otherwise at the last event. It never goes back.
+After a restart it continues at the last event plus the gap measured by the wall clock, if that is between zero and one
+day; otherwise at the last event. It never decreases.
 """
 
 import time
@@ -21,7 +21,7 @@ class Clocks(Protocol):
 
 
 class MachineClocks:
-    """Those of this machine."""
+    """The clocks of this machine."""
 
     def monotonic_us(self) -> int:
         return time.monotonic_ns() // 1_000
@@ -32,7 +32,7 @@ class MachineClocks:
 
 class ClassClock:
     """`last_us`: class time of the last event; `noted`: the wall clock at an instant of class time, (wall_ms, at_us),
-    None for a class that begins now.
+    None for a new class.
     """
 
     def __init__(self, clocks: Clocks, last_us: int = 0, noted: tuple[int, int] | None = None) -> None:
@@ -46,6 +46,6 @@ class ClassClock:
         self._last_us = last_us
 
     def now_us(self) -> int:
-        """Class time now; never less than before."""
+        """The current class time; never decreases."""
         self._last_us = max(self._last_us, self._now() + self._offset_us)
         return self._last_us

@@ -40,7 +40,7 @@ def _numbers() -> dict[str, int]:
 
 
 def draw_code(is_taken: Callable[[int], bool]) -> int:
-    """A code that no open class has."""
+    """A code that no open class uses."""
     while True:
         code = secrets.randbelow(CODES)
         if not is_taken(code):
@@ -48,7 +48,7 @@ def draw_code(is_taken: Callable[[int], bool]) -> int:
 
 
 def draw_link_key() -> str:
-    """128 bits for the address of a class."""
+    """A random key of 128 bits for the address of a class."""
     return secrets.token_urlsafe(LINK_KEY_BYTES)
 
 
@@ -59,14 +59,14 @@ def shown_code(code: int) -> str:
 
 
 def shown_digits(code: int) -> str:
-    """The twin of a code in seven digits, `0613 427`, for keyboards without Latin letters."""
+    """The same code in seven digits, `0613 427`, for keyboards without Latin letters."""
     word, digits = divmod(code, _PER_WORD)
     return f"{word:04} {digits + MIN_DIGITS}"
 
 
 def parsed_code(typed: str) -> int | None:
-    """The code that somebody has typed in either form; None for what is none. Case, spaces, dashes and full-width forms
-    do not matter.
+    """The code typed in either form; None if it is not valid. Case, spaces, dashes and full-width forms do not
+    matter.
     """
     if len(typed) > MAX_TYPED_LENGTH:
         return None
@@ -80,7 +80,7 @@ def parsed_code(typed: str) -> int | None:
 
 
 def draw_key(signs: int) -> str:
-    """A key of a participant: 10 signs (50 bits) to return, 8 (40 bits) to continue on another device."""
+    """A key of a participant: 10 characters (50 bits) to return, 8 (40 bits) to continue on another device."""
     return "".join(secrets.choice(SIGNS) for _ in range(signs))
 
 
@@ -91,7 +91,7 @@ def shown_key(key: str) -> str:
 
 
 def parsed_key(typed: str, signs: int) -> str | None:
-    """The key that somebody has typed; None for what is none. I and L are read as 1, O as 0."""
+    """The typed key; None if it is not valid. I and L are read as 1, O as 0."""
     if len(typed) > MAX_TYPED_LENGTH:
         return None
     plain = unicodedata.normalize("NFKC", typed).upper()
@@ -100,7 +100,7 @@ def parsed_key(typed: str, signs: int) -> str | None:
 
 
 def key_hash(purpose: str, scope: str, key: str) -> str:
-    """What is stored of a key. `scope` is the class: keys of one do not open another. The server's secret is in it, so
-    the database alone does not tell the key.
+    """The stored hash of a key. `scope` is the class, so that a key is valid only there. The hash includes the server's
+    secret, so the database alone does not reveal the key.
     """
     return salted_hmac(f"lab.classroom.{purpose}.{scope}", key, algorithm="sha256").hexdigest()

@@ -1,8 +1,8 @@
-"""The frames between server and a page of a class: JSON text, typed here and nowhere else. `k` says what a frame is.
+"""The frames between the server and a page of a class: JSON text, defined only here. `k` is the kind of a frame.
 
-A page gets all sections that its person may see (`snap`), then what changes: events that it may see, as
-`[seq, at_us, who, act, [kind, field, ...]]`, and the new values of sections (`e`). In both a section is
-`[pointer, value]`, where a pointer without a value removes. `/mine` is what is this person's alone.
+A page gets all sections that its person may see (`snap`), then changes: events that it may see, as `[seq, at_us, who,
+act, [kind, field, ...]]`, and the new values of sections (`e`). In both a section is `[pointer, value]`, where a
+pointer without a value removes. `/mine` is this person's own section.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class ClassAck(msgspec.Struct, tag_field="k", tag="ack"):
 
 
 class ActFrame(msgspec.Struct, tag_field="k", tag="act"):
-    """One durable thing, answered by `done` or `no`. An id that was sent in the last ten minutes is not done again."""
+    """A durable act, answered by `done` or `no`. An id that was sent in the last ten minutes is not executed again."""
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}\Z")]
     do: AnyAct | DoorAct
@@ -75,14 +75,14 @@ class LookedAt(msgspec.Struct):
 
 
 class ViewFrame(msgspec.Struct, tag_field="k", tag="view"):
-    """What the page of somebody who leads (in `term`), is on stage or looked into shows; volatile."""
+    """The view of a page whose person leads (in `term`), is on stage or is being looked at; volatile."""
 
     view: LookedAt
     term: int = 0
 
 
 class PointFrame(msgspec.Struct, tag_field="k", tag="point"):
-    """The pointer of who leads, in thousandths of the box of a thing; volatile. `down`: false as it goes."""
+    """The presenter's pointer, in thousandths of the box of an element; volatile. `down`: false when it is released."""
 
     anchor: Anchor
     u: Thousandth
@@ -91,7 +91,7 @@ class PointFrame(msgspec.Struct, tag_field="k", tag="point"):
 
 
 class Here(msgspec.Struct, tag_field="k", tag="here"):
-    """`hidden`: whether the page is. `sight`: participants whose tiles are on the screen."""
+    """`hidden`: whether the page is hidden. `sight`: participants whose tiles are visible."""
 
     hidden: bool = False
     sight: Annotated[tuple[Person, ...], Meta(max_length=500)] = ()
@@ -113,7 +113,9 @@ class You(msgspec.Struct):
 
 
 class ClassWelcome(msgspec.Struct, tag_field="k", tag="welcome"):
-    """Sent first, and again when the role changes. `class_us`: class time now. `limits`: acts a second and at once."""
+    """Sent first, and again when the role changes. `class_us`: class time now. `limits`: acts per second and at
+    once.
+    """
 
     slug: str
     title: str
@@ -132,8 +134,8 @@ class ClassDone(msgspec.Struct, tag_field="k", tag="done"):
 
 
 class Kept(msgspec.Struct, tag_field="k", tag="kept"):
-    """A vote waits for others before it is written, so that nobody can tell whose it is. Until its `done` the page
-    keeps it, and sends it again if the socket ends.
+    """A vote waits for others before it is written, so that it cannot be attributed. Until its `done` the page keeps
+    it, and sends it again if the socket ends.
     """
 
     id: str
@@ -151,7 +153,7 @@ class ClassNo(msgspec.Struct, tag_field="k", tag="no"):
 
 
 class Count(msgspec.Struct, tag_field="k", tag="count"):
-    """How many are here; volatile."""
+    """Number of participants present; volatile."""
 
     class_us: int
     learners: int
@@ -166,7 +168,7 @@ class Alarm(msgspec.Struct, tag_field="k", tag="alarm"):
 
 
 class Shed(msgspec.Struct, tag_field="k", tag="shed"):
-    """For staff; volatile. A server that is behind leaves out the first `step` of lab.runtime.sharing.load.STEPS."""
+    """For staff; volatile. An overloaded server applies the first `step` of lab.runtime.sharing.load.STEPS."""
 
     class_us: int
     step: int
@@ -194,7 +196,7 @@ def parse(text: str | None) -> ClassFrame:
 
 
 def check_hello(hello: ClassHello) -> None:
-    """Raises InvalidFrame when page and server do not speak the same version."""
+    """Raises InvalidFrame if page and server use different versions."""
     if hello.v != VERSION or hello.schema not in ("", CLASS.hash):
         raise InvalidFrame(
             "refusal.lab_updated",
@@ -206,8 +208,8 @@ def check_hello(hello: ClassHello) -> None:
 
 
 def encode_events(after: int, upto: int, events: list[bytes], patch: list[bytes]) -> bytes:
-    """The `e` frame: `after` is what the page must have; what it may not see between is left out. Events are encoded as
-    by `event_bytes`, patches as by `patch_bytes`.
+    """The `e` frame: `after` is the seq that the page must have; events that it may not see are left out. Events are
+    encoded as by `event_bytes`, patches as by `patch_bytes`.
     """
     return b'{"k":"e","after":%d,"upto":%d,"ev":[%b],"patch":[%b]}' % (
         after,
@@ -228,7 +230,7 @@ def encode_tiles(class_us: int, rows: Mapping[str, bytes]) -> bytes:
 
 
 def encode_snap(upto: int, patch: list[bytes]) -> bytes:
-    """The `snap` frame: the page begins with nothing, and applies these."""
+    """The `snap` frame: the page discards its state and applies these sections."""
     return b'{"k":"snap","upto":%d,"patch":[%b]}' % (upto, b",".join(patch))
 
 
@@ -238,6 +240,6 @@ def event_bytes(seq: int, record: bytes) -> bytes:
 
 
 def patch_bytes(path: str, value: Any) -> bytes:
-    """One change of a section: `["/people/p7", value]`, or `["/people/p7"]` where it is no more."""
+    """One change of a section: `["/people/p7", value]`, or `["/people/p7"]` if it was removed."""
     pointer = f"/{path}"
     return _encoder.encode([pointer] if value is None else [pointer, value])

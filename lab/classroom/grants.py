@@ -1,4 +1,4 @@
-"""Rights to labs that come through a class, and end with an event of it: the lead, the stage, looks, help."""
+"""Rights to labs that a class grants and that end with one of its events: the lead, the stage, looks, help."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
@@ -9,7 +9,7 @@ LabRight: TypeAlias = Literal["see", "act", "time"]
 
 
 class LabGrant(NamedTuple):
-    """Rights to a lab, `run/branch`. `to`: `all` who are in the class, or one participant."""
+    """Rights to a lab, `run/branch`. `to`: `all` members of the class, or one participant."""
 
     lab: str
     to: str
@@ -17,7 +17,7 @@ class LabGrant(NamedTuple):
 
 
 def grants_of(state: State) -> frozenset[LabGrant]:
-    """All that are in force."""
+    """All grants in force."""
     return frozenset(_grants(state)) if state.is_open else frozenset()
 
 

@@ -1,7 +1,7 @@
 """The log of a class: `DATA/classes/<class>/class-0`, with keyframes of the state beside it.
 
-Offset = seq, timestamp = class time in microseconds. Offset 0 holds the header. What was appended survives `kill -9`;
-`sync` makes it survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
+Offset = seq, timestamp = class time in microseconds. Offset 0 holds the header. Appended events survive `kill -9`;
+after `sync` they survive a power loss. A keyframe is the state after an event, as JSON, and may be deleted.
 """
 
 import shutil
@@ -29,7 +29,7 @@ _READ_EVENTS = 5_000
 
 
 class Header(msgspec.Struct):
-    """The record at offset 0: the wall clock at class time 0, and what the class was opened with."""
+    """The record at offset 0: the wall clock at class time 0, and the initial state of the class."""
 
     format: int
     slug: str
@@ -40,10 +40,10 @@ class Header(msgspec.Struct):
 
 
 class ClassJournal:
-    """The log, open. One thread at a time."""
+    """The open log. Used by one thread at a time."""
 
     def __init__(self, folder: Path, header: Header | None = None) -> None:
-        """Opens the log; with a `header`, begins one if there is none. Raises Refusal for one that cannot be read."""
+        """Opens the log; with a `header`, creates it if it does not exist. Raises Refusal if it cannot be read."""
         if header is None and not (folder / f"{TOPIC}-0").is_dir():
             raise Refusal("class_act.log", 500, folder=str(folder), problem=text("class_act.problem.log_empty"))
         self.folder = folder
@@ -64,8 +64,8 @@ class ClassJournal:
         return self._journal.size_bytes
 
     def append(self, envelopes: Sequence[ClassEnvelope]) -> list[bytes]:
-        """Writes the next events in one batch; returns the record of each. Raises Refusal (507) when they cannot be
-        written: then none of them is.
+        """Writes the next events in one batch; returns the record of each. Raises Refusal (507) if they cannot be
+        written; then none of them is.
         """
         records = CLASS.encode_all(envelopes)
         try:
@@ -75,7 +75,7 @@ class ClassJournal:
         return records
 
     def events(self, first_seq: int, last_seq: int) -> list[ClassEnvelope]:
-        """The events of a range, as far as there are. Raises Refusal for one of another version."""
+        """The existing events of a range. Raises Refusal for an event of another version."""
         try:
             return self._journal.read(first_seq, last_seq, CLASS.decode)
         except msgspec.MsgspecError as error:
@@ -100,14 +100,14 @@ class ClassJournal:
             seq = found[-1][0]
 
     def noted_wall(self, state: State) -> tuple[int, int]:
-        """(wall_ms, at_us): what the wall clock showed at an instant of class time, the newest that is known."""
+        """(wall_ms, at_us): the newest known pair of wall clock and class time."""
         if state.clock_seq:
             _, at_us, _, _, event = self.events(state.clock_seq, state.clock_seq)[0]
             return event.wall_ms, at_us  # type: ignore[attr-defined]
         return self.header.wall_ms, 0
 
     def keep_keyframe(self, state: State) -> None:
-        """Writes a keyframe if one is due. The one before is kept, too, in case this one is torn."""
+        """Writes a keyframe if one is due. The previous one is kept in case this one is truncated by a crash."""
         if state.last_seq - self._keyframe_seq < KEYFRAME_EVENTS:
             return
         self._keyframe_seq = state.last_seq
@@ -120,7 +120,7 @@ class ClassJournal:
             old.unlink()
 
     def sync(self) -> None:
-        """Makes all that was written survive a power loss."""
+        """Makes everything written survive a power loss."""
         self._folder.sync()
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class ClassJournal:
     def _newest_keyframe(self) -> State:
         for path in sorted((self.folder / KEYFRAMES).glob(f"*.{_fold_version()}.json"), reverse=True):
             if int(path.name.partition(".")[0]) > self.last_seq:
-                # Events that it includes were lost with the power.
+                # Events that it includes were lost in a power loss.
                 continue
             try:
                 state = msgspec.json.decode(path.read_bytes(), type=State)
@@ -153,7 +153,7 @@ class ClassJournal:
 
 
 def _fold_version() -> str:
-    """Identifies vocabulary, state and folds: keyframes of others are stale."""
+    """Identifies vocabulary, state and folds: keyframes of another version are stale."""
     digest = blake2b(CLASS.hash.encode(), digest_size=6)
     here = Path(__file__).parent
     for path in [here / "state.py", *sorted((here / "folds").glob("*.py"))]:
@@ -162,7 +162,9 @@ def _fold_version() -> str:
 
 
 def remove_class_folder(folder: Path) -> None:
-    """Deletes everything that a class has on disk. Renamed first, so that a crash leaves no half of it."""
+    """Deletes everything that a class has on disk. The folder is renamed first, so that a crash cannot leave part of
+    it.
+    """
     if folder.exists():
         doomed = folder.with_name(f".deleted-{folder.name}")
         shutil.rmtree(doomed, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""How often codes and keys may be tried. Time is an argument, in seconds of a monotonic clock.
+"""Limits on attempts to enter codes and keys. Time is an argument, in seconds of a monotonic clock.
 
-A try is counted when it begins and given back when it was right, so that tries in flight count, too. There is no
-database, so that a refusal costs nothing.
+An attempt is counted when it begins and is not counted any more if it was right, so that attempts in flight count as
+well. No database is used, so a rejection is cheap.
 """
 
 import threading
@@ -28,7 +28,7 @@ MAX_REMEMBERED = 4_096
 
 
 def network_of(address: str) -> str:
-    """What is counted as one address: an IPv4 address, or the /64 of an IPv6 address."""
+    """What counts as one address: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
@@ -46,14 +46,14 @@ class Window:
         self._times: deque[float] = deque()
 
     def wait_s(self, now_s: float) -> float:
-        """How long until the next try is allowed; 0: now."""
+        """Time until the next attempt is allowed; 0: now."""
         self._forget(now_s)
         if len(self._times) < self._most:
             return 0.0
         return self._times[len(self._times) - self._most] + self._length_s - now_s
 
     def count(self, now_s: float) -> int:
-        """The tries within the window."""
+        """Number of attempts within the window."""
         self._forget(now_s)
         return len(self._times)
 
@@ -61,7 +61,7 @@ class Window:
         self._times.append(now_s)
 
     def take_back(self, then_s: float) -> None:
-        """The try that began at `then_s` does not count."""
+        """Removes the attempt that began at `then_s`."""
         if then_s in self._times:
             self._times.remove(then_s)
 
@@ -71,8 +71,8 @@ class Window:
 
 
 class _Browser:
-    """Five in a minute; from then on each try costs a pause, twice as long as the one before, until a try is right or
-    ten minutes have passed without one.
+    """Five in a minute; from then on each attempt requires a pause, twice as long as the previous one, until one is
+    right or ten minutes pass without an attempt.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class _Browser:
 
 @dataclass(frozen=True)
 class Try:
-    """A try that may be made. `right` gives it back."""
+    """An allowed attempt."""
 
     browser: str
     network: str
@@ -106,7 +106,7 @@ class Try:
 
 
 class WrongCodes:
-    """Limits of wrong class codes: of a browser, of an address, of the server. Any thread may use it."""
+    """Limits on wrong class codes per browser, per address and for the server. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -115,7 +115,7 @@ class WrongCodes:
         self._server = Window(SERVER_TRIES, MINUTE_S)
 
     def begin(self, browser: str, address: str, now_s: float) -> Try | float:
-        """Counts a try, or returns the number of seconds to wait before the next one."""
+        """Counts an attempt, or returns the number of seconds to wait before the next one."""
         network = network_of(address)
         with self._lock:
             one = self._browsers.get(browser)
@@ -133,7 +133,7 @@ class WrongCodes:
             return Try(browser, network, now_s)
 
     def was_right(self, tried: Try) -> None:
-        """The code was right, so the try does not count."""
+        """The code was right: the attempt does not count."""
         with self._lock:
             if one := self._browsers.get(tried.browser):
                 one.take_back(tried.at_s)
@@ -142,20 +142,20 @@ class WrongCodes:
             self._server.take_back(tried.at_s)
 
     def is_attack(self, now_s: float) -> bool:
-        """So many wrong codes that somebody is guessing."""
+        """Whether the number of wrong codes indicates guessing."""
         with self._lock:
             return self._server.count(now_s) >= ATTACK_TRIES
 
 
 class KeyTries:
-    """Limits of wrong return keys: five in ten minutes for a browser in a class, sixty for an address."""
+    """Limits on wrong return keys: in ten minutes five per browser and class, sixty per address."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._windows: OrderedDict[str, Window] = OrderedDict()
 
     def begin(self, classroom: str, browser: str, address: str, now_s: float) -> float:
-        """Counts a try and returns 0, or returns the number of seconds to wait."""
+        """Counts an attempt and returns 0, or returns the number of seconds to wait."""
         limits = ((f"{classroom} {browser}", KEY_TRIES), (f"{classroom} {network_of(address)}", ADDRESS_TRIES))
         with self._lock:
             windows = [_remembered(self._windows, name, partial(Window, most, KEY_WINDOW_S)) for name, most in limits]
@@ -166,14 +166,14 @@ class KeyTries:
             return wait_s
 
     def was_right(self, classroom: str, browser: str, address: str) -> None:
-        """Forgets the tries of a browser that had the key."""
+        """Forgets the attempts of a browser that entered the right key."""
         with self._lock:
             self._windows.pop(f"{classroom} {browser}", None)
 
 
 def _remembered(known: "OrderedDict[str, T]", name: str, make: Callable[[], T]) -> T:
-    """The one of this name, made if need be. Those used least recently are forgotten: there is room for more than the
-    server's limit lets in while they count.
+    """The entry of this name, created on demand. The least recently used ones are evicted; the capacity exceeds what
+    the server's limit admits while they count.
     """
     found = known.get(name)
     if found is None:

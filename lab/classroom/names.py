@@ -1,4 +1,4 @@
-"""Nicknames: what is allowed, when two look the same, and which are offered."""
+"""Nicknames: validation, confusable names, and suggestions."""
 
 import re
 import secrets
@@ -77,8 +77,8 @@ _OFFERED_ZH = (
 
 
 def checked_nickname(typed: str) -> str:
-    """A nickname as it is kept: NFKC, without space around it. Raises Refusal for one that is empty, is too long, has
-    signs that cannot be seen, or looks like a participant's number.
+    """A nickname as stored: NFKC, trimmed. Raises Refusal if it is empty, too long, has invisible characters, or looks
+    like a participant's number.
     """
     if len(typed) > MAX_TYPED_LENGTH:
         raise Refusal("refusal.nickname_too_long", field="name", length=len(typed), max=MAX_NICKNAME_LENGTH)
@@ -97,15 +97,15 @@ def checked_nickname(typed: str) -> str:
 
 
 def skeleton_of(name: str) -> str:
-    """What is left of a name when all that looks alike is the same: two names with one skeleton cannot be told apart.
-    Follows the skeleton of UTS 39 for what looks like ASCII, without case and spaces.
+    """A name with confusable characters replaced: two names with the same skeleton look alike. Follows the skeleton of
+    UTS 39 for characters that look like ASCII, without case and spaces.
     """
     plain = unicodedata.normalize("NFD", name).translate(_PLAIN).casefold().translate(_PLAIN)
     return "".join(sign for sign in unicodedata.normalize("NFD", plain) if not sign.isspace())
 
 
 def free_nickname(name: str, taken: Iterable[str]) -> str:
-    """The name, or `Ada 2` where another participant's has its skeleton."""
+    """The name, or `Ada 2` if another participant's name has the same skeleton."""
     skeletons = set(taken)
     shown, number = name, 1
     while skeleton_of(shown) in skeletons:
@@ -116,7 +116,7 @@ def free_nickname(name: str, taken: Iterable[str]) -> str:
 
 
 def offered_nickname(language: str, taken: Iterable[str]) -> str:
-    """A name of two words in the language of the page that nobody has yet."""
+    """An unused name of two words in the language of the page."""
     is_chinese = language == "zh-CN"
     chosen = [secrets.choice(words.split()) for words in (_OFFERED_ZH if is_chinese else _OFFERED_EN)]
     return free_nickname(("" if is_chinese else " ").join(chosen), taken)

@@ -1,4 +1,4 @@
-"""What the door has done, for the code that writes the class's log: people came, went, and were given roles."""
+"""Notices of the door for the code that writes the class's log: people joined, left, and got roles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +12,7 @@ NoticeKind = Literal[
 
 @dataclass(frozen=True)
 class Notice:
-    """Something has changed in the database. `number` is that of the participant whom it is about, `by` that of the
-    participant who did it; 0 where there is none.
-    """
+    """A change in the database. `number` is the participant concerned, `by` the participant who made it; 0 for none."""
 
     kind: NoticeKind
     class_id: int
@@ -28,12 +26,12 @@ _listeners: list[Listener] = []
 
 
 def on_notice(listener: Listener) -> None:
-    """Has it called after each change, in the thread that made it. It must return at once."""
+    """Registers a listener, which is called after each change in the thread that made it. It must return at once."""
     _listeners.append(listener)
 
 
 def forget_listener(listener: Listener) -> None:
-    """Ends what `on_notice` began."""
+    """Removes a listener of `on_notice`."""
     _listeners.remove(listener)
 
 

@@ -1,6 +1,6 @@
-"""What a page of a class gets of the server's definitions: kinds of events and their hash, acts, frames.
+"""The server's definitions for the page of a class: kinds of events and their hash, acts, frames.
 
-Two files come from here: `static/lab/core/events/class_events.gen.js` and `class_events.d.ts`. They are committed;
+It generates two files: `static/lab/core/events/class_events.gen.js` and `class_events.d.ts`. They are committed;
 `manage.py gen_events --check` finds a stale one.
 """
 

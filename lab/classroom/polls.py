@@ -16,8 +16,8 @@ Advice = Literal["", "explain", "discuss", "go_on"]
 
 
 class Split(msgspec.Struct):
-    """`answers`: number of votes by answer, and how sure they were on average, in percent (-1: not asked). Both are
-    empty with fewer than five votes. `right`: how many were; -1 if that is not known.
+    """`answers`: number of votes by answer, and their average confidence in percent (-1: not asked). Both are empty
+    with fewer than five votes. `right`: number of right votes; -1 if unknown.
     """
 
     count: int
@@ -40,12 +40,12 @@ def split_of(votes: dict[str, Vote], right: str) -> Split:
 
 
 def right_answer(poll: Poll) -> str:
-    """What came true if that is known, else what staff named; empty without either."""
+    """The outcome if known, else the answer that staff set; empty without either."""
     return poll.outcome or poll.right
 
 
 def advice(split: Split) -> Advice:
-    """What to do after a round, by how many were right; nothing where that is not known."""
+    """What to do after a round, by the share of right answers; empty if unknown."""
     if split.right < 0:
         return ""
     percent = 100 * split.right / split.count
@@ -55,8 +55,8 @@ def advice(split: Split) -> Advice:
 
 
 class Settling(NamedTuple):
-    """A poll that a lab, `run/branch`, settles, and how: see `events.poll.PollMade`. `seq`: its last event before.
-    `chapter` and `step`: of a prediction.
+    """A poll that the lab `run/branch` settles, and how: see `events.poll.PollMade`. `seq`: the lab's last event
+    before. `chapter` and `step`: of a prediction.
     """
 
     poll: int
@@ -72,7 +72,7 @@ class Settling(NamedTuple):
 
 
 def settling_of(state: State) -> Settling | None:
-    """The poll that a lab settles now."""
+    """The poll that a lab is settling."""
     found = state.polls.get(state.poll)
     if found is None or not found.settled_in:
         return None

@@ -1,4 +1,6 @@
-"""Who has a socket open, in the event loop's thread. Presence counts sockets, so a late close removes nobody."""
+"""Tracks open sockets, in the event loop's thread. Presence counts sockets, so a late close does not remove a
+participant who has reconnected.
+"""
 
 from collections.abc import Iterator
 
@@ -6,7 +8,7 @@ AWAY_AFTER_US = 10_000_000
 
 
 class Sockets:
-    """The open sockets of each participant, and whether each one's page is hidden."""
+    """The open sockets of each participant, and whether their pages are hidden."""
 
     def __init__(self) -> None:
         self._pages: dict[str, dict[object, bool]] = {}
@@ -24,7 +26,7 @@ class Sockets:
             self._gone_us[p] = now_us
 
     def expect(self, p: str, now_us: int) -> None:
-        """A participant who was here before the server started: away if they do not come back."""
+        """Expects a participant who was present before the server started; they are away if they do not come back."""
         if p not in self._pages:
             self._gone_us.setdefault(p, now_us)
 
@@ -44,7 +46,7 @@ class Sockets:
         return list(self._pages)
 
     def take_away(self, now_us: int) -> Iterator[tuple[str, int]]:
-        """Participants without a socket for ten seconds, each once, with the instant at which it went."""
+        """Participants without a socket for ten seconds, each reported once, with the instant of the disconnect."""
         for p, gone_us in list(self._gone_us.items()):
             if now_us - gone_us >= AWAY_AFTER_US:
                 del self._gone_us[p]

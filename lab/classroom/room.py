@@ -1,6 +1,7 @@
-"""A live class, in the event loop: who is connected, what they are sent. Its `Writer` decides and writes.
+"""A live class, in the event loop: its connections and what is sent to them. Its `Writer` decides and writes.
 
-Durable things go through `do`; volatile ones (views, pointer, counts, tiles) are passed on at once, the newest wins.
+Durable acts go through `do`; volatile frames (views, pointer, counts, tiles) are forwarded at once, and only the newest
+is kept.
 """
 
 import asyncio
@@ -35,21 +36,21 @@ T = TypeVar("T")
 
 
 class Seat(Protocol):
-    """A socket in the room."""
+    """A socket of the class."""
 
     outbox: Outbox
     sight: frozenset[str]
     """Participants whose tiles its page shows."""
 
     def welcome(self) -> None:
-        """The role has changed: say so."""
+        """The role has changed: sends a welcome."""
 
     def end(self, why: str, *, again: bool) -> None:
-        """The person is not in the class any more."""
+        """The person has left or was removed from the class."""
 
 
 class Room:
-    """Open one with `Room.open`. Use it from one event loop."""
+    """A live class. Create it with `Room.open`, and use it from one event loop."""
 
     def __init__(self, writer: Writer, journal: ClassJournal, loop: asyncio.AbstractEventLoop, board: Board) -> None:
         self.boot = secrets.token_hex(4)
@@ -72,7 +73,7 @@ class Room:
 
     @staticmethod
     async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
-        """Opens the class in a folder, or begins one with a `header`. Raises Refusal for a log that cannot be read."""
+        """Opens the class in a folder, or creates it with a `header`. Raises Refusal if its log cannot be read."""
         loop = asyncio.get_running_loop()
         rooms: list[Room] = []
 
@@ -101,8 +102,8 @@ class Room:
     # Durable
 
     async def do(self, given: Given, kept: Callable[[], None] | None = None) -> int:
-        """An act; returns the seq of its last event when that is written. `kept` is called when a vote waits for
-        others. Raises Refusal.
+        """Executes an act; returns the seq of its last event once that is written. `kept` is called when a vote has to
+        wait for others. Raises Refusal.
         """
         if self._is_closed:
             raise Refusal("class_act.ended", 409)
@@ -128,7 +129,7 @@ class Room:
         return await done
 
     async def read(self, look: Callable[[State], T]) -> T:
-        """What `look` makes of the state, in the writer's thread."""
+        """The result of `look` on the state, in the writer's thread."""
         done: asyncio.Future[T] = self._loop.create_future()
 
         def job() -> None:
@@ -147,12 +148,12 @@ class Room:
         return await self.read(lambda _: self._journal.events(first_seq, last_seq))
 
     def on_change(self, listener: Callable[[Now], None]) -> None:
-        """Calls `listener` now and whenever something that the server has to know may have changed."""
+        """Calls `listener` now and whenever something relevant to the server may have changed."""
         self._listeners.append(listener)
         listener(self.board.now)
 
     def refresh(self) -> None:
-        """Names and texts were erased or changed in the database: every section is made again."""
+        """Names and texts were erased or changed in the database: rebuilds every section."""
         self._writer.refresh()
 
     def touch(self, p: str) -> None:
@@ -199,7 +200,7 @@ class Room:
     # Volatile
 
     def view(self, p: str, term: int, view: LookedAt) -> None:
-        """What somebody's page shows, for those who follow or look."""
+        """The view of a page, for those who follow it or look at it."""
         frame = {"k": "view", "p": p, "term": term, "class_us": self.now_us(), "view": view}
         shown = encode(frame)
         now = self.board.now
@@ -215,7 +216,7 @@ class Room:
                 seat.outbox.set(f"view/{p}", shown)
 
     def point(self, p: str, frame: PointFrame) -> None:
-        """The pointer of who leads."""
+        """The presenter's pointer."""
         lead = self.board.now.lead
         if lead is None or lead[0] != p or not self._views["point"].take(self.now_us()):
             return
@@ -224,7 +225,7 @@ class Room:
         self._send("point", encode(shown | {"down": frame.down}), but=p)
 
     def shed(self, step: int, pointer_hz: int) -> None:
-        """The server is behind: it leaves out so many things, which staff are told."""
+        """Notifies staff that the server is overloaded, and how far it reduces its work."""
         if step != self._shed:
             self._views["point"] = Bucket(pointer_hz, pointer_hz)
             self._shed = step
@@ -290,7 +291,7 @@ class Room:
             self.tell(Given(ROOM, Tick()))
             self._tell_count()
             if self._shed:
-                # For staff who came since.
+                # For staff who connect later.
                 self.tell_staff("shed", encode(Shed(self.now_us(), self._shed)))
 
     def _tell_count(self) -> None:
@@ -299,12 +300,12 @@ class Room:
         self._send("count", count, but="")
 
     def tell(self, given: Given) -> None:
-        """A fact that nobody waits for. Any thread may call it."""
+        """Adds a fact without waiting for it. Thread-safe."""
         if not self._is_closed:
             self._writer.put(Job(given, lambda _: None))
 
     async def close(self) -> None:
-        """Writes everything, ends all sockets. They may connect again."""
+        """Writes everything and closes all sockets, which may connect again."""
         if self._is_closed:
             return
         self._write_view()

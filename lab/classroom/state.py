@@ -17,7 +17,7 @@ STAGE_REFUSALS = 2
 
 
 class Instant(msgspec.Struct):
-    """What somebody looked at in a lab."""
+    """What a person looked at in a lab."""
 
     lab: str = ""
     seq: int = 0
@@ -36,9 +36,9 @@ class Person(msgspec.Struct):
 
     Attributes:
         since_us: of `presence`.
-        step: the active step, from 1; one past the last when all are reached.
-        signs: of each step that is not untouched: `done`, `hinted` (done, with hints), `lost`.
-        hints: how many were opened, by step.
+        step: the active step, from 1; one past the last when all are completed.
+        signs: of each step with progress: `done`, `hinted` (done with hints), `lost`.
+        hints: number of opened hints, by step.
         refused, resets, lost: since the last progress.
         progress_us: when a step was last reached, or the class opened for them.
     """
@@ -78,7 +78,7 @@ class Person(msgspec.Struct):
 
     @property
     def is_in(self) -> bool:
-        """Whether they take part: admitted, not barred, not gone."""
+        """Whether they take part: admitted, not barred, not left."""
         return not self.waits and not self.is_kicked and self.presence != "left"
 
     @property
@@ -99,7 +99,7 @@ class Lead(msgspec.Struct):
 
 
 class Stage(msgspec.Struct):
-    """Asked until `until_us`; or shown."""
+    """Invited until `until_us`, or shown."""
 
     p: str
     lab: str
@@ -109,7 +109,9 @@ class Stage(msgspec.Struct):
 
 
 class Help(msgspec.Struct):
-    """`by` may act in the learner's lab since event `seq`; with `until_us` they left, and the learner chooses."""
+    """`by` may act in the learner's lab since event `seq`; with `until_us` the helper has left, and the learner
+    chooses.
+    """
 
     by: str
     lab: str
@@ -141,7 +143,7 @@ class Timer(msgspec.Struct):
     seconds: int
 
     def ends_us(self, percent: int = 100) -> int:
-        """When it ends for somebody whose timers take `percent` of the time."""
+        """When it ends for a participant whose timers take `percent` of the normal time."""
         return self.from_us + self.seconds * percent * 10_000
 
 
@@ -160,9 +162,9 @@ PollPhase = Literal["made", "open", "closed", "discussed", "ended"]
 
 
 class Poll(msgspec.Struct):
-    """`rounds`: of each round, from the first, the votes by voter. `when`, `holds`, `asks`, `within_s`: how a lab
-    settles it, as in `events.poll.PollMade`. `settled_in`: the lab that is settling it, which plays on from event
-    `settled_from`; empty for none. `why_not`: why it was not settled by a lab. `by`: who said the outcome.
+    """`rounds`: for each round, the votes by voter. `when`, `holds`, `asks`, `within_s`: how a lab settles it, as in
+    `events.poll.PollMade`. `settled_in`: the lab that is settling it, from event `settled_from` on; empty for none.
+    `why_not`: why the lab did not settle it. `by`: who set the outcome.
     """
 
     form: Literal["choice", "number", "point", "prediction"]
@@ -192,7 +194,7 @@ class Poll(msgspec.Struct):
 
     @property
     def is_settled_by_lab(self) -> bool:
-        """Whether a lab can say what came true."""
+        """Whether a lab can determine the outcome."""
         return bool(self.holds or self.asks) or (self.form == "prediction" and self.step > 0)
 
 
@@ -213,16 +215,16 @@ class Mark(msgspec.Struct):
 
 
 class ActDone(msgspec.Struct, array_like=True):
-    """Where the last event of an act is, and when it was done."""
+    """The last event of an act, and when it was done."""
 
     seq: int
     done_us: int
 
 
 class State(msgspec.Struct):
-    """`poll`: the number of the poll that is not ended, 0 for none. `term`: of the last lead. `is_recording`: on the
-    record, as a class is until staff say otherwise. `microphone`: whose sound is recorded. `acts`: those of the last
-    ten minutes, by `who/id`, the oldest first.
+    """`poll`: the number of the current poll, 0 for none. `term`: of the last lead. `is_recording`: on the record,
+    which is the default. `microphone`: the participant whose sound is recorded. `acts`: those of the last ten minutes,
+    by `who/id`, oldest first.
     """
 
     last_seq: int = 0

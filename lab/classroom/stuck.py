@@ -1,8 +1,8 @@
-"""Who needs help first, and why: idle and struggling, measured against this class.
+"""Ranks the learners who need help, with the reason: idle or struggling, relative to this class.
 
-Working time on a step runs since it became the active one, without pauses, holds, following, open polls, and time that
-the learner's page was hidden or away. What is expected is the median working time of those here who have done the step,
-once five have; before that the lesson's minutes by its steps; never under a minute.
+Working time on a step starts when it becomes active and excludes pauses, holds, following, open polls, and time during
+which the learner's page was hidden or away. The expected time is the median working time of those present who have done
+the step, once there are five; before that the lesson's minutes divided by its steps; at least one minute.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,12 @@ MAX_TICK_US = 5 * US
 
 
 class Work(msgspec.Struct):
-    """What is measured of one learner.
+    """The measurements of one learner.
 
     Attributes:
         worked_us: working time on `step`.
-        quiet_us: of it, since anything was done.
-        runs: whether it ran at the last look.
+        quiet_us: part of it since the last action.
+        runs: whether working time was running at the last look.
         held_us: when the condition of the shown state last held.
     """
 
@@ -48,7 +48,7 @@ class Work(msgspec.Struct):
 
 
 class StuckWatch:
-    """Looks at all learners, about once a second. Time is an argument."""
+    """Checks all learners about once a second. Time is an argument."""
 
     def __init__(self) -> None:
         self._works: dict[str, Work] = {}
@@ -57,7 +57,7 @@ class StuckWatch:
         self._looked_us = -1
 
     def set_hidden(self, p: str, hidden: bool) -> None:
-        """All pages of a learner are hidden, or one is not any more."""
+        """All pages of a learner are hidden, or one has become visible."""
         (self._hidden.add if hidden else self._hidden.discard)(p)
 
     def is_hidden(self, p: str) -> bool:
@@ -70,12 +70,12 @@ class StuckWatch:
             work.quiet_us = 0
 
     def worked_us(self, p: str) -> int:
-        """Working time of a learner on their step."""
+        """Working time of a learner on the active step."""
         work = self._works.get(p)
         return work.worked_us if work else 0
 
     def expected_us(self, state: State, step: int) -> int:
-        """How long a step is expected to take."""
+        """Expected working time of a step."""
         done = [us for p, us in self._done_us.get(step, {}).items() if p in state.people and state.people[p].is_in]
         if len(done) >= KNOWN_AFTER:
             return max(MIN_EXPECTED_US, int(median(done)))
@@ -83,7 +83,7 @@ class StuckWatch:
         return max(MIN_EXPECTED_US, planned)
 
     def look(self, state: State, now_us: int) -> Iterator[NoteStuck]:
-        """Moves working time on to now; yields what has changed."""
+        """Advances working time to now; yields the changes."""
         passed_us = min(now_us - self._looked_us, MAX_TICK_US) if self._looked_us >= 0 else 0
         self._looked_us = now_us
         for person in state.learners():
@@ -99,7 +99,7 @@ class StuckWatch:
     def _work_of(self, state: State, person: Person, now_us: int) -> Work:
         work = self._works.get(person.p)
         if work is None:
-            # After a restart of the server, or a join: time since the last progress was working time, as far as known.
+            # After a restart of the server or a join, the time since the last progress counts as working time.
             worked_us = max(0, now_us - person.progress_us)
             work = self._works[person.p] = Work(person.step, person.progress_us, worked_us)
         elif work.progress_us != person.progress_us or work.step != person.step:

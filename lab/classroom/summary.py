@@ -1,4 +1,4 @@
-"""What a class was, out of its state and its events: for staff all of it, for a learner what is theirs."""
+"""The summary of a class, from its state and events: complete for staff, for learners only their own part."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +15,9 @@ NOT_YET, NOW = "", "·"
 
 
 class Away(NamedTuple):
-    """Somebody was away from one instant of class time to another; `until_us` is the end for who did not come back."""
+    """An absence between two instants of class time; `until_us` is the end of the class for those who did not come
+    back.
+    """
 
     p: str
     since_us: int
@@ -23,7 +25,7 @@ class Away(NamedTuple):
 
 
 class LearnerRow(NamedTuple):
-    """What a learner did. `signs`: one for each step; `done`: steps that are reached."""
+    """What a learner did. `signs`: one for each step; `done`: completed steps."""
 
     p: str
     lab: str
@@ -38,7 +40,7 @@ class LearnerRow(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round of a poll: answers by what was answered (None: too few to be told), and the share that was right."""
+    """A round of a poll: counts by answer (None: too few to show), and the share of right answers."""
 
     votes: int
     answers: dict[str, int] | None
@@ -46,7 +48,7 @@ class Round(NamedTuple):
 
 
 class PollRow(NamedTuple):
-    """A poll. `outcome` is what came true or what staff said is right; empty when neither is known."""
+    """A poll. `outcome` is what came true, or the answer set by staff; empty if neither is known."""
 
     number: int
     text: int
@@ -56,7 +58,7 @@ class PollRow(NamedTuple):
 
 
 class OpenQuestion(NamedTuple):
-    """A question that nobody has answered, with the instant that it was about."""
+    """An unanswered question, with the instant that it refers to."""
 
     p: str
     is_named: bool
@@ -77,7 +79,7 @@ class Summary(NamedTuple):
 
 
 class OwnVote(NamedTuple):
-    """What a learner answered in a round, how sure (-1: not asked), and whether that was right (None: not known)."""
+    """A learner's answer in a round, the confidence (-1: not asked), and whether it was right (None: unknown)."""
 
     poll: int
     round: int
@@ -87,7 +89,7 @@ class OwnVote(NamedTuple):
 
 
 def summary(state: State, events: Iterable[ClassEnvelope]) -> Summary:
-    """Of a class that goes on or has ended. `events`: all of its log."""
+    """The summary of a class that is live or has ended. `events`: its whole log."""
     away = absences(state, events)
     away_us: Counter[str] = Counter()
     for one in away:
@@ -108,7 +110,7 @@ def summary(state: State, events: Iterable[ClassEnvelope]) -> Summary:
 
 
 def absences(state: State, events: Iterable[ClassEnvelope]) -> list[Away]:
-    """When which learner was away, in order."""
+    """Absences of learners, in order."""
     found: list[Away] = []
     since: dict[str, int] = {}
     for _, at_us, _, _, event in events:
@@ -122,7 +124,7 @@ def absences(state: State, events: Iterable[ClassEnvelope]) -> list[Away]:
 
 
 def own_votes(state: State, p: str) -> list[OwnVote]:
-    """What a learner answered where votes are not anonymous."""
+    """A learner's answers in polls that are not anonymous."""
     return [
         OwnVote(number, round, vote.answer, vote.sure, None if not known else vote.answer == known)
         for number, poll in state.polls.items()
@@ -135,7 +137,7 @@ def own_votes(state: State, p: str) -> list[OwnVote]:
 
 
 def learner_row(state: State, p: str) -> LearnerRow | None:
-    """What one learner did; None for somebody who is none."""
+    """What one learner did; None if the participant is not a learner."""
     person = state.people.get(p)
     return _learner(person, state.steps, 0) if person is not None and person.role == "learner" else None
 
@@ -163,7 +165,7 @@ def _learner(person: Person, steps: int, away_us: int) -> LearnerRow:
 
 
 def _known(poll: Poll) -> str:
-    """What is right may be told once it was revealed, or the poll is over."""
+    """The right answer may be shown once it was revealed or the poll has ended."""
     return poll.outcome or (poll.right if poll.phase == "ended" else "")
 
 

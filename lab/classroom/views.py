@@ -1,7 +1,7 @@
-"""What pages show of a class, by section: for staff, for everybody else, and what is one person's own.
+"""What pages show of a class, by section: for staff, for everyone else, and for a single person.
 
-A section is the JSON value at one path, `lead` or `people/p7`. A page holds the tree of all sections that its person
-may see; when one changes, it gets the new value.
+A section is the JSON value at one path, `lead` or `people/p7`. A page has the tree of all sections that its person may
+see; when one changes, it gets the new value.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from lab.classroom.state import Help, Instant, Person, Poll, Question, State
 
 
 class Words(Protocol):
-    """Names and free texts, which are in the database."""
+    """Names and free texts from the database."""
 
     def name(self, p: str) -> str:
         """The name of a participant; empty for none."""
@@ -28,7 +28,7 @@ Show: TypeAlias = Callable[[State, Words, Audience], Any]
 
 
 def section(state: State, words: Words, audience: Audience, path: str) -> Any:
-    """The value of a section for an audience; None where there is none."""
+    """The value of a section for an audience; None if it does not exist."""
     name, _, rest = path.partition("/")
     if name == "mine":
         return own_view(state, words, rest)
@@ -39,7 +39,7 @@ def section(state: State, words: Words, audience: Audience, path: str) -> Any:
 
 
 def paths(state: State) -> list[str]:
-    """The paths of all sections that there are, in the order in which a page applies them."""
+    """The paths of all existing sections, in the order in which a page applies them."""
     singles = [name for name in _WHOLE if name not in _PARTS]
     parts = [f"{name}/{key}" for name in _PARTS for key in getattr(state, name)]
     return [*singles, *parts, *(f"mine/{p}" for p in state.people)]
@@ -177,7 +177,7 @@ def _question(state: State, words: Words, audience: Audience, number: int) -> An
 
 
 def question_view(asked: Question, words: Words, *, shows_who: bool, shows_place: bool) -> dict[str, Any]:
-    """A question for somebody. Its instant is one of a lab that only staff and its owner may see."""
+    """A question for a viewer. Only staff and the owner may see the instant of the lab."""
     body, language = words.text(asked.text)
     return {
         "text": body,
@@ -230,7 +230,7 @@ def _poll(state: State, words: Words, audience: Audience, number: int) -> Any:
 
 
 def _splits(poll: Poll) -> list[Any]:
-    # A round that is open after others were shown has no split yet.
+    # An open round has no split yet, even if earlier rounds were shown.
     done = poll.rounds[:-1] if poll.phase == "open" else poll.rounds
     right = poll.outcome
     return [msgspec.to_builtins(split_of(votes, right)) for votes in done]
@@ -306,7 +306,7 @@ _WHOLE: dict[str, Show] = {
 
 
 def own_view(state: State, words: Words, p: str) -> Any:
-    """What is this person's alone."""
+    """The personal section."""
     person = state.people.get(p)
     if person is None:
         return None
@@ -338,7 +338,7 @@ def own_view(state: State, words: Words, p: str) -> Any:
 
 
 def _place_of_hand(state: State, person: Person) -> int:
-    """How many hands were raised before, plus one; 0 without a hand."""
+    """Position in the queue of raised hands, from 1; 0 without a raised hand."""
     hand = person.hand
     if hand is None:
         return 0
@@ -346,7 +346,9 @@ def _place_of_hand(state: State, person: Person) -> int:
 
 
 def _votes_of(state: State, p: str) -> Iterator[tuple[str, Any]]:
-    """The person's votes in the last round of polls that are not anonymous. Of others their page keeps it."""
+    """The person's votes in the last round of polls that are not anonymous. For anonymous polls, the page itself keeps
+    the vote.
+    """
     for number, poll in state.polls.items():
         if poll.rounds and p in poll.rounds[-1]:
             vote = poll.rounds[-1][p]

@@ -1,6 +1,6 @@
 """Names and free texts of a class, which events refer to by number.
 
-They are read from the database when the class is opened, and kept; what changes them says so with `load`.
+They are read from the database when the class is opened; code that changes them calls `load`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ ERASED = ("", "")
 
 
 class ClassWords:
-    """Of one class. Reading asks no database; any thread may."""
+    """The words of one class. Reading does not access the database and is thread-safe."""
 
     def __init__(self, class_id: int) -> None:
         self._class_id = class_id
@@ -30,7 +30,7 @@ class ClassWords:
         self._texts = {number: (body, lang) for number, body, lang in texts.values_list("number", "body", "language")}
 
     def name_as(self, p: str, name: str) -> None:
-        """A participant has this name now."""
+        """Sets the name of a participant."""
         self._names[p] = name
 
     def name(self, p: str) -> str:
@@ -55,7 +55,7 @@ class ClassWords:
         return tuple(one.number for one in made)
 
     def discard(self, numbers: Sequence[int]) -> None:
-        """Takes texts back whose event was refused."""
+        """Removes texts whose event was rejected."""
         if numbers:
             ClassText.objects.filter(classroom_id=self._class_id, number__in=numbers).delete()
             self._texts = {number: text for number, text in self._texts.items() if number not in numbers}

@@ -1,8 +1,8 @@
-"""The thread that writes a class: decide, apply, write, answer, tell.
+"""The thread that writes a class: decide, apply, write, answer, publish.
 
-It owns state and log. It takes what waits, decides one act after the other on the state with those before, writes all
-events in one batch, and only then answers and publishes. What was answered survives `kill -9`. When a batch cannot be
-written, the state is folded from the log again, and all acts of the batch are refused.
+It owns the state and the log. It takes the waiting acts, decides each on the state that includes the previous ones,
+writes all events in one batch, and only then answers and publishes. What was answered survives `kill -9`. If a batch
+cannot be written, the state is folded from the log again, and all acts of the batch are rejected.
 """
 
 import logging
@@ -36,13 +36,13 @@ KEYS = "polls"
 DONE_BY_LEARNERS = (Predict, ReachStep, RefuseCommand, ResetWork, TakeHint)
 """Facts by which a learner is not idle."""
 
-#: the last seq of an act that is done, or why it is not
+#: the last seq of an act, or why it failed
 Outcome: TypeAlias = int | BaseException
 Answer: TypeAlias = Callable[[Outcome], None]
 
 
 class Job:
-    """An act with who waits for it. `kept`: told when a vote waits for others."""
+    """An act and its waiter. `kept`: called when a vote has to wait for others."""
 
     __slots__ = ("answer", "given", "kept")
 
@@ -53,7 +53,7 @@ class Job:
 
 
 class _Batch:
-    """What is decided and not written yet."""
+    """Acts that are decided but not written yet."""
 
     def __init__(self) -> None:
         self.envelopes: list[ClassEnvelope] = []
@@ -62,7 +62,7 @@ class _Batch:
 
 
 class Writer:
-    """One thread. `publish` is called in it with what was written, before the answers."""
+    """The writer's thread. It calls `publish` with what was written, before the answers."""
 
     def __init__(
         self, journal: ClassJournal, words: Words, clocks: Clocks, publish: Callable[[Published], None]
@@ -83,7 +83,7 @@ class Writer:
 
     @property
     def state(self) -> State:
-        """Before `start`, and within `call`."""
+        """The state; only before `start` and within `call`."""
         return self._state
 
     @property
@@ -91,22 +91,22 @@ class Writer:
         return self._clock
 
     def start(self) -> None:
-        """States that the class was resumed, if it had begun; publishes all sections; begins to take jobs."""
+        """Records that the class was resumed, if it had started; publishes all sections; starts to take jobs."""
         if self._state.is_open:
             self._run([Job(Given(ROOM, Resume(self._clock.gap_ms, self._clocks.wall_ms())), _ignore)])
         self._publish(self._published([], set(paths(self._state))))
         self._thread.start()
 
     def put(self, job: Job) -> None:
-        """An act, after those before it."""
+        """Queues an act."""
         self._jobs.put(job)
 
     def call(self, job: Callable[[], None]) -> None:
-        """Has the thread call `job` between two batches."""
+        """Lets the thread call `job` between two batches."""
         self._jobs.put(job)
 
     def set_hidden(self, p: str, hidden: bool) -> None:
-        """Whether all pages of a participant are hidden."""
+        """All pages of a participant are hidden, or one has become visible."""
         self._jobs.put(lambda: self._watch.set_hidden(p, hidden))
 
     def touch(self, p: str) -> None:
@@ -114,11 +114,11 @@ class Writer:
         self._jobs.put(lambda: self._watch.touch(p))
 
     def refresh(self) -> None:
-        """Names or texts have changed in the database: all sections are published again."""
+        """Names or texts have changed in the database: publishes all sections again."""
         self._jobs.put(lambda: self._publish(self._published([], set(paths(self._state)))))
 
     def close(self) -> None:
-        """Returns when everything is written and the log is closed."""
+        """Writes everything and closes the log."""
         self._jobs.put(None)
         self._thread.join()
 
@@ -130,7 +130,7 @@ class Writer:
             self._journal.close()
 
     def _work_off(self, found: Job | Callable[[], None] | None) -> bool:
-        """Does a job and those that wait behind it, acts in batches; returns whether there may be more."""
+        """Processes a job and those queued behind it, acts in batches; returns whether more may follow."""
         acts: list[Job] = []
         while found is not None:
             if isinstance(found, Job):
@@ -265,7 +265,7 @@ class Writer:
         batch.answers += [(answer, self._state.last_seq) for answer in waiting]
 
     def _finish_polls(self, batch: _Batch) -> None:
-        """Throws away the keys of polls that are over."""
+        """Destroys the keys of polls that have ended."""
         for _, _, _, _, event in batch.envelopes:
             if isinstance(event, PollEnded) and self._state.polls[event.poll].is_anonymous:
                 self._box(event.poll).destroy()

@@ -1,5 +1,5 @@
-"""Studies: one workload on many simulated clusters that differ in a few settings, and what that does to a measure.
+"""Studies: one workload on many simulated clusters that differ in a few settings, and the effect on measures.
 
-`compiler` reads a study's file, `cell` runs one cluster of it, `runner` all that are not finished, here or as tasks of
-Spark; `summary` compares them. `docs/STUDIES.md` describes the file.
+`compiler` reads a study's file, `cell` runs one cluster of it, `runner` runs all unfinished ones, in this process or as
+Spark tasks; `summary` compares them. `docs/STUDIES.md` describes the file.
 """

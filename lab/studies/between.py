@@ -1,4 +1,4 @@
-"""What the page that compares measures shows of two sets of runs: how each measure differs, and the latencies."""
+"""The charts that compare two sets of runs: the difference of each measure, and the latencies."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -40,13 +40,13 @@ def charts_of(sides: Sequence[Rows], latencies: Sequence[Rows], words: Words) ->
 
 
 def pairs_by_seed(left: Rows, right: Rows) -> bool:
-    """Whether runs of the same seed can be compared one to one: each seed is there once on a side, and some on both."""
+    """Whether runs can be paired by seed: each seed occurs once per side, and some occur on both."""
     seeds = [[row[PAIR_BY] for row in rows] for rows in (left, right)]
     return all(len(set(one)) == len(one) for one in seeds) and bool(set(seeds[0]) & set(seeds[1]))
 
 
 def unit_of(measure: str) -> str:
-    """What a measure is shown in: `ms`, `bytes` or `count`."""
+    """The displayed unit of a measure: `ms`, `bytes` or `count`."""
     return "ms" if measure.endswith("_us") else "bytes" if measure == "bytes" else "count"
 
 
@@ -62,7 +62,7 @@ def _has_something(measure: str, left: Rows, right: Rows) -> bool:
 
 
 def measure_name(measure: str, words: Words) -> str:
-    """The measure in the reader's language."""
+    """The name of a measure in the reader's language."""
     return words(f"compare.measure.{measure}")
 
 
@@ -70,7 +70,7 @@ def measure_name(measure: str, words: Words) -> str:
 
 
 def _overview(found: Sequence[Difference], left: Rows, right: Rows, words: Words) -> dict[str, Any]:
-    """How much more or less of each measure B has, in percent of A."""
+    """Difference of B relative to A for each measure, in percent."""
     relative = [one for one in found if one.left]
     names = [measure_name(one.measure, words) for one in relative]
     percent = [100 * one.difference / one.left for one in relative]
@@ -116,7 +116,7 @@ def _row(one: Difference, *, is_known: bool) -> list[Any]:
 
 
 def _is_known(found: Sequence[Difference], left: Rows, right: Rows) -> bool:
-    """Whether there are enough runs to tell a difference from chance."""
+    """Whether there are enough runs to distinguish a difference from chance."""
     return max((one.pairs for one in found), default=0) > 1 or (len(left) > 1 and len(right) > 1)
 
 
@@ -205,7 +205,7 @@ def _rounded(value: float) -> float:
 def _distribution(rows: Rows) -> list[tuple[float, float]]:
     """The commit latencies of all batches of a side, as points (milliseconds, share of the batches), at most POINTS.
 
-    A run's points are those of its own distribution, which are weighted by its batches.
+    The points of a run are those of its own distribution, weighted by its number of batches.
     """
     parts = []
     for _, own in groupby(sorted(rows, key=_of_part), key=_of_part):

@@ -1,4 +1,4 @@
-"""Runs one cluster of a study. Needs the core and nothing of Django: it runs in processes of Spark, too."""
+"""Runs one cluster of a study. Uses the core but not Django, because it also runs in Spark's Python processes."""
 
 import hashlib
 import time
@@ -15,9 +15,9 @@ from lab.trials.trial import Ended, Limits, Trial
 
 
 def key_of(cell: Cell, engine: str) -> str:
-    """What a result is kept by: the same cluster, workload, seed and version of the core.
+    """The key of a result: cluster, workload, seed and version of the core.
 
-    Where the lines stand in the file is no part of it.
+    Line numbers in the file are not part of it.
     """
     told = (
         engine, cell.seed, cell.era, cell.brokers, sorted(cell.settings.items()), [line.text for line in cell.lines],
@@ -27,7 +27,7 @@ def key_of(cell: Cell, engine: str) -> str:
 
 
 def run_cell(cell: Cell, engine: str) -> Result:
-    """Simulates the cluster, types the lines and measures. It raises nothing that a study's file can cause."""
+    """Simulates the cluster, executes the lines and measures. Errors in the study's file do not raise."""
     began_s = time.process_time()
     heard = _Heard()
     trial: Trial | None = None
@@ -67,7 +67,7 @@ def run_cell(cell: Cell, engine: str) -> Result:
 
 
 def _begin(trial: Trial) -> Watch:
-    # What happened before has been seen by then: `view` looks.
+    # `view` lets the watchers see the earlier events.
     assert trial.view is not None
     watch = Watch(trial.now_us)
     trial.watchers.append(watch.see)
@@ -82,7 +82,7 @@ class _Heard:
         self.said = ""
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         event = envelope[4]
         if isinstance(event, CommandPrinted) and not self.failed and event.lines:
             self.said = shown(event.lines[-1]).removeprefix("! ").removeprefix("* ")

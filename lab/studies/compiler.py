@@ -1,4 +1,4 @@
-"""Reads a study's file. Every mistake is said with the file and the line."""
+"""Reads a study's file. Every error is reported with the file and the line."""
 
 import itertools
 import json
@@ -34,7 +34,7 @@ MAX_BROKERS = 9
 
 
 class StudyError(Refusal):
-    """A mistake in a study's file: `line` says where."""
+    """An error in a study's file, at `line`."""
 
     line: int
 
@@ -44,17 +44,17 @@ class StudyError(Refusal):
 
 
 def read_study(path: Path) -> Study:
-    """The study in a file, TOML or JSON by its ending.
+    """The study in a file, TOML or JSON by its extension.
 
     Raises:
-        StudyError: a mistake, with its line.
+        StudyError: an error, with its line.
         OSError: the file cannot be read.
     """
     return compile_study(path.read_text(encoding="utf-8"), path.name, is_json=path.suffix == ".json")
 
 
 def compile_study(source: str, file: str, *, is_json: bool = False) -> Study:
-    """The study that a file's text says. Raises StudyError."""
+    """The study defined by a file's text. Raises StudyError."""
     try:
         said = json.loads(source) if is_json else tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
@@ -251,5 +251,5 @@ def _said(value: str | int) -> str:
 
 
 def _filled(said: str, place: Place) -> str:
-    """The text with the point's values in the places that name them."""
+    """The text with placeholders replaced with the point's values."""
     return _NAMED.sub(lambda named: place.get(named[1], named[0]), said)

@@ -19,7 +19,9 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A cluster to be simulated: all that its result depends on. `measured_from`: the lines before it only prepare."""
+    """A cluster to simulate: everything that its result depends on. `measured_from`: earlier lines are only
+    preparation.
+    """
 
     point: int
     seed: int
@@ -40,10 +42,10 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Study(msgspec.Struct, frozen=True):
-    """A study: its axes with their values, its points in their order, and the clusters of all points and seeds.
+    """A study: its axes with their values, its points in order, and the clusters of all points and seeds.
 
-    `x` is the axis that charts run along; `measures` are names of `lab.studies.measures.MEASURES`, the one that the
-    question is about first.
+    `x` is the horizontal axis of the charts; `measures` are names of `lab.studies.measures.MEASURES`, the one that the
+    question asks about first.
     """
 
     slug: str
@@ -60,10 +62,10 @@ class Study(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a cell.
+    """The result of a cell.
 
-    `state` is finished, or stopped: a line was refused or failed, or a limit was reached; then `why` says what, and
-    `line` is the line's number in the file, 0 where it was none. `digest` is the hash of all its events.
+    `state` is finished, or stopped if a line was rejected or failed or a limit was reached; then `why` is the reason,
+    and `line` the line number in the file, 0 if no line caused it. `digest` is the hash of all its events.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""What the page of a study shows: for each measure a chart, its sentence and its table."""
+"""The charts of a study: for each measure a chart, its sentence and its table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ _STATISTICS = ("median", "low", "high", "p05", "p25", "p75", "p95", "mean")
 
 
 def measure_name(measure: str, words: Words) -> str:
-    """The measure in the reader's language."""
+    """The name of a measure in the reader's language."""
     return words(f"studies.measure.{measure}")
 
 
 def charts_of(found: Found, words: Words) -> list[dict[str, Any]]:
-    """A chart for each measure that was measured, with the sentence that it shows and its table."""
+    """A chart for each measured measure, with its sentence and its table."""
     return [
         {
             "measure": measure,
@@ -55,17 +55,17 @@ def _place(found: Found, point: PointFound, words: Words) -> str:
 
 
 def axis_name(name: str, words: Words) -> str:
-    """Settings keep their names; the era and the fault have one in the reader's language."""
+    """Names of settings are not translated; those of the era and the fault are."""
     return words(f"studies.axis.{name}") if name in (ERA_AXIS, FAULT_AXIS) else name
 
 
 def shown(value: float) -> str:
-    """With at most three digits behind the point."""
+    """A number with at most three decimals."""
     return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 100 else f"{value:.0f}"
 
 
 def figure_of(found: Found, measure: str, words: Words) -> Figure:
-    """Medians with the interval of the median, and behind them the range of most runs, by the values of the axis."""
+    """Medians with their intervals, and behind them the range of most runs, by the values of the axis."""
     values = found.axes[found.x]
     series = series_of(found)
     data: list[Figure] = []
@@ -114,7 +114,7 @@ def _series(
         "customdata": [[one.low, one.high, one.p05, one.p95] for _, one in measured],
         "hovertemplate": f"{hover}<extra></extra>",
     }  # fmt: skip
-    # Values that have no order are not joined.
+    # Values without an order are not connected.
     mode = "lines+markers" if _are_numbers(values) else "markers"
     return [
         {**shared, "mode": "markers", "showlegend": False, "opacity": 0.45, "hoverinfo": "skip",
@@ -130,7 +130,7 @@ def _are_numbers(values: Sequence[str]) -> bool:
 
 
 def columns_of(found: Found) -> list[str]:
-    """Of the table beside a chart, and of the CSV."""
+    """The columns of the table of a chart and of the CSV."""
     return [*(name for name, values in found.axes.items() if len(values) > 1), "runs", *_STATISTICS]
 
 

@@ -1,4 +1,4 @@
-"""Publishes what a study found as gold tables: in place of what it found before, in one build."""
+"""Publishes the results of a study as gold tables, replacing earlier results in one build."""
 
 import time
 import uuid
@@ -24,7 +24,9 @@ _MAPS = {
 
 
 def publish_study(store: Store, study: Study, results: Sequence[Result], found: Found) -> Build:
-    """Replaces the study's rows. Raises ConflictError if others were always first, OSError if there is no space."""
+    """Replaces the study's rows. Raises ConflictError if other builds always published first, OSError if there is no
+    space.
+    """
     places = {point.number: list(point.place.items()) for point in study.points}
     cells = [
         {
@@ -59,7 +61,7 @@ def publish_study(store: Store, study: Study, results: Sequence[Result], found: 
 
 
 def _unit(slug: str) -> str:
-    """What builds are told apart by; branches' identities never look like it."""
+    """The unit of the study's builds; it cannot collide with the identity of a branch."""
     return f"study:{slug}"
 
 

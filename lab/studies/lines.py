@@ -1,4 +1,4 @@
-"""Where in a study's file something stands: TOML's own reader forgets the lines."""
+"""Line numbers of keys in a study's file, which tomllib does not keep."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
 
 
 class Lines:
-    """The lines of a file by the keys that stand on them."""
+    """Line numbers of a file by key."""
 
     def __init__(self, text: str, *, is_json: bool) -> None:
         self._found: dict[tuple[str, ...], int] = {}
@@ -26,7 +26,7 @@ class Lines:
         return 1
 
     def first_of_text(self, *path: str) -> int:
-        """The line on which the text of a key begins."""
+        """The first line of the text of a key."""
         return self._blocks.get(path, self.of(*path))
 
     def _read_toml(self, lines: Sequence[str]) -> None:
@@ -48,11 +48,11 @@ class Lines:
             self._found.setdefault(path, number)
             value = line[key.end() :].strip()
             quote = next((mark for mark in ('"""', "'''") if value.startswith(mark) and value.count(mark) == 1), "")
-            # The line break after the opening quotes is no part of the text.
+            # The line break after the opening quotes is not part of the text.
             self._blocks[path] = number + 1 if quote and value == quote else number
 
     def _read_json(self, lines: Sequence[str]) -> None:
-        # Names are unique enough for messages: the first line on which a key stands, with the tables that it may be in.
+        # Names are unique enough for messages: the first line that has the key, with the tables that it may be in.
         for number, line in enumerate(lines, 1):
             for found in _JSON_KEY.finditer(line):
                 name = json.loads(f'"{found[1]}"')

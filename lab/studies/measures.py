@@ -1,4 +1,4 @@
-"""What is measured of a simulated cluster. Everything is counted from the study's workload on, not from its setup."""
+"""The measures of a simulated cluster. Everything is counted from the start of the workload, without the setup."""
 
 from collections.abc import Sequence
 
@@ -53,7 +53,7 @@ MEASURES = {
 
 
 class Watch:
-    """Follows the events of a cluster."""
+    """Observes the events of a cluster."""
 
     def __init__(self, now_us: int) -> None:
         self._counts = dict.fromkeys(MEASURES, 0)
@@ -65,7 +65,7 @@ class Watch:
         self._owners = _Owners(now_us)
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         _, at_us, _, _, event = envelope
         count = self._counts
         if isinstance(event, RpcSent):
@@ -105,14 +105,16 @@ class Watch:
             count["acknowledged_records"] += event.count
             self._latencies_us += [event.latency_us] * event.count
             self._batches += 1
-            # The time before the first acknowledgement is that of the producer's start.
+            # The time before the first acknowledgement includes the producer's start.
             if self._has_sent:
                 self._gap_us = max(self._gap_us, at_us - self._last_acknowledged_us)
             self._has_sent = True
             self._last_acknowledged_us = at_us
 
     def values(self, now_us: int) -> dict[str, float | None]:
-        """All measures, up to now. None: there is nothing to measure, such as the latency of no acknowledgement."""
+        """All measures up to now. None means that there is nothing to measure, such as the latency without any
+        acknowledgement.
+        """
         self._owners.until(now_us)
         latencies_us = sorted(self._latencies_us)
         found: dict[str, float | None] = dict(self._counts)
@@ -126,7 +128,7 @@ class Watch:
 
 
 def _quantile_ms(ascending_us: Sequence[int], share: float) -> float | None:
-    """The nearest rank: a value that was measured."""
+    """The quantile by nearest rank, which is a measured value."""
     if not ascending_us:
         return None
     rank = max(1, -(-len(ascending_us) * round(share * 1_000) // 1_000))
@@ -134,7 +136,7 @@ def _quantile_ms(ascending_us: Sequence[int], share: float) -> float | None:
 
 
 class _Owners:
-    """Which consumer owns which partitions, by its own belief, while its process runs."""
+    """The partitions that each consumer considers its own while its process runs."""
 
     def __init__(self, now_us: int) -> None:
         self.moved = 0
@@ -145,7 +147,7 @@ class _Owners:
         self._since_us = now_us
 
     def see(self, at_us: int, event: object) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         if not isinstance(event, ConsumerAssigned | ClientFrozen | ClientThawed | NodeRemoved):
             return
         self.until(at_us)
@@ -164,7 +166,7 @@ class _Owners:
             self._frozen.discard(event.node)
 
     def until(self, now_us: int) -> None:
-        """Counts the time of partitions that somebody has owned and now nobody does."""
+        """Counts the time of partitions that had an owner and have none now."""
         owned = set().union(*(held for name, held in self._owned.items() if name not in self._frozen))
         self.unowned_us += len(self._seen.keys() - owned) * (now_us - self._since_us)
         self._since_us = now_us

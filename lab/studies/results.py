@@ -12,20 +12,20 @@ _RESULTS = msgspec.json.Decoder(list[Result])
 
 
 class Finished:
-    """The cells of a study that are finished, whichever file of it they came from: in `folder`, a file a batch."""
+    """The finished cells of a study, from any version of its file: in `folder`, one file per batch."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self) -> dict[str, Result]:
-        """All of them, by key."""
+        """All finished cells, by key."""
         found: dict[str, Result] = {}
         for path in sorted(self._folder.glob("*.json")):
             found |= {result.key: result for result in _RESULTS.decode(path.read_bytes())}
         return found
 
     def add(self, results: Iterable[Result]) -> None:
-        """Keeps some more: all of them or, where the disk is full, none. Raises OSError."""
+        """Stores more cells: all of them, or none if the disk is full. Raises OSError."""
         write_whole(self._folder / f"{uuid.uuid4().hex}.json", msgspec.json.encode(list(results)))
 
 

@@ -1,4 +1,4 @@
-"""Runs the cells of a study that are not finished: in this process, or as tasks of Spark."""
+"""Runs the unfinished cells of a study, in this process or as Spark tasks."""
 
 import os
 import time
@@ -20,7 +20,7 @@ MAX_BATCH = 2_000
 
 
 class Workers(Protocol):
-    """What runs cells."""
+    """Runs cells."""
 
     cores: int
 
@@ -40,15 +40,15 @@ class ThisProcess:
 
 
 class SparkWorkers:
-    """Runs cells as tasks of a Spark session: on this machine's cores, or on a cluster's."""
+    """Runs cells as tasks of a Spark session, on this machine or on a cluster."""
 
     def __init__(self, session: "SparkSession", cores: int | None = None) -> None:
         self._session = session
         self.cores = cores or os.cpu_count() or 1
 
     def run(self, cells: Sequence[Cell], engine: str) -> list[Result]:
-        """A task takes a few cells, so that cores which are done early take more."""
-        # Only what Spark needs: the cells travel with the function.
+        """A task takes a few cells, so that faster cores take more tasks."""
+        # Only what Spark needs: cells are serialized with the function.
         encoded = [msgspec.json.encode(cell) for cell in cells]
         tasks = min(len(cells), 4 * self.cores)
 
@@ -71,7 +71,9 @@ class SparkWorkers:
 
 
 class Progress(msgspec.Struct):
-    """How far a study is: `run` of `to_run` cells that were not finished when it began, and `kept` that were."""
+    """Progress of a study: `run` of the `to_run` cells that were unfinished at its start, and `kept` cells that were
+    finished.
+    """
 
     to_run: int
     kept: int
@@ -80,7 +82,7 @@ class Progress(msgspec.Struct):
 
 
 class AllStopped(Exception):
-    """Every cell of the first batch stopped: the file is to blame. `result` is one of them."""
+    """Every cell of the first batch stopped: the study's file is wrong. `result` is one of them."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(result.why)
@@ -90,12 +92,12 @@ class AllStopped(Exception):
 def run_study(
     study: Study, engine: str, finished: Finished, workers: Workers, say: Callable[[Progress], None]
 ) -> list[Result]:
-    """Runs what is not finished, and returns the results of all cells in their order.
+    """Runs the unfinished cells, and returns the results of all cells in order.
 
-    What is finished is kept after each batch: KeyboardInterrupt, or an end of the process, loses at most one.
+    Results are stored after each batch: KeyboardInterrupt, or a killed process, loses at most one batch.
 
     Raises:
-        AllStopped: no cell of the first batch came to its end, and none was finished before.
+        AllStopped: no cell of the first batch finished, and none was finished before.
         OSError: results cannot be written.
     """
     keys = [key_of(cell, engine) for cell in study.cells]
@@ -116,7 +118,7 @@ def run_study(
         progress.stopped += sum(one.state == "stopped" for one in results)
         say(progress)
         size = max(workers.cores, min(MAX_BATCH, 2 * size, round(size * BATCH_S / max(took_s, 0.01))))
-    # The same cluster may be a cell of several points, as where the axis of eras has one value.
+    # The same cluster may be a cell of several points, for example if the axis of eras has one value.
     return [
         msgspec.structs.replace(found[key], point=cell.point, seed=cell.seed)
         for cell, key in zip(study.cells, keys, strict=True)

@@ -1,4 +1,4 @@
-"""The results that there are: those that come with the lab, and those of studies that were run here."""
+"""The available results: those shipped with the lab, and those of studies that were run here."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ _FOUND = msgspec.json.Decoder(Found)
 
 
 def all_found() -> list[Found]:
-    """By name. A study that was run here takes the place of a shipped one of its name."""
+    """All results, by name. A study that was run here replaces a shipped one of the same name."""
     paths = {path.stem: path for path in SHIPPED.glob("*.json")}
     paths |= {path.parent.name: path for path in (Path(settings.DATA) / "studies").glob("*/result.json")}
     return [_FOUND.decode(paths[slug].read_bytes()) for slug in sorted(paths)]

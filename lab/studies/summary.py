@@ -1,4 +1,4 @@
-"""What a study found: for each point and measure the distribution over its seeds, and an interval of the median."""
+"""The summary of a study: for each point and measure the distribution over its seeds, and an interval of the median."""
 
 import hashlib
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class PointFound(msgspec.Struct, frozen=True):
-    """What was found at a point. `measures` lacks those that no run of it has."""
+    """The results of a point. `measures` omits those that no run of it has."""
 
     place: Place
     runs: int
@@ -37,7 +37,7 @@ class PointFound(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """The whole result of a study, as it is kept and shown."""
+    """The complete result of a study, as stored and shown."""
 
     slug: str
     title: Bilingual
@@ -55,7 +55,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def summarize(study: Study, engine: str, results: Sequence[Result]) -> Found:
-    """The distributions of all points. The same results give the same summary, to the digit."""
+    """The distributions of all points. Deterministic to the last digit."""
     by_point: dict[int, list[Result]] = {point.number: [] for point in study.points}
     for result in results:
         by_point[result.point].append(result)
@@ -92,7 +92,7 @@ def spread_of(values: Sequence[float]) -> Spread:
 
 
 def series_of(found: Found) -> dict[str, list[PointFound]]:
-    """The points by what differs between them besides the axis of charts; that axis runs within each."""
+    """The points, grouped by all axes except the horizontal one of the charts."""
     others = [name for name, values in found.axes.items() if name != found.x and len(values) > 1]
     series: dict[str, list[PointFound]] = {}
     for point in found.points:

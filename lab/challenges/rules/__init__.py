@@ -1,1 +1,1 @@
-"""The rules of each challenge: `check` refuses an entry that is none, `play` judges it on one seed."""
+"""The rules of each challenge: `check` rejects an invalid entry, `play` judges a valid one on one seed."""

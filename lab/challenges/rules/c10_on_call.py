@@ -1,4 +1,4 @@
-"""c10: a partition is offline and all its brokers are down; the entry is the procedure that brings it back."""
+"""c10: a partition is offline and all its brokers are down; the entry is the recovery procedure."""
 
 from random import Random
 
@@ -19,14 +19,14 @@ ONLINE_US = 15_000_000
 
 
 class BackOnline:
-    """When the partition first has a leader again."""
+    """Notes when the partition first has a leader again."""
 
     def __init__(self) -> None:
         self.at_us: int | None = None
         self.is_watching = False
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         _, at_us, _, _, event = envelope
         is_one = isinstance(event, LeaderElected) and event.partition == f"{TOPIC}-0" and event.leader >= 0
         if is_one and self.is_watching and self.at_us is None:
@@ -34,11 +34,11 @@ class BackOnline:
 
 
 def check(entry: Entry) -> None:
-    """Each combination of its settings is an entry."""
+    """Every combination of the settings is a valid entry."""
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """One wreck, and the procedure."""
+    """One scenario, and the procedure."""
     random = Random(seed)
     promises, back = Promises(), BackOnline()
     trial = Trial(RunConfig(name="wreck", seed=seed, broker_config=CONFIG), (promises.see, back.see), Limits())
@@ -63,8 +63,8 @@ def play(entry: Entry, seed: int) -> Outcome:
 
 
 def _wreck(trial: Trial, random: Random) -> tuple[list[int], int | None]:
-    """Brokers die one by one, with records between; the last one is the ISR. Returns them in the order of their deaths,
-    and the broker that never starts again.
+    """Brokers fail one by one, with records in between; the last one is the ISR. Returns them in the order in which
+    they failed, and the broker that cannot be restarted.
     """
     first, second, last = random.sample(BROKERS, 3)
     trial.type_all(
@@ -92,7 +92,7 @@ def _wreck(trial: Trial, random: Random) -> tuple[list[int], int | None]:
 
 
 def _repair(trial: Trial, entry: Entry, deaths: list[int], gone: int | None) -> None:
-    """Does what the procedure says, with the brokers that can be started."""
+    """Executes the procedure on the brokers that can be started."""
     orders = {
         "last_dead_first": deaths[::-1],
         "first_dead_first": deaths,
@@ -110,7 +110,7 @@ def _repair(trial: Trial, entry: Entry, deaths: list[int], gone: int | None) -> 
 
 
 def _least_loss(trial: Trial, promises: Promises, gone: int | None) -> int:
-    """How many acknowledged records none of the brokers that can be started has."""
+    """Number of acknowledged records that no startable broker has."""
     if gone is None:
         return 0
     ends = [

@@ -1,4 +1,4 @@
-"""c1: lose a record that was acknowledged with acks=all, without an unclean election, in two rounds."""
+"""c1: lose a record acknowledged with acks=all, without an unclean election, in two rounds."""
 
 from broker_core.texts import text
 from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
@@ -17,7 +17,7 @@ ALLOWED = FREE | FAULTS
 
 
 def setup(min_insync: int) -> list[str]:
-    """The lines before those of the entry."""
+    """The lines executed before the entry's."""
     return [
         "kafka-topics.sh --create --topic ledger --replica-assignment 1:2:3"
         f" --config min.insync.replicas={min_insync} --config unclean.leader.election.enable=false",
@@ -37,7 +37,7 @@ def check(entry: Entry) -> None:
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """Both rounds; the outcome is that of the first round that loses nothing, else of the last."""
+    """Plays both rounds; the outcome is that of the first round without a loss, or else of the last."""
     faults = 0
     for name, (era, min_insync) in ROUNDS.items():
         lines = script_lines(name, entry[name], ALLOWED)

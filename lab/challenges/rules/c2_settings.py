@@ -1,4 +1,4 @@
-"""c2: settings under which random faults neither lose nor repeat a record."""
+"""c2: settings with which random faults neither lose nor duplicate a record."""
 
 from collections import Counter
 from random import Random
@@ -101,7 +101,7 @@ def _schedule(trial: Trial, promises: Promises, entry: Entry, faults: list[Fault
 
 
 def _fewer(trial: Trial, acknowledged: int) -> int:
-    """How many records the log lacks of those that were acknowledged."""
+    """Number of acknowledged records missing from the log."""
     return max(0, acknowledged - len(values_of(trial.view, trial.disk, "orders-0")))
 
 
@@ -111,7 +111,7 @@ def _sleep_until(trial: Trial, at_us: int) -> None:
 
 
 def _latencies(promises: Promises, begun_us: int, faults: list[Fault]) -> list[int]:
-    """The latencies of records that were sent while no fault was open, in order."""
+    """The latencies of records sent while no fault was active, in order."""
     open_us = [(begun_us + one.begins_ms * 1_000, begun_us + (one.ends_ms + QUIET_MS) * 1_000) for one in faults]
     return sorted(
         latency

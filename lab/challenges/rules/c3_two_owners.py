@@ -1,4 +1,4 @@
-"""c3: the same record is handled by two members of one group, both believing that they own its partition."""
+"""c3: the same record is processed by two members of one group that both consider themselves the partition's owner."""
 
 from broker_core.texts import text
 from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
@@ -28,7 +28,7 @@ def check(entry: Entry) -> None:
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """The script, and what both members have handled at its end."""
+    """Plays the script, and compares what both members have processed at its end."""
     lines = script_lines("script", entry["script"], ALLOWED)
     handling, alarms = Handling(), Alarms()
     trial = Trial(RunConfig(name="jobs", seed=seed, broker_config=CONFIG), (handling.see, alarms.see), Limits())

@@ -1,4 +1,4 @@
-"""c4: pipelines that must write each committed input record once, while workers and brokers die."""
+"""c4: pipelines that must write each committed input record exactly once, while workers and brokers fail."""
 
 from collections import Counter
 from random import Random
@@ -28,14 +28,14 @@ CONFIG = {
 
 
 class Printed:
-    """What the newest command has printed."""
+    """Output of the newest command."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._command = 0
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         event = envelope[4]
         if isinstance(event, CommandPrinted):
             if event.command != self._command:
@@ -50,7 +50,7 @@ def check(entry: Entry) -> None:
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """One schedule: some transactions of input, deaths of workers and brokers, and what is in the output then."""
+    """One schedule: input transactions, failures of workers and brokers, then a check of the output."""
     printed = Printed()
     trial = Trial(RunConfig(name="once", seed=seed, broker_config=CONFIG), (printed.see,), Limits())
     try:
@@ -96,8 +96,8 @@ def _schedule(trial: Trial, printed: Printed, entry: Entry, random: Random) -> O
 
 
 def missing_and_more(trial: Trial, printed: Printed) -> tuple[int, int]:
-    """How many records the output lacks of the input, and how many it has more often, once all has been worked off.
-    Raises Ended.
+    """Numbers of input records missing from the output and of extra records in it, once all input is processed. Raises
+    Ended.
     """
     _drain(trial)
     wanted, found = (_values(trial, printed, topic) for topic in ("in", "out"))
@@ -105,7 +105,7 @@ def missing_and_more(trial: Trial, printed: Printed) -> tuple[int, int]:
 
 
 def _drain(trial: Trial) -> None:
-    """Takes every fault back and lets the workers work off the input."""
+    """Reverts every fault and lets the workers process the remaining input."""
     trial.heal(HEAL_US)
     trial.type_all([f"consumer thaw {name} &" for name in WORKERS])
     trial.type_all([f"pipeline restart {name} &" for name in WORKERS if name not in trial.view["nodes"]])
@@ -131,7 +131,7 @@ def _maybe_fault(trial: Trial, random: Random) -> None:
 
 
 def _values(trial: Trial, printed: Printed, topic: str) -> Counter[str]:
-    """How often a read_committed consumer reads each value of a topic."""
+    """How many times a read_committed consumer reads each value of a topic."""
     trial.type(f"consumer start check --group check-{topic} --topic {topic} --isolation read_committed")
     trial.advance(7_000_000)
     trial.type("consumer stop check")

@@ -1,4 +1,4 @@
-"""c5: a group lives through ten changes; how long its partitions had no owner that polls."""
+"""c5: a group undergoes ten changes; the score is the time its partitions had no polling owner."""
 
 from random import Random
 
@@ -19,7 +19,7 @@ CONFIG = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions
 
 
 class Unowned:
-    """Partition-seconds without an owner whose process runs."""
+    """Partition-seconds without an owner whose process is running."""
 
     def __init__(self) -> None:
         self.partitions = 0
@@ -29,12 +29,12 @@ class Unowned:
         self._since_us = 0
 
     def begin(self, partitions: int, now_us: int) -> None:
-        """So many partitions count from now on."""
+        """Starts to count, for this number of partitions."""
         self.until(now_us)
         self.partitions = partitions
 
     def until(self, now_us: int) -> None:
-        """Counts up to an instant."""
+        """Counts the time up to an instant."""
         covered: set[str] = set()
         for name, owned in self._owned.items():
             if name not in self._frozen:
@@ -43,7 +43,7 @@ class Unowned:
         self._since_us = now_us
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         _, at_us, _, _, event = envelope
         if isinstance(event, ConsumerAssigned | ClientFrozen | ClientThawed | NodeRemoved):
             self.until(at_us)

@@ -1,4 +1,4 @@
-"""c6: a given load with as few Produce requests as possible while latency stays within its limit."""
+"""c6: serve a given load with as few Produce requests as possible, within a latency limit."""
 
 from random import Random
 
@@ -25,18 +25,18 @@ class Requests:
         self.count = 0
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         event = envelope[4]
         if isinstance(event, RpcSent) and event.api == "Produce" and event.kind == "request":
             self.count += 1
 
 
 def check(entry: Entry) -> None:
-    """Each combination of its settings is an entry."""
+    """Every combination of the settings is a valid entry."""
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """Eight seconds of drawn bursts, 500 records a second in all."""
+    """Eight seconds of random bursts, 500 records per second on average."""
     random = Random(seed)
     requests, promises = Requests(), Promises()
     config = RunConfig(name="bursts", seed=seed)

@@ -1,4 +1,4 @@
-"""c7: a script that ends in I-LOGMATCH is to be made as short as possible, and must still do so in each seed."""
+"""c7: make a script that violates I-LOGMATCH as short as possible; it must still violate it on each seed."""
 
 from broker_core.texts import text
 from lab.challenges.outcome import Entry, Outcome, ended, outcome_of
@@ -34,7 +34,7 @@ def check(entry: Entry) -> None:
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """The script; some time later the invariant must be broken."""
+    """Plays the script; some time later the invariant must be violated."""
     lines = script_lines("script", entry["script"], ALLOWED)
     alarms = Alarms()
     trial = Trial(RunConfig(name="twins", seed=seed, era=ERA, broker_config=CONFIG), (alarms.see,), Limits())

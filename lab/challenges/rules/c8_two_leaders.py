@@ -1,4 +1,4 @@
-"""c8: two brokers lead one partition for as long as possible; then the setting that halves that time is to be named."""
+"""c8: two brokers lead one partition for as long as possible; then name the setting that halves that time."""
 
 from broker_core.events import Envelope
 from broker_core.events.replica import ReplicaBecameFollower, ReplicaBecameLeader
@@ -29,7 +29,7 @@ SETUP = (
 
 
 class TwoLeaders:
-    """How long two replicas of the partition have led at once, within the window."""
+    """How long two replicas of the partition led at the same time, within the window."""
 
     def __init__(self) -> None:
         self.total_us = 0
@@ -38,7 +38,7 @@ class TwoLeaders:
         self._since_us = 0
 
     def see(self, envelope: Envelope) -> None:
-        """Takes note of an event."""
+        """Observes an event."""
         _, at_us, _, _, event = envelope
         if isinstance(event, ReplicaBecameLeader) and event.replica.startswith("orders-0@"):
             self.count(at_us)
@@ -51,7 +51,7 @@ class TwoLeaders:
             self._leading.discard(f"orders-0@{event.broker}")
 
     def count(self, now_us: int) -> None:
-        """Counts up to an instant."""
+        """Counts the time up to an instant."""
         if len(self._leading) > 1:
             begin, end = max(self._since_us, self.from_us), min(now_us, self.until_us)
             self.total_us += max(0, end - begin)
@@ -66,7 +66,7 @@ def check(entry: Entry) -> None:
 
 
 def play(entry: Entry, seed: int) -> Outcome:
-    """The script with the given settings, and again with the one that the entry names."""
+    """Plays the script with the given settings, and again with the setting that the entry names."""
     first = _play(entry, seed, {})
     if not first.passed:
         return first

@@ -1,4 +1,6 @@
-"""c9: which line of a script, left out, would have saved the record? The judge leaves it out and plays the script."""
+"""c9: without which line of the script would the record not have been lost? The judge omits that line and plays the
+script.
+"""
 
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def case_config(seed: int) -> RunConfig:
 
 
 def played_case(seed: int) -> Trial:
-    """The whole case, played to its end."""
+    """The complete case, played to its end."""
     trial = Trial(case_config(seed))
     trial.type_all(case_lines())
     return trial

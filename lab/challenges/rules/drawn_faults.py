@@ -1,4 +1,4 @@
-"""Faults that a judge draws from a seed: what is typed when, and when each is over."""
+"""Faults that a judge draws from a seed: the lines, when they are executed, and when each fault ends."""
 
 from random import Random
 from typing import NamedTuple
@@ -16,8 +16,8 @@ class Fault(NamedTuple):
 
 
 def draw_faults(random: Random, span_ms: int, restart_ms: int) -> list[Fault]:
-    """One to three episodes in a span, each of up to three faults at a time. A broker that loses its power does so
-    alone, and starts `restart_ms` later.
+    """One to three episodes within a time span, each of up to three simultaneous faults. A power loss affects one
+    broker, which restarts `restart_ms` later.
     """
     faults: list[Fault] = []
     at_ms = random.randint(200, 1_500)
@@ -35,7 +35,7 @@ def draw_faults(random: Random, span_ms: int, restart_ms: int) -> list[Fault]:
 
 
 def two_power_losses(random: Random, restart_ms: int) -> list[Fault]:
-    """One broker dies; when the ISR holds only the other two, both lose their power within 50 ms."""
+    """One broker fails; when only the other two are in the ISR, both lose power within 50 ms."""
     dead, first, second = random.sample(BROKERS, 3)
     dies_ms = random.randint(200, 1_500)
     at_ms = dies_ms + restart_ms + random.randint(1_000, 3_000)
@@ -74,7 +74,9 @@ def _one(random: Random, at_ms: int) -> Fault:
 
 
 def timeline(faults: list[Fault]) -> list[tuple[int, str]]:
-    """(instant in ms, line) of all, by time. Lines are not waited for; those that come too early are refused."""
+    """(instant in ms, line) of all, by time. A line does not wait for the previous one; a line that comes too early is
+    rejected.
+    """
     lines = [(fault.begins_ms, f"{line} &") for fault in faults for line in fault.begin]
     lines += [(fault.ends_ms, f"{line} &") for fault in faults for line in fault.end]
     return sorted(lines, key=lambda row: row[0])

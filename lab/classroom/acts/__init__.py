@@ -1,4 +1,4 @@
-"""What can be done in a class: acts of pages, and facts from the server that become events in the same way."""
+"""What can happen in a class: acts sent by pages, and facts from the server, which become events in the same way."""
 
 from lab.classroom.acts.facts import AnyFact, Fact
 from lab.classroom.acts.given import Given

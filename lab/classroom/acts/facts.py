@@ -1,4 +1,4 @@
-"""Facts that the server states: sockets that come and go, what labs report. Pages cannot send them."""
+"""Facts from the server: connected and disconnected sockets, reports of labs. Pages cannot send them."""
 
 from typing import Literal, TypeAlias
 
@@ -19,10 +19,10 @@ class OpenClass(Fact):
 
 
 class SetPerson(Fact):
-    """A participant as the database has them now: what differs from the class's state is stated.
+    """A participant as stored in the database; differences from the class's state become events.
 
     Attributes:
-        standing: `gone` is somebody who was erased, or became another participant.
+        standing: `gone`: erased, or merged into another participant.
         lab: their own lab, `run/branch`; empty for none.
     """
 
@@ -34,13 +34,13 @@ class SetPerson(Fact):
 
 
 class Rename(Fact):
-    """The name of a participant is another one; it is in the database."""
+    """The name of a participant has changed in the database."""
 
     p: str
 
 
 class SetDoor(Fact):
-    """The door as the database has it now."""
+    """The door as stored in the database."""
 
     is_open: bool
     until_us: int = 0
@@ -56,7 +56,7 @@ class ComeBack(Fact):
 
 
 class GoAway(Fact):
-    """The last socket of a participant ended at `since_us`."""
+    """The last socket of a participant was closed at `since_us`."""
 
     p: str
     since_us: int
@@ -68,11 +68,11 @@ class Resume(Fact):
 
 
 class Tick(Fact):
-    """Time has passed: deadlines."""
+    """Time has passed: checks deadlines."""
 
 
 class BeginHelpAt(Fact):
-    """Staff wants to help in the lab of `p`, whose last published event is `seq`."""
+    """Staff start to help in the lab of `p`, whose last published event is `seq`."""
 
     p: str
     lab: str
@@ -80,7 +80,7 @@ class BeginHelpAt(Fact):
 
 
 class BeginSettling(Fact):
-    """Staff wants a lab, whose last published event is `seq`, to settle a poll."""
+    """Staff let a lab, whose last published event is `seq`, settle a poll."""
 
     poll: int
     lab: str
@@ -97,7 +97,7 @@ class SettlePoll(Fact):
 
 
 class GiveUpSettling(Fact):
-    """The lab cannot go on."""
+    """The lab cannot continue."""
 
     poll: int
     lab: str
@@ -147,7 +147,7 @@ class RefuseCommand(Fact):
 
 
 class NoteStuck(Fact):
-    """`state` is empty when it is over."""
+    """`state` is empty when the learner is no longer stuck."""
 
     p: str
     state: str
@@ -169,7 +169,7 @@ class SeeLabs(Fact):
 
 
 class ChangeView(Fact):
-    """Of who leads in `term`."""
+    """The view of the presenter of `term`."""
 
     term: int
     view: str
@@ -199,7 +199,7 @@ class TakeState(Fact):
 
 
 class KeepAudio(Fact):
-    """A piece of the sound is whole."""
+    """A piece of the sound is complete."""
 
     piece: int
     began_us: int

@@ -1,4 +1,4 @@
-"""An act with who does it."""
+"""An act and its actor."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from lab.classroom.acts.ops import AnyAct
 
 
 class Given(msgspec.Struct):
-    """`who`: a participant, or `room`. `id`: of the act, by which it is known when it is sent again; empty for facts.
+    """`who`: a participant, or `room`. `id`: the act's id, which identifies it when it is sent again; empty for facts.
     `texts`: ids under which its free texts were stored, in the order of `acts.ops.texts_of`.
     """
 

@@ -1,4 +1,4 @@
-"""Acts of pages, by their `op`. Fields are checked here as far as that needs no state."""
+"""Acts of pages by their `op`. Fields are validated here as far as that does not require state."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -45,7 +45,7 @@ class At(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Admit(Op, tag="admit"):
-    """Empty `p`: all who wait."""
+    """An empty `p` means everyone who waits."""
 
     p: AnyPerson = ""
 
@@ -69,7 +69,7 @@ class GiveRole(Op, tag="give_role"):
 
 
 class OpenDoor(Op, tag="open_door"):
-    """For fifteen minutes, or until it is closed. `admits`: people wait until staff let them in."""
+    """Opens the door for fifteen minutes, or until it is closed. `admits`: people wait until staff admit them."""
 
     stays: bool = False
     admits: bool = False
@@ -130,14 +130,14 @@ class ClearStage(Op, tag="clear_stage"):
 
 
 class Draw(Op, tag="draw"):
-    """A stroke, held to a thing; it may reach far out of its box."""
+    """A stroke anchored to an element of the picture; it may extend far beyond the element's box."""
 
     anchor: Anchor
     points: Annotated[tuple[tuple[StrokePart, StrokePart], ...], Meta(min_length=1, max_length=MAX_STROKE_POINTS)]
 
 
 class ClearInk(Op, tag="clear_ink"):
-    """Without strokes: all."""
+    """Without `strokes`, clears all."""
 
     inks: Annotated[tuple[Number, ...], Meta(max_length=1000)] = ()
 
@@ -151,7 +151,7 @@ class RaiseHand(Op, tag="raise_hand"):
 
 
 class LowerHand(Op, tag="lower_hand"):
-    """One's own without `p`."""
+    """Without `p`, one's own hand."""
 
     p: AnyPerson = ""
 
@@ -186,7 +186,7 @@ class EndLook(Op, tag="end_look"):
 
 
 class BeginHelp(Op, tag="begin_help"):
-    """The server adds where the lab is: `facts.BeginHelpAt`."""
+    """The server adds the position of the lab: `facts.BeginHelpAt`."""
 
     p: Person
 
@@ -204,7 +204,7 @@ class TakeWheel(Op, tag="take_wheel"):
 
 
 class GiveState(Op, tag="give_state"):
-    """The state of the lab that leads, to all. The server sets it aside: `facts.GiveState`."""
+    """Shares the state of the leading lab with everyone. The server stores it: `facts.GiveState`."""
 
 
 class TakeState(Op, tag="take_state"):
@@ -298,7 +298,9 @@ class ShowSplit(Op, tag="show_split"):
 
 
 class SettlePoll(Op, tag="settle_poll"):
-    """By the lab that leads, which plays on. The server adds where it is: `facts.BeginSettling`."""
+    """Lets the leading lab settle the poll; it continues to play. The server adds its position:
+    `facts.BeginSettling`.
+    """
 
     poll: Number
 
@@ -329,7 +331,7 @@ class SetMicrophone(Op, tag="set_microphone"):
 
 
 class AddChapter(Op, tag="add_chapter"):
-    """Now, or at an instant of class time that was."""
+    """Now, or at an earlier instant of class time."""
 
     text: Title
     lang: Language

@@ -1,1 +1,1 @@
-"""The sound of a class: pieces of a minute that arrive in slices, checked, made seekable, and cut where it is due."""
+"""The sound of a class: one-minute pieces that arrive in slices, are checked, made seekable, and cut where required."""

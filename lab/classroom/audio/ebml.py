@@ -8,12 +8,12 @@ MAX_SIZE_BYTES = 8
 
 
 class BrokenElement(ValueError):
-    """The bytes are no element, or end within one."""
+    """The bytes are not a valid element, or end within one."""
 
 
 class Element(NamedTuple):
-    """An element in `data[start:end]`. `is_open`: its size is not stated, as streams are written; `end` is then that of
-    the data. `is_whole`: the data has all of it.
+    """An element in `data[start:end]`. `is_open`: its size is unknown, as in streams; `end` is then the end of the
+    data. `is_whole`: the data contains all of it.
     """
 
     id: int
@@ -24,7 +24,7 @@ class Element(NamedTuple):
 
 
 def elements(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Element]:
-    """The elements one after the other. The last may not be whole. Raises BrokenElement for what is no element."""
+    """The elements in order. The last may be incomplete. Raises BrokenElement for an invalid element."""
     end = len(data) if end is None else end
     while start < end:
         try:
@@ -71,7 +71,7 @@ def unsigned(body: bytes) -> int:
 
 
 def element(id: int, *bodies: bytes) -> bytes:
-    """An element with the bodies of others, or a value, in it."""
+    """An element that contains other elements, or a value."""
     body = b"".join(bodies)
     head = id.to_bytes((id.bit_length() + 7) // 8, "big")
     length = next(n for n in range(1, 9) if len(body) < (1 << 7 * n) - 1)
@@ -79,7 +79,7 @@ def element(id: int, *bodies: bytes) -> bytes:
 
 
 def integer(id: int, value: int, width: int = 0) -> bytes:
-    """An unsigned integer, of as many bytes as it needs or of `width`."""
+    """An unsigned integer, in the minimum number of bytes or in `width` bytes."""
     return element(id, value.to_bytes(width or max(1, (value.bit_length() + 7) // 8), "big"))
 
 

@@ -1,4 +1,4 @@
-"""Makes a piece of what arrived: checked, cut, and written as a file that a player can seek in."""
+"""Makes a piece from the slices that arrived: checked, cut, and written as a seekable file."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ Passage: TypeAlias = tuple[int, int]
 
 
 class Made(NamedTuple):
-    """`data` is empty where nothing could be kept. `lost`: in microseconds of class time, without what was off the
+    """`data` is empty if nothing could be kept. `lost`: passages in microseconds of class time, without those off the
     record.
     """
 
@@ -31,7 +31,7 @@ class Made(NamedTuple):
 def make_piece(
     kind: AudioType, at_us: int, length_us: int, slices: Sequence[bytes | None], off_record: Sequence[Passage]
 ) -> Made:
-    """A piece that began at `at_us` and, as the page says, lasted `length_us`. A slice that never came is None."""
+    """A piece that began at `at_us` and lasted `length_us` according to the page. A missing slice is None."""
     passages = [(from_us - MARGIN_US - at_us, to_us + MARGIN_US - at_us) for from_us, to_us in off_record]
     if kind == "audio/webm":
         return _webm(at_us, length_us, slices, passages)
@@ -65,7 +65,7 @@ def _wave(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
 
 
 def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
-    """Kept as it is: where a part of it is missing, or must not be heard, none of it can be kept."""
+    """Kept unchanged: if a part is missing or must be removed, nothing of it can be kept."""
     data = b"".join(one or b"" for one in slices)
     if any(from_us < (length_us or MAX_PIECE_US) and to_us > 0 for from_us, to_us in passages):
         return Made(b"", 0, [])
@@ -75,7 +75,7 @@ def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: l
 
 
 def _runs(slices: Sequence[bytes | None]) -> list[bytes]:
-    """The stretches that are there, joined."""
+    """The contiguous ranges of bytes that arrived."""
     runs: list[bytes] = []
     is_new = True
     for one in slices:
@@ -90,7 +90,7 @@ def _runs(slices: Sequence[bytes | None]) -> list[bytes]:
 
 
 def _gaps(there: Sequence[Passage], length_us: int) -> list[Passage]:
-    """Where nothing is, over half a second: a browser leaves out less by itself."""
+    """Gaps longer than half a second; browsers leave shorter ones themselves."""
     found, end_us = [], 0
     for from_us, to_us in [*there, (length_us, length_us)]:
         if from_us - end_us > 500_000:

@@ -31,7 +31,7 @@ _lock = threading.Lock()
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A piece that can be played: `piece` is its number, which is the millisecond of class time at which it began."""
+    """A playable piece: its number `piece` is the millisecond of class time at which it began."""
 
     piece: int
     at_us: int
@@ -42,8 +42,8 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Heard(msgspec.Struct):
-    """What there is of the sound of a class. `lost`: passages that never came. `voice`: where somebody speaks. The
-    sound is `shift_us` later than its pieces say: set by ear.
+    """The stored sound of a class. `lost`: missing passages. `voice`: passages with speech. The sound is delayed by
+    `shift_us`, which staff set by ear.
     """
 
     pieces: list[Piece] = []
@@ -53,14 +53,14 @@ class Heard(msgspec.Struct):
 
 
 class Arriving(msgspec.Struct, frozen=True):
-    """A piece of which slices arrive."""
+    """A piece whose slices are arriving."""
 
     at_us: int
     type: AudioType
 
 
 def heard(folder: Path) -> Heard:
-    """What there is of a class, whose folder this is."""
+    """The stored sound of the class in this folder."""
     try:
         return msgspec.json.decode((folder / AUDIO / "pieces.json").read_bytes(), type=Heard)
     except FileNotFoundError:
@@ -76,19 +76,20 @@ def file_of(folder: Path, number: int) -> tuple[Piece, Path]:
 
 
 def room_bytes(folder: Path) -> int:
-    """How much sound the disk takes before it is refused."""
+    """How many bytes of sound fit on the disk before sound is rejected."""
     return max(0, shutil.disk_usage(_existing(folder)).free - MIN_FREE_BYTES)
 
 
 def room_minutes(folder: Path) -> int:
-    """How many minutes of sound a class may still record, at 32 kbit/s: the disk and the length of a class allow it."""
+    """How many minutes of sound at 32 kbit/s a class may still record, by free disk space and class length."""
     by_length = (MAX_CLASS_US - sum(one.length_us for one in heard(folder).pieces)) // 60_000_000
     return max(0, min(by_length, room_bytes(folder) * 60 // BYTES_AN_HOUR))
 
 
 def put_slice(folder: Path, number: int, index: int, about: Arriving, data: bytes, digest: str) -> None:
-    """Keeps a slice. One that is there already, or whose piece is whole, changes nothing. Raises Refusal: 400 for bytes
-    that are not those of the digest, 409 for another slice in its place or too long a class, 507 for a full disk.
+    """Stores a slice. A slice that is already stored, or whose piece is complete, changes nothing. Raises Refusal: 400
+    for a digest that does not match, 409 for a different slice in its place or a class that is too long, 507 for a full
+    disk.
     """
     if not data or len(data) > MAX_SLICE_BYTES or index >= MAX_SLICES:
         raise Refusal("refusal.audio_slice_size", 413, bytes=len(data), max=MAX_SLICE_BYTES, slices=MAX_SLICES)
@@ -123,14 +124,14 @@ def missing(folder: Path, number: int, count: int) -> list[int]:
 
 
 def arriving(folder: Path) -> list[int]:
-    """The pieces that are not whole."""
+    """The incomplete pieces."""
     return sorted(int(path.name) for path in (folder / ARRIVING).glob("*") if path.name.isdigit())
 
 
 def finish(folder: Path, number: int, count: int, length_us: int, off_record: Sequence[Passage]) -> Made | None:
-    """Makes a piece of `count` slices, as far as they are there. None where it was made before or never began.
+    """Makes a piece from those of its `count` slices that arrived. None if it was made before or never began.
 
-    `count` and `length_us` are 0 for a piece of which nobody says how long it is.
+    `count` and `length_us` are 0 for a piece of unknown length.
     """
     source = _arriving(folder, number)
     with _lock:
@@ -154,7 +155,7 @@ def finish(folder: Path, number: int, count: int, length_us: int, off_record: Se
 
 
 def add_voice(folder: Path, spans: Sequence[Passage]) -> None:
-    """Adds passages in which somebody speaks. Raises Refusal (400) for absurd ones."""
+    """Adds passages with speech. Raises Refusal (400) for invalid ones."""
     if any(not 0 <= from_us < to_us for from_us, to_us in spans):
         raise Refusal("refusal.audio_spans")
     with _lock:
@@ -166,7 +167,7 @@ def add_voice(folder: Path, spans: Sequence[Passage]) -> None:
 
 
 def set_shift(folder: Path, shift_us: int) -> None:
-    """Sets how much later the sound is. Raises Refusal (400) beyond 2 s."""
+    """Sets the delay of the sound. Raises Refusal (400) beyond 2 s."""
     if abs(shift_us) > MAX_SHIFT_US:
         raise Refusal("refusal.audio_shift", max=MAX_SHIFT_US // 1_000)
     with _lock:
@@ -176,7 +177,7 @@ def set_shift(folder: Path, shift_us: int) -> None:
 
 
 def joined(passages: Sequence[Passage]) -> list[Passage]:
-    """Passages in order, with those that overlap joined."""
+    """Passages in order, with overlapping ones merged."""
     found: list[Passage] = []
     for from_us, to_us in sorted(passages):
         if found and from_us <= found[-1][1]:

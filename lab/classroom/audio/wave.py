@@ -1,4 +1,4 @@
-"""Uncompressed sound (RIFF WAVE), for classes that no browser recorded: mono, 8 bits a sample."""
+"""Uncompressed sound (RIFF WAVE), for classes not recorded by a browser: mono, 8 bits per sample."""
 
 import struct
 
@@ -7,14 +7,14 @@ RATE = 8_000
 
 
 def wave(samples: bytes) -> bytes:
-    """A file with these samples, 8 000 a second, where 128 is silence."""
+    """A file with these samples, 8,000 per second; 128 is silence."""
     return _HEAD.pack(
         b"RIFF", _HEAD.size - 8 + len(samples), b"WAVE", b"fmt ", 16, 1, 1, RATE, RATE, 1, 8, b"data", len(samples)
     ) + samples  # fmt: skip
 
 
 def samples_of(data: bytes) -> bytes | None:
-    """The samples of such a file, as far as they are there; None for any other file."""
+    """The samples present in such a file; None for any other file."""
     if len(data) < _HEAD.size:
         return None
     found = _HEAD.unpack_from(data)

@@ -1,6 +1,6 @@
-"""Opus in WebM, as browsers record it: read from a stream that may lack parts, and written with duration and cues.
+"""Opus in WebM, as browsers record it: read from a stream with possible gaps, and written with duration and cues.
 
-A browser writes neither, since it does not know how long it will record; without them a player cannot seek.
+A browser writes neither, because it does not know the duration in advance; a player needs both to seek.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +26,11 @@ _MONO = b"OpusHead" + bytes((1, 1)) + (312).to_bytes(2, "little") + (48_000).to_
 
 
 class NotOpus(ValueError):
-    """The bytes are no WebM file with one track of Opus. The message says what they are."""
+    """The bytes are not a WebM file with one Opus track. The message describes them."""
 
 
 class Packet(NamedTuple):
-    """A packet of Opus, at `at_ms` of its piece."""
+    """An Opus packet at `at_ms` of its piece."""
 
     at_ms: int
     data: bytes
@@ -52,9 +52,8 @@ class Sound(NamedTuple):
 
 
 def read_webm(runs: Sequence[bytes], has_begin: bool = True) -> Sound:
-    """The sound of a stream that may lack parts: `runs` are the stretches of bytes that are there. What a gap has torn
-    is left out up to the next cluster; without the begin of the stream (`has_begin`) it is taken for mono. Raises
-    NotOpus.
+    """The sound of a stream with possible gaps: `runs` are the contiguous ranges of bytes. After a gap, data is skipped
+    up to the next cluster; without the start of the stream (`has_begin`) mono is assumed. Raises NotOpus.
     """
     head, scale = _MONO, 1_000_000
     packets: list[Packet] = []
@@ -72,7 +71,7 @@ def read_webm(runs: Sequence[bytes], has_begin: bool = True) -> Sound:
 
 
 def _begin(data: bytes) -> tuple[bytes, int, int]:
-    """The decoder's head, nanoseconds of a tick, and where the first cluster is."""
+    """The decoder's header, the nanoseconds per tick, and the position of the first cluster."""
     outer = list(elements(data))
     if not outer or outer[0].id != _EBML or _child(data, outer[0], _DOC_TYPE) != b"webm":
         raise NotOpus("no WebM file")
@@ -105,7 +104,7 @@ def _head(data: bytes, tracks: Element) -> bytes:
 
 
 def _child(data: bytes, parent: Element, id: int) -> bytes:
-    """The body of the first child with this id; empty without one."""
+    """The body of the first child with this id; empty if there is none."""
     found = next((one for one in elements(data, parent.start, parent.end) if one.id == id), None)
     return data[found.start : found.end] if found else b""
 
@@ -139,7 +138,7 @@ def _packet(block: bytes, base: int, scale: int) -> Packet:
 
 
 def packet_us(data: bytes) -> int:
-    """How long a packet of Opus sounds (RFC 6716, 3.1)."""
+    """Duration of an Opus packet (RFC 6716, 3.1)."""
     config, count = data[0] >> 3, data[0] & 3
     if config < 12:
         frame_us = (10_000, 20_000, 40_000, 60_000)[config % 4]
@@ -152,7 +151,7 @@ def packet_us(data: bytes) -> int:
 
 
 def without(sound: Sound, passages: Iterable[tuple[int, int]]) -> Sound:
-    """The sound without the packets that touch these passages, in microseconds of the piece."""
+    """The sound without the packets that overlap these passages, given in microseconds of the piece."""
     left_out = list(passages)
     kept = [
         one
@@ -165,7 +164,7 @@ def without(sound: Sound, passages: Iterable[tuple[int, int]]) -> Sound:
 
 
 def write_webm(sound: Sound) -> bytes:
-    """A whole file: every size is stated, the duration is, and a cue for each cluster. Same sound, same bytes."""
+    """A complete file with all sizes, the duration, and a cue for each cluster. Deterministic."""
     info = element(
         _INFO,
         integer(_SCALE, 1_000_000),

@@ -1,1 +1,1 @@
-"""Captions of a class: what was said, in words, as WebVTT."""
+"""Captions of a class, as WebVTT."""

@@ -1,6 +1,6 @@
 """The captions of one class on disk: DATA/classes/<class>/captions/<language>.vtt.
 
-Who typed one is not kept: erasing a person leaves the captions as they are.
+The author of a caption is not stored: erasing a person does not change the captions.
 """
 
 import threading
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 def read_captions(folder: Path, language: str) -> list[Cue]:
-    """Those of a class in a language, by time."""
+    """The captions of a class in a language, ordered by time."""
     path = _path(folder, language)
     try:
         about = path.stat()
@@ -45,14 +45,14 @@ def read_captions(folder: Path, language: str) -> list[Cue]:
 
 
 def keep_captions(folder: Path, language: str, cues: Sequence[Cue]) -> None:
-    """Puts these in the place of those before; none: there is no file."""
+    """Replaces the stored captions; an empty list removes the file."""
     with _lock:
         _write(folder, language, cues)
 
 
 def add_spoken(folder: Path, language: str, from_us: int, to_us: int, text: str, source: Source) -> Cue:
-    """Adds what was said a moment ago while a class goes on: the caption before it ends where it begins. Raises
-    Refusal for a text that is none, and for one caption too many.
+    """Adds a caption during a live class; the previous caption ends where it begins. Raises Refusal for an invalid
+    text, and if there are too many captions.
     """
     text = _checked(text)
     with _lock:
@@ -69,8 +69,8 @@ def add_spoken(folder: Path, language: str, from_us: int, to_us: int, text: str,
 
 
 def put_cue(folder: Path, language: str, number: int | None, from_us: int, to_us: int, text: str) -> Cue:
-    """Adds a caption, or with its `number` corrects one. Raises Refusal: 404 where there is none of that number, 400
-    for a text that is none, for absurd times, and for those of a caption beside it.
+    """Adds a caption, or corrects the one with this `number`. Raises Refusal: 404 for an unknown number, 400 for an
+    invalid text, for invalid times, and for an overlap with another caption.
     """
     text, from_us, to_us = _checked(text), whole_ms(from_us), whole_ms(to_us)
     if not 0 <= from_us < to_us <= from_us + MAX_CUE_US:
@@ -89,7 +89,7 @@ def put_cue(folder: Path, language: str, number: int | None, from_us: int, to_us
 
 
 def remove_cue(folder: Path, language: str, number: int) -> None:
-    """Raises Refusal (404) where there is none of that number."""
+    """Removes a caption. Raises Refusal (404) for an unknown number."""
     with _lock:
         cues = read_captions(folder, language)
         cues.remove(_found(cues, number))
@@ -97,7 +97,7 @@ def remove_cue(folder: Path, language: str, number: int) -> None:
 
 
 def cut_captions(folder: Path, passages: Sequence[tuple[int, int]], length_us: int) -> None:
-    """Takes away what was said off the record or after the end."""
+    """Removes captions from passages off the record and after the end."""
     with _lock:
         for language in LANGUAGES:
             cues = read_captions(folder, language)
@@ -107,10 +107,10 @@ def cut_captions(folder: Path, passages: Sequence[tuple[int, int]], length_us: i
 
 
 def outside(cues: Sequence[Cue], passages: Sequence[tuple[int, int]], length_us: int) -> list[Cue]:
-    """Those of what was said on the record. One that was still shown when a passage off the record began ends there."""
+    """The captions on the record. A caption that extends into a passage off the record ends at its start."""
     kept = []
     for cue in cues:
-        # What goes on after a passage may have been said in it.
+        # A caption that extends beyond a passage may belong to it.
         is_off = any(since <= cue.from_us < to or cue.from_us < since < to < cue.to_us for since, to in passages)
         if not is_off and cue.from_us < length_us:
             ends_us = min((length_us, *(since for since, _ in passages if since > cue.from_us)))
@@ -120,7 +120,7 @@ def outside(cues: Sequence[Cue], passages: Sequence[tuple[int, int]], length_us:
 
 @lru_cache(maxsize=16)
 def _read(path: Path, mtime_ns: int, size: int) -> tuple[Cue, ...]:
-    """By when it was written and how long it is: a page that replays a class that goes on asks again and again."""
+    """Cached by modification time and size: a page that replays a live class requests it repeatedly."""
     return tuple(parse(path.read_bytes(), ENDLESS_US))
 
 
@@ -149,7 +149,7 @@ def _next(cues: Sequence[Cue]) -> int:
 
 def _write(folder: Path, language: str, cues: Sequence[Cue]) -> None:
     path = _path(folder, language)
-    # The clock of a disk may be too coarse to tell two writes apart.
+    # Modification times may be too coarse to distinguish two writes.
     _read.cache_clear()
     if not cues:
         path.unlink(missing_ok=True)

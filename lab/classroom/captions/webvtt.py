@@ -1,7 +1,7 @@
-"""WebVTT, as far as captions of a class need it: cues with an identifier, times and plain text.
+"""The part of WebVTT that captions of a class need: cues with an identifier, times and plain text.
 
-Read from files that people upload or import. Markup is refused, and the position of a cue on the picture is ignored.
-Source: W3C, WebVTT: The Web Video Text Tracks Format, sections 4 and 6.
+Files are uploaded or imported by people. Markup is rejected, and cue settings are ignored. Source: W3C, WebVTT: The Web
+Video Text Tracks Format, sections 4 and 6.
 """
 
 import re
@@ -30,7 +30,7 @@ _ESCAPE = re.compile("|".join(_WRITTEN))
 
 
 class Cue(msgspec.Struct, frozen=True):
-    """A caption: shown from one instant of class time to another, both whole milliseconds. `cue` is its number."""
+    """A caption, shown between two instants of class time, both in whole milliseconds. `cue` is its number."""
 
     cue: int
     from_us: int
@@ -45,10 +45,10 @@ class _Line(NamedTuple):
 
 
 def parse(data: bytes, length_us: int) -> list[Cue]:
-    """The cues of a file, by time; they do not overlap. One that ends after the recording ends with it.
+    """The cues of a file, by time; they do not overlap. A cue that exceeds the recording ends with it.
 
-    Raises Refusal with the number of the line that is wrong: no UTF-8, no WebVTT, times that are none or absurd,
-    captions that overlap, markup, no text or too much of it, too many cues.
+    Raises Refusal with the number of the line that is wrong: invalid UTF-8, not WebVTT, invalid times, overlapping
+    captions, markup, empty or too long text, too many cues.
     """
     cues: list[Cue] = []
     ended_at = 0
@@ -66,7 +66,7 @@ def parse(data: bytes, length_us: int) -> list[Cue]:
 
 
 def write(cues: Iterable[Cue]) -> bytes:
-    """A file with these cues. Each is identified by its number and source."""
+    """A file with these cues, each identified by its number and source."""
     blocks = [
         f"{cue.cue} {cue.source}\n{_shown(cue.from_us)} --> {_shown(cue.to_us)}\n{_escaped(cue.text)}\n" for cue in cues
     ]
@@ -74,18 +74,18 @@ def write(cues: Iterable[Cue]) -> bytes:
 
 
 def plain(text: str) -> str:
-    """A caption's text: lines without space around them, none of them empty."""
+    """The text of a caption: trimmed lines without empty ones."""
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 
 
 def is_text(text: str) -> bool:
-    """Whether it can be the text of a caption."""
+    """Whether this is a valid text for a caption."""
     return 1 <= len(text) <= MAX_TEXT and not _CONTROL.search(text)
 
 
 def whole_ms(us: int) -> int:
-    """Microseconds as captions have them."""
+    """Microseconds rounded to the milliseconds of captions."""
     return us // _MS * _MS
 
 
@@ -102,7 +102,7 @@ def _lines(data: bytes) -> list[_Line]:
 
 
 def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """What is separated by empty lines, after the head of the file."""
+    """The blocks after the header, which are separated by empty lines."""
     block: list[_Line] = []
     is_head = True
     for line in (*lines, _Line(0, "")):
@@ -117,7 +117,7 @@ def _blocks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 
 def _of_head(block: Sequence[_Line]) -> Iterator[list[_Line]]:
-    # Without the empty line after WEBVTT the first cue is a part of the head.
+    # Without the empty line after WEBVTT the first cue would be part of the header.
     misplaced = next((line for line in block if "-->" in line.text), None)
     if misplaced is not None:
         raise Refusal("refusal.caption_timing", field="file", line=misplaced.number)
@@ -125,7 +125,7 @@ def _of_head(block: Sequence[_Line]) -> Iterator[list[_Line]]:
 
 
 def _cue(block: Sequence[_Line], length_us: int) -> tuple[int, Cue] | None:
-    """With the line of its times; None for a comment."""
+    """A cue and the line number of its times; None for a comment."""
     first = block[0]
     if (other := _NO_CUE.fullmatch(first.text)) is not None:
         if other[1] == "NOTE":
@@ -173,7 +173,7 @@ def _escaped(text: str) -> str:
 
 
 def _numbered(cues: Sequence[Cue]) -> list[Cue]:
-    """Those of a file that this code wrote keep their numbers; others are numbered by time."""
+    """Cues of a file written by this module keep their numbers; others are numbered by time."""
     numbers = {cue.cue for cue in cues}
     if 0 not in numbers and len(numbers) == len(cues):
         return list(cues)

@@ -1,4 +1,4 @@
-"""What an act leads to: `decide(state, given, now_us)` returns events, or raises Refusal. Pure, without a clock."""
+"""Decides acts: `decide(state, given, now_us)` returns events or raises Refusal. Pure, without a clock."""
 
 from broker_core.events import Event
 from lab.classroom.acts import Given
@@ -12,8 +12,8 @@ _FAMILIES = (help, lead, pace, poll, room, seen, tape, tick, work)
 
 
 def decide(state: State, given: Given, now_us: int) -> list[Event]:
-    """The events of an act, in order; none if everything is already as it asks. Raises Refusal: 403 for what one may
-    not do, 404 for what is not there, 409 for what is not possible now.
+    """The events of an act, in order; none if the state is already as requested. Raises Refusal: 403 if not allowed,
+    404 if something does not exist, 409 if it is not possible now.
     """
     decider = DECIDERS[type(given.do)]
     who = actor(state, given, decider.roles)

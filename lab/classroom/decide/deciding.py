@@ -1,4 +1,4 @@
-"""The table of deciders, and what most of them ask."""
+"""The table of deciders, and the checks that most of them use."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -51,7 +51,7 @@ def decides(kind: type[Op], roles: Roles) -> Callable[[D], D]:
 
 
 def states(kind: type[Fact]) -> Callable[[D], D]:
-    """Registers the decider of a fact, which the server states. The person is None."""
+    """Registers the decider of a fact from the server. The person is None."""
 
     def register(decide: D) -> D:
         DECIDERS[kind] = Decider(None, decide)
@@ -61,7 +61,7 @@ def states(kind: type[Fact]) -> Callable[[D], D]:
 
 
 def actor(state: State, given: Given, roles: Roles | None) -> Person | None:
-    """Who acts, if they may. Raises Refusal."""
+    """The actor, if allowed. Raises Refusal."""
     if state.ended:
         raise Refusal("class_act.ended", 409)
     if roles is None:
@@ -79,7 +79,7 @@ def actor(state: State, given: Given, roles: Roles | None) -> Person | None:
 
 
 def person_of(state: State, p: str, roles: Roles = EVERYONE) -> Person:
-    """A participant with one of these roles who is in. Raises Refusal (404)."""
+    """A present participant with one of these roles. Raises Refusal (404)."""
     person = state.people.get(p)
     if person is None or not person.is_in or person.role not in roles:
         raise Refusal("class_act.no_person", 404, p=p)

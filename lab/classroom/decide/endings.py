@@ -1,4 +1,4 @@
-"""What ends with something else: with a person who goes, with a role, with the class."""
+"""What ends when something else ends: a person leaves, a role changes, the class ends."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from lab.classroom.state import Person, State
 
 
 def end_all_of(state: State, person: Person, why: str) -> Iterator[Event]:
-    """Everything in which a person takes part: `why` is kicked, left or role."""
+    """Ends everything in which a person takes part: `why` is kicked, left or role."""
     p = person.p
     if person.hand is not None:
         yield help.HandLowered(p=p, why=why)
@@ -25,7 +25,7 @@ def end_all_of(state: State, person: Person, why: str) -> Iterator[Event]:
 
 
 def end_lead(state: State, p: str, why: str) -> Iterator[Event]:
-    """The lead of `p`, and the hold with it."""
+    """Ends the lead of `p`, and a hold with it."""
     if state.lead is not None and state.lead.p == p:
         if state.is_held:
             yield lead.Released(why="lead")
@@ -33,20 +33,20 @@ def end_lead(state: State, p: str, why: str) -> Iterator[Event]:
 
 
 def end_sound(state: State, p: str) -> Iterator[Event]:
-    """What is recorded of the sound of `p`."""
+    """Ends the recording of the sound of `p`."""
     if p and state.microphone == p:
         yield tape.MicrophoneSet(p=p, on=False)
 
 
 def end_looks(state: State, by: str) -> Iterator[Event]:
-    """All looks of `by`."""
+    """Ends all looks of `by`."""
     for person in state.people.values():
         if by in person.looked_by:
             yield help.LookEnded(p=person.p, by=by)
 
 
 def end_poll(state: State) -> Iterator[Event]:
-    """The poll that is not over."""
+    """Ends the current poll."""
     if state.poll:
         found = state.polls[state.poll]
         if found.phase == "open":
@@ -56,13 +56,13 @@ def end_poll(state: State) -> Iterator[Event]:
 
 
 def end_settling(state: State, number: int) -> Iterator[Event]:
-    """A lab that is settling a poll plays on without that."""
+    """Ends the settling of a poll; the lab continues to play."""
     if state.polls[number].settled_in:
         yield poll.SettlingEnded(poll=number, why="act")
 
 
 def end_class(state: State) -> Iterator[Event]:
-    """Everything that is not over as the class ends, without `ClassEnded`."""
+    """Ends everything in progress when the class ends, without `ClassEnded`."""
     yield from end_poll(state)
     if state.stage is not None:
         yield lead.StageCleared(why="class")

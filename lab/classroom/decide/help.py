@@ -36,7 +36,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 
 def _own_place(who: Person, at: At) -> At:
-    """An instant that somebody sends is one of their own lab, or of none that only they can see."""
+    """Raises Refusal unless the instant is one of the sender's own lab or of a lab that everyone sees."""
     if at.lab != who.lab and not who.is_staff:
         raise Refusal("class_act.not_their_lab", 403, lab=at.lab)
     return at
@@ -77,7 +77,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 
 def _may_carry(state: State, who: Person, lab: str) -> bool:
-    """Whether a question of `who` may carry an instant of a lab: their own, or what everybody sees."""
+    """Whether a question of `who` may include an instant of a lab: their own, or one that everyone sees."""
     shown = state.stage.lab if state.stage is not None and state.stage.is_shown else ""
     followed = state.lead.lab if state.lead is not None else ""
     return who.is_staff or lab in {who.lab, shown, followed, *who.taken.values()}
@@ -129,7 +129,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 @decides(ops.BeginHelp, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    # The server adds where the lab is; there is none where it did not.
+    # The server adds the position of the lab; if it did not, there is no lab.
     raise not_now("class_act.problem.no_lab")
 
 
@@ -180,7 +180,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 @decides(ops.SendNote, WORKING)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.SendNote = given.do  # type: ignore[assignment]
-    # Learners write to staff, staff to anybody with a page of their own.
+    # Learners write to staff; staff write to anyone who has a page of their own.
     person_of(state, act.p, ASKING if who.is_staff else STAFF)
     if act.p == who.p:
         raise Refusal("class_act.not_them", 403, p=act.p)

@@ -47,7 +47,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.Hold = given.do  # type: ignore[assignment]
     leads(state, who)
     if state.is_held:
-        # The hold that there is ends when it was said to end.
+        # The current hold keeps its end.
         return []
     return [lead.Held(until_us=now_us + act.seconds * US)]
 

@@ -1,4 +1,4 @@
-"""Decides pace, pause, timers and states that are given."""
+"""Decides pace, pause, timers and shared states."""
 
 from broker_core.events import Event
 from broker_core.texts import text
@@ -59,7 +59,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 @decides(ops.GiveState, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    # What the server has set aside is stated as a fact; it is asked for without a lab only when nobody leads.
+    # What the server has stored arrives as a fact; the act reaches this point without a lab only if nobody leads.
     raise Refusal("class_act.nobody_leads", 409)
 
 

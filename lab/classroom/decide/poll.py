@@ -1,4 +1,4 @@
-"""Decides polls. Who votes in an anonymous one is taken out of the event by `lab.classroom.ballots`."""
+"""Decides polls. `lab.classroom.ballots` removes the voter from the events of an anonymous poll."""
 
 from broker_core.events import Event
 from broker_core.texts import text
@@ -60,8 +60,8 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 
 def _check_settling(act: ops.MakePoll) -> None:
-    """Raises Refusal for what does not say how a lab settles a poll of this form; the conditions are checked where
-    labs are known.
+    """Raises Refusal unless the fields define how a lab settles a poll of this form; the conditions themselves are
+    checked by a layer that knows labs.
     """
     fits = {
         "choice": not act.asks and len(act.holds) in (0, len(act.choices)) and act.holds.count("") <= 1,
@@ -72,8 +72,8 @@ def _check_settling(act: ops.MakePoll) -> None:
 
 
 def check_answer(form: str, choices: int, answer: str) -> None:
-    """Raises Refusal unless it is an answer to a poll of this form: the place of a choice from 0, a whole number, or a
-    thing of the picture.
+    """Raises Refusal unless it is an answer to a poll of this form: the index of a choice from 0, an integer, or an
+    element of the picture.
     """
     is_number = answer.removeprefix("-").isascii() and answer.removeprefix("-").isdigit() and len(answer) <= 19
     if form in ("choice", "prediction"):
@@ -85,7 +85,7 @@ def check_answer(form: str, choices: int, answer: str) -> None:
 
 
 def _poll(state: State, number: int, *phases: str) -> Poll:
-    """The poll that is not over, if it is in one of these phases. Raises Refusal."""
+    """The current poll, if it is in one of these phases. Raises Refusal."""
     found = state.polls.get(number)
     if found is None:
         raise Refusal("class_act.no_thing", 404, thing=text("class_act.thing.poll"), number=number)
@@ -152,7 +152,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
 
 @decides(ops.SettlePoll, STAFF)
 def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
-    # The server adds where the lab is; there is none where it did not.
+    # The server adds the position of the lab; if it did not, there is no lab.
     raise not_now("class_act.problem.nobody_leads")
 
 
@@ -182,7 +182,7 @@ def _(state: State, _none: None, given: Given, now_us: int) -> list[Event]:
     act: facts.SettlePoll = given.do  # type: ignore[assignment]
     found = state.polls.get(act.poll)
     if found is None or found.settled_in != act.lab:
-        # Withdrawn, or staff have said it, while the lab was about to.
+        # Cancelled, or settled by staff, in the meantime.
         return []
     if not act.outcome:
         return [poll.SettlingEnded(poll=act.poll, why="none")]
@@ -202,7 +202,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.Reveal = given.do  # type: ignore[assignment]
     found = _poll(state, act.poll, "closed", "discussed")
     check_answer(found.form, len(found.choices), act.outcome)
-    # What staff say stands above what a lab settled.
+    # Staff override what a lab settled.
     return [poll.Revealed(poll=act.poll, outcome=act.outcome, lab=act.lab, seq=act.seq, by="staff")]
 
 

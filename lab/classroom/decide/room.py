@@ -1,4 +1,4 @@
-"""Decides who is there, the door, beginning and end."""
+"""Decides presence, the door, and the start and end of the class."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Decides what the one who leads looks at, points at and draws."""
+"""Decides the views, pointers and strokes of the presenter."""
 
 from broker_core.events import Event
 from broker_core.texts import text
@@ -23,7 +23,7 @@ def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
 @states(facts.Point)
 def _(state: State, who: None, given: Given, now_us: int) -> list[Event]:
     act: facts.Point = given.do  # type: ignore[assignment]
-    # Off the record nobody's pointer is written; pages were shown it already.
+    # Off the record, pointers are not written; pages have already shown them.
     if state.lead is None or state.lead.term != act.term or not state.is_recording:
         return []
     return [seen.Pointed(anchor=act.anchor, u=act.u, v=act.v, down=act.down)]

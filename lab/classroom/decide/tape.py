@@ -23,7 +23,7 @@ def _(state: State, who: Person, given: Given, now_us: int) -> list[Event]:
     act: ops.SetMicrophone = given.do  # type: ignore[assignment]
     if (state.microphone == who.p) == act.on:
         return []
-    # Who begins takes it over from the other.
+    # The new recording replaces the other one.
     return [tape.MicrophoneSet(p=who.p, on=act.on)]
 
 

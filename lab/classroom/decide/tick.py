@@ -1,4 +1,4 @@
-"""Decides what time alone leads to: deadlines."""
+"""Decides what follows from time alone: deadlines."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def _due(state: State, now_us: int) -> Iterator[Event]:
 
 
 def _slowest(state: State) -> int:
-    """The largest factor of those here: a timer stays until it has ended for everybody."""
+    """The largest factor of those present: a timer stays until it has ended for everyone."""
     return max((person.time_percent for person in state.learners()), default=100)
 
 

@@ -11,7 +11,7 @@ STUCK_QUIET_US = 300 * US
 
 
 def _learner(state: State, p: str) -> Person | None:
-    """A learner whose work counts: also one who is away, since a lab may play on."""
+    """A learner whose work counts, including one who is away, since their lab may continue."""
     person = state.people.get(p)
     return person if person is not None and person.is_in and person.role == "learner" else None
 

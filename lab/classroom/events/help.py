@@ -1,4 +1,4 @@
-"""Hands, questions, looking into labs, helping there, notes. Texts are in the database by id."""
+"""Hands, questions, looking at labs, helping in labs, notes. Texts are in the database by id."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
@@ -24,7 +24,7 @@ class HandLowered(Event):
 
 @kind("help", "self")
 class Asked(Event):
-    """`text`: id of the question's text; `named`: all may see who asked."""
+    """`text`: id of the question's text; `named`: everyone may see the author."""
 
     question: int
     p: str
@@ -83,7 +83,7 @@ class HelpBegan(Event):
 
 @kind("help", "self")
 class HelperLeft(Event):
-    """The learner chooses until `until_us`; what was done is kept without a choice."""
+    """The learner chooses until `until_us`; without a choice the changes are kept."""
 
     p: str
     until_us: int
@@ -99,7 +99,7 @@ class HelpEnded(Event):
 
 @kind("help", "self")
 class WheelTaken(Event):
-    """Who moves time in the lab of `p` from now on."""
+    """Changes who controls time in the lab of `p`."""
 
     p: str
     by: str

@@ -9,8 +9,8 @@ CLASS: Vocabulary[str] = Vocabulary("Highwater class events", str)
 ROOM = "room"
 """`who` of what nobody did: a deadline, a goal of a lab that holds."""
 
-#: `all`; `staff`; `self`: staff, and those whom the event names in `p` or as `who`; `tape`: nobody as long as the class
-#: lives
+#: `all`; `staff`; `self`: staff, and those whom the event names in `p` or as `who`; `tape`: nobody while the class is
+#: live
 Sees: TypeAlias = Literal["all", "staff", "self", "tape"]
 ClassEnvelope: TypeAlias = tuple[int, int, str, str, Event]
 
@@ -20,7 +20,7 @@ E = TypeVar("E", bound=type[Event])
 
 
 def kind(family: str, sees: Sees) -> Callable[[E], E]:
-    """Registers a kind under its family; says who may see it."""
+    """Registers a kind under its family, with its audience."""
 
     def register(cls: E) -> E:
         SEES[cls] = sees

@@ -6,7 +6,7 @@ from lab.classroom.events.kinds import kind
 
 @kind("lead", "all")
 class LeadTaken(Event):
-    """`term` rises with each. `lab`: `run/branch` that is followed."""
+    """`term` increases with each. `lab`: the `run/branch` that is followed."""
 
     term: int
     p: str
@@ -36,7 +36,7 @@ class Released(Event):
 
 @kind("lead", "self")
 class HoldLeft(Event):
-    """A learner had to go on."""
+    """A learner left the hold."""
 
     p: str
 
@@ -84,7 +84,7 @@ class StageCleared(Event):
 
 @kind("map", "tape")
 class LabMoved(Event):
-    """The lab that leads: its last published event, its time mode, `rate_us` microseconds of its time a second."""
+    """The leading lab: its last published event, its time mode, and its rate in simulated microseconds per second."""
 
     lab: str
     seq: int

@@ -1,4 +1,4 @@
-"""Pace, pause, timers, states that are given."""
+"""Pace, pause, timers, shared states."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
@@ -6,7 +6,7 @@ from lab.classroom.events.kinds import kind
 
 @kind("pace", "all")
 class PaceSet(Event):
-    """Nobody past `step`; 0: everybody at their own pace."""
+    """Learners may not go beyond `step`; 0: everyone at their own pace."""
 
     step: int
 
@@ -23,7 +23,7 @@ class AllResumed(Event):
 
 @kind("pace", "all")
 class TimerSet(Event):
-    """Ends `seconds` after `from_us`. A timer that is extended is set again."""
+    """Ends `seconds` after `from_us`. Extending a timer sets it again."""
 
     from_us: int
     seconds: int
@@ -38,7 +38,7 @@ class TimerEnded(Event):
 
 @kind("pace", "self")
 class TimeExtended(Event):
-    """A participant's timers take `percent` of the time."""
+    """The timers of a participant run for `percent` of the normal time."""
 
     p: str
     percent: int
@@ -56,7 +56,7 @@ class StateGiven(Event):
 
 @kind("pace", "self")
 class StateTaken(Event):
-    """As the run of a participant, `run/branch`."""
+    """A participant continues the state in their own run, `run/branch`."""
 
     p: str
     handout: int

@@ -7,11 +7,12 @@ from lab.classroom.events.kinds import kind
 @kind("poll", "staff")
 class PollMade(Event):
     """`form`: choice, number, point, prediction. `text` and `choices`: ids of texts. `right`: the right answer, empty
-    if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll name nobody.
+    if there is none or it is not known. `step`: whose prediction it is. Votes of an anonymous poll do not contain the
+    voter.
 
     How a lab settles it: at `when`, a condition, or after `within_s` simulated seconds; 0 is no limit. `holds`: of each
-    choice the condition under which it came true, empty for what came true if no other did. `asks`: the quantity that
-    a number is compared with.
+    choice the condition under which it came true, empty for the choice that is right if no other came true. `asks`: the
+    quantity that a number is compared with.
     """
 
     poll: int
@@ -39,7 +40,7 @@ class PollOpened(Event):
 
 @kind("poll", "tape")
 class Voted(Event):
-    """`voter`: a participant, or in an anonymous poll a code that the same person has in each round of it. `sure`:
+    """`voter`: a participant, or in an anonymous poll a code, which is the same for a person in each round. `sure`:
     percent, -1 if it was not asked.
     """
 
@@ -87,7 +88,7 @@ class SettlingBegan(Event):
 
 @kind("poll", "all")
 class SettlingEnded(Event):
-    """The lab does not settle the poll any more. `why`: none (no answer came true), lab (it cannot go on), act."""
+    """The lab stops settling the poll. `why`: none (no answer came true), lab (it cannot continue), act."""
 
     poll: int
     why: str
@@ -95,8 +96,8 @@ class SettlingEnded(Event):
 
 @kind("poll", "all")
 class Revealed(Event):
-    """What came true. `by`: `lab`, which settled it at event `seq`; or `staff`, who looked at that lab, and whose word
-    stands above what a lab settled before.
+    """What came true. `by`: `lab`, which settled it at event `seq`; or `staff`, who looked at that lab and override
+    what a lab settled.
     """
 
     poll: int

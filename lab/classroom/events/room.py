@@ -1,4 +1,4 @@
-"""Who is there, the door, beginning and end."""
+"""Presence, the door, the start and end of the class."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
@@ -16,7 +16,7 @@ class ClassOpened(Event):
 
 @kind("room", "self")
 class Joined(Event):
-    """`waits`: until staff admits them. `consent`: how the recording shows them: number, nickname, not_recorded."""
+    """`waits`: until staff admits them. `consent`: how they appear in the recording: number, nickname, not_recorded."""
 
     p: str
     role: str
@@ -75,7 +75,7 @@ class Kicked(Event):
 
 @kind("room", "all")
 class DoorOpened(Event):
-    """Until `until_us` of class time; 0: until it is closed. `admits`: people wait until staff lets them in."""
+    """Until `until_us` of class time; 0: until it is closed. `admits`: people wait until staff admit them."""
 
     until_us: int
     admits: bool

@@ -1,4 +1,4 @@
-"""What the one who leads looks at, points at and draws."""
+"""Views, pointers and strokes of the presenter."""
 
 from broker_core.events import Event
 from lab.classroom.events.kinds import kind
@@ -13,7 +13,9 @@ class ViewChanged(Event):
 
 @kind("seen", "tape")
 class Pointed(Event):
-    """At a thing of the picture; `u` and `v` are thousandths of its own box. `down`: false as the pointer goes."""
+    """At an element of the picture; `u` and `v` are thousandths of its box. `down`: false when the pointer is
+    released.
+    """
 
     anchor: str
     u: int
@@ -23,7 +25,7 @@ class Pointed(Event):
 
 @kind("seen", "all")
 class InkDrawn(Event):
-    """A stroke held to a thing; points in thousandths of its own box, also outside of it."""
+    """A stroke anchored to an element of the picture; points are in thousandths of its box, and may be outside it."""
 
     ink: int
     anchor: str

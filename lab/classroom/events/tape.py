@@ -11,7 +11,7 @@ class RecordingSet(Event):
 
 @kind("tape", "all")
 class MicrophoneSet(Event):
-    """From now on the sound of `p` is recorded, or it is not any more."""
+    """Starts or stops the recording of the sound of `p`."""
 
     p: str
     on: bool
@@ -19,7 +19,9 @@ class MicrophoneSet(Event):
 
 @kind("tape", "all")
 class AudioArrived(Event):
-    """Piece `piece` of the sound, which began at `began_us` of class time, is whole; `digest`: SHA-256 of its file."""
+    """Piece `piece` of the sound, which began at `began_us` of class time, is complete; `digest`: SHA-256 of its
+    file.
+    """
 
     piece: int
     began_us: int
@@ -30,7 +32,7 @@ class AudioArrived(Event):
 
 @kind("tape", "all")
 class AudioLost(Event):
-    """A part of the sound never came."""
+    """A part of the sound is missing."""
 
     from_us: int
     to_us: int
@@ -38,7 +40,7 @@ class AudioLost(Event):
 
 @kind("tape", "tape")
 class VoiceHeard(Event):
-    """Where somebody speaks, from one instant of class time to another."""
+    """A passage with speech, between two instants of class time."""
 
     spans: tuple[tuple[int, int], ...]
 
@@ -60,7 +62,7 @@ class ChapterMoved(Event):
 
 @kind("tape", "self")
 class Marked(Event):
-    """An instant that `p` wants to find again; `text` is 0 without one."""
+    """An instant that `p` has marked; `text` is 0 without one."""
 
     p: str
     marked_us: int

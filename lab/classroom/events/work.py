@@ -17,7 +17,7 @@ class StepReached(Event):
 
 @kind("work", "self")
 class StepLost(Event):
-    """A goal that held does not hold any more."""
+    """A goal that was met no longer is."""
 
     p: str
     step: int
@@ -86,7 +86,7 @@ class StuckEnded(Event):
 
 @kind("work", "staff")
 class StuckSeen(Event):
-    """Staff has seen it: quiet until then."""
+    """Staff have seen it; no alert until then."""
 
     p: str
     until_us: int

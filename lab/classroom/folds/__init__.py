@@ -1,4 +1,4 @@
-"""The fold of a class: each kind of event changes the state and says which sections of the views changed with it.
+"""The fold of a class: each kind of event changes the state and returns the sections of the views that changed.
 
 A section is a path of `lab.classroom.views`: `people/p7`, `lead`, `polls/3`, `mine/p7`.
 """
@@ -17,7 +17,7 @@ if _missing:
 
 
 def fold(state: State, envelope: ClassEnvelope) -> Sections:
-    """Takes one event into the state; returns the sections that changed."""
+    """Applies one event to the state; returns the changed sections."""
     seq, at_us, who, act, event = envelope
     state.last_seq, state.last_us = seq, at_us
     if act:

@@ -17,7 +17,7 @@ FOLDS: dict[type[Event], Fold] = {}
 
 
 def folds(kind: type[Event]) -> Callable[[F], F]:
-    """Registers the fold of a kind: of the state, the event, its class time and who did it."""
+    """Registers the fold of a kind: a function of the state, the event, its class time and its actor."""
 
     def register(fold: F) -> F:
         FOLDS[kind] = fold

@@ -1,4 +1,4 @@
-"""Folds of pace, pause, timers and states that are given."""
+"""Folds of pace, pause, timers and shared states."""
 
 from lab.classroom.events import pace
 from lab.classroom.folds.folding import Sections, folds, of_person

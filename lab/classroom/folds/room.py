@@ -1,4 +1,4 @@
-"""Folds of who is there, the door, beginning and end."""
+"""Folds of presence, the door, and the start and end of the class."""
 
 from lab.classroom.events import room
 from lab.classroom.folds.folding import Sections, folds, of_person

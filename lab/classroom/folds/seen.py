@@ -1,4 +1,4 @@
-"""Folds of what the one who leads looks at, points at and draws."""
+"""Folds of views, pointers and strokes of the presenter."""
 
 from lab.classroom.events import seen
 from lab.classroom.folds.folding import Sections, folds

@@ -1,4 +1,4 @@
-"""A recorded class as one file, to be carried away: a stored zip of what was sealed, which another lab imports.
+"""A recorded class as one file: an uncompressed zip of the sealed files, which another lab can import.
 
     manifest.json                     what is in it: `sealed.SealedManifest`
     class-0/<offset>.log              the events of the class, read by `kafka-dump-log.sh`
@@ -74,7 +74,7 @@ _CLASS = Contents(KIND, VERSION, FILE, "refusal.archive_no_class")
 
 
 def pack_class(folder: Path, manifest: SealedManifest, target: IO[bytes]) -> SealedManifest:
-    """Writes the sealed class in a folder as it is now. Raises Refusal where an import would not take it."""
+    """Packs the current sealed class of a folder. Raises Refusal if an import would reject it."""
     refreshed = refresh_manifest(folder, manifest)
     total = sum(one.bytes for one in refreshed.files.values())
     if total > MAX_EXPORT_BYTES:
@@ -88,7 +88,7 @@ def pack_class(folder: Path, manifest: SealedManifest, target: IO[bytes]) -> Sea
 
 
 def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
-    """Unpacks a class into a new folder, and reads all of it once. Raises Refusal; nothing is left of it then."""
+    """Unpacks a class into a new folder, and validates all of it. Raises Refusal; then nothing is left behind."""
     try:
         with opened_zip(source) as archive:
             manifest, names = read_manifest(archive, _CLASS, SealedManifest)
@@ -131,7 +131,9 @@ def _check(manifest: SealedManifest) -> None:
 
 
 def _check_events(manifest: SealedManifest, folder: Path) -> None:
-    """Recovery may find nothing to repair, each event is one that this version knows, and they fit together."""
+    """Raises Refusal unless recovery finds nothing to repair, this version knows each event, and the events are
+    consistent.
+    """
     logs = {path: path.stat().st_size for path in (folder / SEALED / "class-0").glob("*.log")}
     if not logs:
         raise invalid("refusal.archive_no_class", file="class-0")
@@ -148,7 +150,7 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
         for number in range(len(playback.begins_us)):
             playback.segment(number, _STAFF)
     except Refusal:
-        # It would name a folder of this machine.
+        # It would contain a path of this machine.
         raise invalid("refusal.archive_log", branch="class", problem="header") from None
     except (msgspec.MsgspecError, KafkaException, ValueError, TypeError, LookupError, AttributeError, OSError) as error:
         raise invalid("refusal.archive_log", branch="class", problem=str(error)[:200]) from None
@@ -185,7 +187,7 @@ def _check_captions(manifest: SealedManifest, folder: Path) -> None:
 def _check_lab(address: str, last_seq: int, folder: Path) -> None:
     run, _, branch = address.partition("/")
     carried = branch_folder(run, branch, runs=folder / "labs")
-    # The run may have been deleted before anything was kept of it.
+    # The run may have been deleted before a copy was made.
     if last_seq and carried.recording.is_dir():
         end = checked_end(address, carried)
         if end < last_seq:

@@ -1,4 +1,4 @@
-"""Chapters of a recording: those that staff set, and proposals from what happened in class and in its labs."""
+"""Chapters of a recording: those set by staff, and proposals derived from events of the class and its labs."""
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -24,8 +24,8 @@ MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
 class StoredChapter(msgspec.Struct, omit_defaults=True):
     """A chapter that begins at `at_us` of class time.
 
-    One that staff set has the number of its `text`, or, if it was set after class, `title` and `author`. A proposal has
-    a `kind`, and what it is about: a participant, the number of a text or of a step, or `values` of a mark.
+    A chapter set by staff has the number of its `text`, or, if it was set after class, `title` and `author`. A proposal
+    has a `kind` and its subject: a participant, the number of a text or of a step, or `values` of a mark.
     """
 
     chapter: int
@@ -38,12 +38,12 @@ class StoredChapter(msgspec.Struct, omit_defaults=True):
     values: dict[str, str] = {}
 
     def is_of(self, p: str, texts: Collection[int]) -> bool:
-        """Whether a participant has written it."""
+        """Whether it was written by this participant."""
         return bool(self.text in texts or (self.author and self.author == p))
 
 
 class Landmark(msgspec.Struct):
-    """What a chapter may begin with. `rank` 0 is the most telling."""
+    """An event at which a chapter may begin. `rank` 0 is the most significant."""
 
     rank: int
     at_us: int
@@ -62,7 +62,7 @@ class Landmarks:
         self._texts: dict[int, int] = {}
 
     def take(self, envelope: ClassEnvelope) -> None:
-        """The next event."""
+        """Processes the next event."""
         _, at_us, _, _, event = envelope
         match event:
             case LeadTaken():
@@ -79,7 +79,7 @@ class Landmarks:
 
 
 def landmarks_of(class_map: ClassMap, lab: int, marks: Iterable[Mark]) -> list[Landmark]:
-    """Marks of a lab, each where the class first saw it."""
+    """Marks of a lab, each at the instant at which the class first saw it."""
     found = []
     for mark in marks:
         shown_us = class_map.first_shown(lab, mark.seq) if mark.kind in MARKED else None
@@ -90,8 +90,8 @@ def landmarks_of(class_map: ClassMap, lab: int, marks: Iterable[Mark]) -> list[L
 
 
 def proposed(landmarks: Iterable[Landmark], fixed: Sequence[StoredChapter]) -> list[StoredChapter]:
-    """Chapters that begin with landmarks, the most telling first, at least 90 s apart from each other and from those
-    that are `fixed`. Numbered after these.
+    """Chapters that begin at landmarks, chosen by rank, at least 90 s apart from each other and from the `fixed` ones.
+    Numbered after these.
     """
     taken = [one.at_us for one in fixed]
     chosen: list[Landmark] = []
@@ -108,7 +108,7 @@ def proposed(landmarks: Iterable[Landmark], fixed: Sequence[StoredChapter]) -> l
 
 
 def read_chapters(folder: Path) -> list[StoredChapter] | None:
-    """Those that are stored in a class's folder, by time; None where none are."""
+    """The stored chapters of a class, by time; None if there are none."""
     try:
         data = (folder / CHAPTERS).read_bytes()
     except FileNotFoundError:
@@ -117,14 +117,14 @@ def read_chapters(folder: Path) -> list[StoredChapter] | None:
 
 
 def write_chapters(folder: Path, chapters: Iterable[StoredChapter]) -> None:
-    """Stores chapters in place of those before."""
+    """Replaces the stored chapters."""
     partial = folder / f"{CHAPTERS}.partial"
     partial.write_bytes(msgspec.json.encode(sorted(chapters, key=lambda one: (one.at_us, one.chapter))))
     partial.replace(folder / CHAPTERS)
 
 
 def forget_chapters(folder: Path, p: str, texts: Collection[int]) -> None:
-    """Takes the chapters away that a participant has written."""
+    """Removes the chapters that a participant has written."""
     stored = read_chapters(folder)
     if stored is not None:
         write_chapters(folder, [one for one in stored if not one.is_of(p, texts)])

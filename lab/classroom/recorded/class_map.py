@@ -1,7 +1,7 @@
-"""Which lab was shown at which instant of a class, and where it stood: class time -> (lab, seq, its time).
+"""Which lab was shown at which instant of a class, and its position: class time -> (lab, seq, its time).
 
-The map is piecewise straight. From a row to the next one the lab's time goes on at `rate_us` microseconds a second, or
-stands. A row of lab -1 means that no lab was shown, or none that the recording may show.
+The map is piecewise linear: between two rows the lab's time advances by `rate_us` microseconds per second, or is
+paused. Lab -1 means that no lab was shown, or none that the recording may show.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _US = 1_000_000
 
 
 class Row(msgspec.Struct, array_like=True):
-    """One instant: the number of the lab, its last event, its simulated time, its mode and how fast its time goes."""
+    """One instant: the number of the lab, its last event, its simulated time, its mode and its rate."""
 
     class_us: int
     lab: int
@@ -26,7 +26,7 @@ class Row(msgspec.Struct, array_like=True):
     rate_us: int
 
     def moved_to(self, class_us: int) -> "Row":
-        """The same lab at a later instant, if nothing was told of it since."""
+        """The extrapolated position of the lab at a later instant."""
         gone_us = (class_us - self.class_us) * self.rate_us // _US if self.mode != "pause" else 0
         return Row(class_us, self.lab, self.seq, self.at_us + gone_us, self.mode, self.rate_us)
 
@@ -57,7 +57,7 @@ class ClassMap:
         self._is_stage = False
 
     def take(self, envelope: ClassEnvelope) -> None:
-        """The next event."""
+        """Processes the next event."""
         _, at_us, _, _, event = envelope
         match event:
             case LeadTaken():
@@ -85,7 +85,7 @@ class ClassMap:
         return next((number for number, lab in enumerate(self.labs) if lab.address == address), NO_LAB)
 
     def first_shown(self, lab: int, seq: int) -> int | None:
-        """The class time at which a lab was first shown with an event; None for one from before it was shown."""
+        """The class time at which a lab was first shown with an event; None for an event before it was shown."""
         rows = [row for row in self.rows if row.lab == lab]
         shown = next((row for row in rows if row.seq >= seq), None)
         return None if shown is None or shown is rows[0] else shown.class_us
@@ -101,7 +101,7 @@ class ClassMap:
     def _lab_moved(self, event: LabMoved, at_us: int) -> None:
         row = Row(at_us, self._number(event.lab), event.seq, event.at_us, event.mode, event.rate_us)
         if not self._has_place and self._lead is not None and self._lead.lab == row.lab:
-            # Who takes the lead shows the lab where it stands, which is told a moment later.
+            # A new presenter shows the lab at its current position, which is reported a moment later.
             self._lead.seq, self._lead.at_us = row.seq, row.at_us
         self._lead, self._has_place = row, True
         self._show_lead(row)
@@ -131,7 +131,7 @@ class ClassMap:
             if not stage.seq:
                 stage.seq, stage.at_us = seq, lab_us
             elif at_us > stage.class_us and lab_us >= stage.at_us:
-                # Where a learner's lab stands is told once a second: between, it went on evenly.
+                # The position of a learner's lab is reported once a second; in between it is interpolated.
                 stage.mode, stage.rate_us = "play", (lab_us - stage.at_us) * _US // (at_us - stage.class_us)
             self._stage = Row(at_us, stage.lab, seq, lab_us, "pause", 0)
             self._add(self._stage)

@@ -1,4 +1,4 @@
-"""What a page is told of a recorded class before it asks for any part of it."""
+"""The description of a recorded class, which a page gets before it requests any part of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,8 +27,8 @@ def describe(playback: Playback, viewer: Viewer, titles: Sequence[str]) -> dict[
 
 
 def titles_of(playback: Playback, run_names: Mapping[str, str]) -> list[str]:
-    """The titles of its labs, by number: the name of a run that led, by slug in `run_names`; of a learner on stage the
-    name or number, if they allowed it.
+    """The titles of its labs, by number: for a leading run its name, from `run_names` by slug; for a learner on stage
+    their name or number, as they allowed.
     """
     return [
         (playback.words.name(lab.p) or lab.p) if lab.is_stage else run_names.get(_run(lab.address), "")

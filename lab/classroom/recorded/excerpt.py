@@ -1,4 +1,4 @@
-"""A passage of a recorded class, from one instant of class time to another, for whoever is given it as a page."""
+"""A passage of a recorded class, between two instants of class time, to be saved as a page."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ Span: TypeAlias = tuple[int, int]
 
 
 class LabSpan(NamedTuple):
-    """A lab that is shown in the passage: its events, and the instant at which it stands at the end."""
+    """A lab that is shown in the passage: its events, and its instant at the end."""
 
     address: str
     first_seq: int
@@ -28,7 +28,9 @@ class LabSpan(NamedTuple):
 
 
 class ClassExcerpt(NamedTuple):
-    """The passage. `manifest`: what a page is told before all else; `labs` by number; `segments`: JSON of each."""
+    """The passage. `manifest`: the description that a page gets first; `labs` by number; `segments`: the JSON of
+    each.
+    """
 
     from_us: int
     to_us: int
@@ -39,7 +41,7 @@ class ClassExcerpt(NamedTuple):
 
 
 def span_of(playback: Playback, from_us: int | None, to_us: int | None) -> Span:
-    """The passage within the recording. Raises Refusal for one that is empty."""
+    """The passage clipped to the recording. Raises Refusal if it is empty."""
     begin, end = max(0, from_us or 0), min(playback.length_us, playback.length_us if to_us is None else to_us)
     if begin >= end:
         raise Refusal("refusal.empty_excerpt", field="to", last=f"{playback.length_us // 1_000_000} s")
@@ -49,7 +51,7 @@ def span_of(playback: Playback, from_us: int | None, to_us: int | None) -> Span:
 def excerpt_of(playback: Playback, titles: Sequence[str], span: Span) -> ClassExcerpt:
     """A passage of a recording. `titles`: of its labs, by number."""
     from_us, to_us = span
-    # What happened at its very begin is not before it.
+    # Events at the start of the passage belong to it.
     found = list(playback.excerpt(ANYBODY, from_us - 1, to_us))
     rows = rows_between(playback.map.rows, from_us, to_us)
     labs = labs_between(playback, rows, span)
@@ -68,7 +70,7 @@ def excerpt_of(playback: Playback, titles: Sequence[str], span: Span) -> ClassEx
 
 
 def described(playback: Playback, titles: Sequence[str], span: Span) -> dict[str, Any]:
-    """What a page is told of the class, as far as it is in the passage."""
+    """The description of the class, limited to the passage."""
     from_us, to_us = span
     told = describe(playback, ANYBODY, titles)
     bucket_us, counts = told["density"]["bucket_us"], told["density"]["counts"]
@@ -88,13 +90,13 @@ def clipped(spans: Iterable[Span], within: Span) -> list[Span]:
 
 
 def rows_between(rows: Sequence[Row], from_us: int, to_us: int) -> list[Row]:
-    """The map from one instant to another: what was shown at the first one, and what came after."""
+    """The rows of the map between two instants, starting with the row in effect at the first."""
     before = [row for row in rows if row.class_us <= from_us]
     return [*([before[-1].moved_to(from_us)] if before else []), *(r for r in rows if from_us < r.class_us <= to_us)]
 
 
 def labs_between(playback: Playback, rows: Sequence[Row], span: Span) -> dict[int, LabSpan]:
-    """The labs that these rows show. What was looked at further back in them is part of it."""
+    """The labs that these rows show, including earlier instants that the presenter looked at."""
     found: dict[int, LabSpan] = {}
     for row, end_us in zip(rows, [*(row.class_us for row in rows[1:]), span[1]], strict=True):
         if row.lab == NO_LAB or not row.seq:
@@ -113,7 +115,7 @@ def labs_between(playback: Playback, rows: Sequence[Row], span: Span) -> dict[in
 
 
 def _looked_at(playback: Playback, span: Span) -> dict[str, set[int]]:
-    """By lab, the events at which who led looked, from the view at the begin of a passage on."""
+    """By lab, the events that the presenter looked at, starting with the view at the start of the passage."""
     found: dict[str, set[int]] = {}
     before: LookedAt | None = None
     for _, at_us, _, _, event in playback.events():

@@ -1,9 +1,8 @@
-"""Which events of a class its recording has.
+"""Decides which events of a class are in its recording.
 
-Left out are: everything about who chose to be left out of the recording; notes; what was drawn, pointed at or written
-off the record; the stage where the learner did not allow it to be recorded. What is left is numbered anew. Filtering a
-recording again changes nothing, and each event is decided by those before it, so a class can be filtered while it goes
-on.
+Left out are: everything about participants who chose to be left out of the recording; notes; strokes, pointers and
+texts off the record; the stage if the learner did not allow it to be recorded. The remaining events are renumbered.
+Filtering is idempotent, and depends only on earlier events, so a class can be filtered while it is live.
 """
 
 from collections.abc import Iterator
@@ -58,7 +57,7 @@ class RecordFilter:
     """Takes the events of a class in order."""
 
     def __init__(self, erased: frozenset[str] = frozenset()) -> None:
-        """`erased`: people who have been erased, whose lab is not shown any more."""
+        """`erased`: people who have been erased; their labs are no longer shown."""
         self.last_seq = 0
         self._erased = erased
         self.named: set[str] = set()
@@ -77,7 +76,7 @@ class RecordFilter:
         self._view: ViewChanged | None = None
 
     def take(self, envelope: ClassEnvelope) -> list[ClassEnvelope]:
-        """What the recording has for the next event of the log: mostly the event itself, or nothing."""
+        """The recorded events for the next event of the log: usually the event itself, or none."""
         _, at_us, who, _, event = envelope
         if who != ROOM and who not in self._people and not isinstance(event, Joined):
             who = ROOM if who else ""
@@ -130,7 +129,7 @@ class RecordFilter:
         if isinstance(event, _OF_QUESTION):
             return event.question in self._questions
         if isinstance(event, _OF_POLL):
-            # A code stands for the voter of an anonymous vote.
+            # The voter of an anonymous vote is a code.
             is_left_out = isinstance(event, Voted) and event.voter in self._left_out
             return event.poll in self._polls and not is_left_out
         return True
@@ -149,7 +148,7 @@ class RecordFilter:
         if event.p in self._people:
             yield event
         elif event.role in STAFF:
-            # Who gives the class is in its recording.
+            # The instructor is always in the recording.
             self._people.add(event.p)
             self._left_out.discard(event.p)
             yield Joined(p=event.p, role=event.role, waits=False, consent="number")
@@ -176,7 +175,7 @@ class RecordFilter:
                 yield event
         elif isinstance(event, StageShown):
             self._is_stage_shown = True
-            # Without leave the recording knows that something was shown, and not what.
+            # Without permission the recording only contains that a lab was shown, not which one.
             yield event if self._is_stage_kept else StageShown(p="", lab="")
         else:
             self._is_stage_kept, was_shown = False, self._is_stage_shown

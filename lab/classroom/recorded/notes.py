@@ -1,6 +1,6 @@
-"""Notes at instants of a recorded class: everybody's own, and those that staff share with the class.
+"""Notes at instants of a recorded class: private ones, and those that staff share with the class.
 
-DATA/classes/<class>/notes/<participant>.json and notes/shared.json. They are no part of the recording.
+DATA/classes/<class>/notes/<participant>.json and notes/shared.json. They are not part of the recording.
 """
 
 import threading
@@ -27,7 +27,7 @@ class StoredNote(msgspec.Struct):
 
 
 def read_notes(folder: Path, whose: str) -> list[StoredNote]:
-    """Those of a participant, or the shared ones, by time."""
+    """The notes of a participant, or the shared ones, by time."""
     try:
         data = (folder / NOTES / f"{whose}.json").read_bytes()
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def read_notes(folder: Path, whose: str) -> list[StoredNote]:
 
 
 def add_note(folder: Path, whose: str, at_us: int, text: str, by: str) -> StoredNote | None:
-    """Adds one; None when there are too many."""
+    """Adds a note; None if there are too many."""
     with _lock:
         notes = read_notes(folder, whose)
         if len(notes) >= MAX_NOTES:
@@ -47,7 +47,7 @@ def add_note(folder: Path, whose: str, at_us: int, text: str, by: str) -> Stored
 
 
 def remove_note(folder: Path, whose: str, note: int) -> bool:
-    """Whether there was one."""
+    """Removes a note; returns whether it existed."""
     with _lock:
         notes = read_notes(folder, whose)
         left = [one for one in notes if one.note != note]
@@ -57,7 +57,7 @@ def remove_note(folder: Path, whose: str, note: int) -> bool:
 
 
 def forget_notes(folder: Path, p: str) -> None:
-    """Takes all notes of a participant away."""
+    """Removes all notes of a participant."""
     with _lock:
         (folder / NOTES / f"{p}.json").unlink(missing_ok=True)
         shared = read_notes(folder, SHARED)

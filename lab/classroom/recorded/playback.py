@@ -1,7 +1,7 @@
-"""The recording of a class for who looks: 1,000 events at a time, with what a page showed before them.
+"""The recording of a class for a viewer: segments of 1,000 events, each with the state before them.
 
-A segment is folded for one viewer, with the code that the live class uses: the sections as a `snap` has them, then
-each event with the sections that it changed.
+A segment is folded for one viewer by the code of the live class: the sections as in a `snap`, then each event with the
+sections that it changed.
 """
 
 import zlib
@@ -34,7 +34,7 @@ _PRESENCE = Joined | CameBack | WentAway | Left | LabsSeen
 
 
 class RecordedWords:
-    """Names and texts as the recording may tell them: of who did not choose otherwise, the number alone."""
+    """Names and texts as the recording may contain them: the number only, unless the participant chose otherwise."""
 
     def __init__(self, words: Words, named: set[str]) -> None:
         self._words = words
@@ -48,7 +48,7 @@ class RecordedWords:
 
 
 class Segment(msgspec.Struct):
-    """What a page asks for: `patch` makes what was shown before `first_seq`, as a `snap` frame does."""
+    """What a page requests: `patch` sets up the state before `first_seq`, like a `snap` frame."""
 
     first_seq: int
     last_seq: int
@@ -57,10 +57,12 @@ class Segment(msgspec.Struct):
 
 
 class Playback:
-    """A recording in memory, made from a class's log. It grows while the class goes on. One thread at a time."""
+    """A recording in memory, made from a class's log. It grows while the class is live. Used by one thread at a
+    time.
+    """
 
     def __init__(self, words: Words, erased: frozenset[str] = frozenset()) -> None:
-        """`erased`: people who have been erased."""
+        """`erased`: participants who have been erased."""
         self._filter = RecordFilter(erased)
         self.words = RecordedWords(words, self._filter.named)
         self.map = ClassMap()
@@ -93,12 +95,12 @@ class Playback:
 
     @property
     def off_record(self) -> list[tuple[int, int]]:
-        """Passages off the record, from one instant of class time to another."""
+        """Passages off the record, as pairs of instants of class time."""
         since = self._filter.off_since_us
         return [*self._filter.off_record, *([(since, self.length_us)] if since is not None else [])]
 
     def take(self, envelopes: Iterable[ClassEnvelope]) -> None:
-        """The next events of the log, all of them in order."""
+        """Adds the next events of the log, in order and without gaps."""
         for envelope in envelopes:
             self.log_seq = envelope[0]
             for kept in self._filter.take(envelope):
@@ -110,15 +112,15 @@ class Playback:
             yield from self._events(number)
 
     def segment(self, number: int, viewer: Viewer) -> Segment | None:
-        """A segment for somebody; None where there is none."""
+        """A segment for a viewer; None if it does not exist."""
         if not 0 <= number < max(1, len(self.begins_us)):
             return None
         state = msgspec.json.decode(self._states[number], type=State)
         return self._segment(state, number * SEGMENT_EVENTS + 1, self._events(number), viewer)
 
     def excerpt(self, viewer: Viewer, from_us: int, to_us: int) -> Iterator[tuple[int, Segment]]:
-        """What happened after one instant and up to another, for somebody: segments, each with the class time of its
-        first event. The first one has what was shown at `from_us`, also where nothing came after that.
+        """The events after one instant and up to another, for a viewer: segments, each with the class time of its first
+        event. The first one has the state at `from_us`, even if no event follows.
         """
         number = max(0, bisect_right(self.begins_us, from_us) - 1)
         state = msgspec.json.decode(self._states[number], type=State)
@@ -137,10 +139,10 @@ class Playback:
         yield begins_us, self._segment(state, first_seq, waiting, viewer)
 
     def _segment(self, state: State, first_seq: int, events: Sequence[ClassEnvelope], viewer: Viewer) -> Segment:
-        """Folds events, the first of which is `first_seq`, into the state before it."""
+        """Folds events, starting with `first_seq`, into the state before it."""
         there = (self._patch(state, viewer, path) for path in paths(state) if sees_section(viewer, path))
         tables = (patch_bytes(name, {}) for name in PARTS if sees_section(viewer, name))
-        # A section without a value is not there: `["/stage"]` alone.
+        # A removed section has no value: `["/stage"]`.
         patch = [msgspec.Raw(one) for one in (*tables, *there) if b"," in one]
         shown = [self._shown(state, viewer, envelope) for envelope in events]
         return Segment(first_seq, state.last_seq, patch, [one for one in shown if one is not None])
@@ -156,7 +158,7 @@ class Playback:
         return sorted(found, key=lambda one: (one.at_us, one.chapter))
 
     def questions(self, viewer: Viewer) -> list[dict[str, Any]]:
-        """Questions for somebody, by time. Hidden ones are for staff."""
+        """Questions for a viewer, by time. Hidden ones are for staff."""
         found = []
         for number, asked in self.state.questions.items():
             if not asked.is_hidden or viewer.audience == "staff":
@@ -175,7 +177,7 @@ class Playback:
         ]
 
     def people(self, viewer: Viewer) -> list[dict[str, str]]:
-        """Who was in the class: all of them for staff, else staff and oneself."""
+        """Participants of the class: all for staff, otherwise staff and oneself."""
         return [
             {"p": person.p, "name": self.words.name(person.p), "role": person.role}
             for person in self.state.people.values()
@@ -190,7 +192,7 @@ class Playback:
         rows = self.map.rows
         was_moving, count = bool(rows) and rows[-1].mode != "pause" and rows[-1].rate_us > 0, len(rows)
         self.map.take(envelope)
-        # What moves the lab that is shown is no mere presence.
+        # A change of the shown lab is more than presence.
         self._note_time(at_us, was_moving, is_presence=isinstance(event, _PRESENCE) and len(rows) == count)
         self.landmarks.take(envelope)
         fold(self.state, envelope)
@@ -233,14 +235,14 @@ class Playback:
         is_named = who == ROOM or (person is not None and person.is_staff)
         if not (is_named or viewer.audience == "staff" or is_about(viewer, who, getattr(event, "p", ""))):
             who = ""
-        # A page may see what came of an event without being told of the event.
+        # A page may see the effect of an event without getting the event.
         shown = (seq, at_us, who, act, event, patches) if is_seen else (seq, at_us, "", "", [], patches)
         return msgspec.Raw(_encoder.encode(shown))
 
 
 def sees_recorded(viewer: Viewer, envelope: ClassEnvelope) -> bool:
-    """Whether somebody may see an event in a recording: as in the class, and where who led pointed, which all saw.
-    Where the labs of learners stood is for staff, as the wall was.
+    """Whether a viewer may see an event in a recording: the same as in the class, plus the presenter's pointer, which
+    everyone saw. The positions of learners' labs are for staff, as in the class.
     """
     event = envelope[4]
     if isinstance(event, Pointed):

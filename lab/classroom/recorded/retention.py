@@ -21,7 +21,7 @@ _OF_RECORDING = (SEALED, "labs", "audio", "captions", NOTES)
 
 
 def keep_sealed_log(folder: Path) -> None:
-    """Puts the log of the sealed recording in the place of the class's own, which holds more than people allowed."""
+    """Replaces the class's own log, which contains more than people allowed, with the log of the sealed recording."""
     finish_keeping(folder)
     shutil.rmtree(folder / _NEW, ignore_errors=True)
     shutil.copytree(folder / SEALED / _LOG, folder / _NEW)
@@ -33,8 +33,8 @@ def keep_sealed_log(folder: Path) -> None:
 
 
 def forget_off_record(folder: Path) -> None:
-    """Takes what was drawn, pointed at and looked at off the record out of the class's own log. The events stay, since
-    others are counted by them, and say nothing.
+    """Removes strokes, pointers and views off the record from the class's own log. The events stay, emptied, because
+    sequence numbers count them.
     """
     finish_keeping(folder)
     shutil.rmtree(folder / _NEW, ignore_errors=True)
@@ -64,7 +64,7 @@ def forget_off_record(folder: Path) -> None:
 
 
 def _silenced(envelopes: Iterable[ClassEnvelope]) -> Iterator[ClassEnvelope]:
-    """The view at the end of a passage stays: with it the recording goes on."""
+    """The view at the end of a passage stays: the recording continues with it."""
     is_on, shown, held = True, "", list[ClassEnvelope]()
     for envelope in envelopes:
         seq, at_us, who, act, event = envelope
@@ -87,7 +87,7 @@ def _silenced(envelopes: Iterable[ClassEnvelope]) -> Iterator[ClassEnvelope]:
 
 
 def _with_last_view(held: list[ClassEnvelope], shown: str, *, is_over: bool = False) -> Iterator[ClassEnvelope]:
-    """A passage off the record in which all views but the last are the one before it."""
+    """A passage off the record in which all views but the last are replaced with the one before the passage."""
     last = max((seq for seq, *_, event in held if isinstance(event, ViewChanged)), default=0)
     for seq, at_us, who, act, event in held:
         is_told = not isinstance(event, ViewChanged) or (seq == last and not is_over)
@@ -95,14 +95,14 @@ def _with_last_view(held: list[ClassEnvelope], shown: str, *, is_over: bool = Fa
 
 
 def finish_keeping(folder: Path) -> None:
-    """Completes what a crash has interrupted."""
+    """Completes a replacement that a crash has interrupted."""
     if not (folder / _LOG).exists() and (folder / _NEW).exists():
         (folder / _NEW).rename(folder / _LOG)
     shutil.rmtree(folder / _OLD, ignore_errors=True)
 
 
 def remove_recording(folder: Path) -> None:
-    """Deletes everything that can be replayed. The class's log stays, for its summary."""
+    """Deletes everything that can be replayed. The class's log is kept for its summary."""
     for name in (*_OF_RECORDING, CHAPTERS):
         _remove(folder / name)
 

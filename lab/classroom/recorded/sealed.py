@@ -1,4 +1,4 @@
-"""A sealed class: its recording as files that never change, until it is sealed again.
+"""A sealed class: its recording as files that do not change until it is sealed again.
 
 DATA/classes/<class>/sealed/class-0/         the events of the recording: a Kafka log, as the class's own
 DATA/classes/<class>/sealed/words.json       the names and texts that the recording may tell
@@ -38,13 +38,13 @@ _CARRIED_TOO = (
 
 
 class SealedWords(msgspec.Struct):
-    """Names by participant, and texts with their language by number."""
+    """Names by participant, and texts with their languages by number."""
 
     names: dict[str, str] = {}
     texts: dict[int, tuple[str, str]] = {}
 
     def name(self, p: str) -> str:
-        """Empty for who did not choose to be named."""
+        """Empty for a participant who did not choose to be named."""
         return self.names.get(p, "")
 
     def text(self, number: int) -> tuple[str, str]:
@@ -53,7 +53,7 @@ class SealedWords(msgspec.Struct):
 
 
 class SealedLab(msgspec.Struct, frozen=True):
-    """A lab that was shown, by number: `run/branch`, and its last event."""
+    """A lab that was shown, by number: its `run/branch` and last event."""
 
     address: str
     title: str
@@ -61,7 +61,9 @@ class SealedLab(msgspec.Struct, frozen=True):
 
 
 class SealedManifest(msgspec.Struct, frozen=True):
-    """What a sealed class is. `files`: by their names below the class's folder, those of `sealed` without that."""
+    """The manifest of a sealed class. `files`: by path below the class's folder; those in `sealed` without that
+    prefix.
+    """
 
     kind: str
     version: int
@@ -79,8 +81,8 @@ class SealedManifest(msgspec.Struct, frozen=True):
 
 
 def write_sealed(folder: Path, header: Header, events: Iterable[ClassEnvelope], words: SealedWords) -> None:
-    """Writes the events and words of a recording beside those that are sealed now; `write_manifest` puts them in their
-    place. Raises Refusal (507) when they cannot be written.
+    """Writes the events and words of a recording next to the sealed ones; `write_manifest` replaces these. Raises
+    Refusal (507) if they cannot be written.
     """
     partial = _partial(folder)
     shutil.rmtree(partial, ignore_errors=True)
@@ -101,7 +103,7 @@ def write_sealed(folder: Path, header: Header, events: Iterable[ClassEnvelope], 
 
 
 def write_manifest(folder: Path, manifest: SealedManifest) -> None:
-    """Seals what was written: adds the digests of all files, and puts it in the place of what was sealed before."""
+    """Seals what was written: adds the digests of all files, and replaces what was sealed before."""
     partial, sealed, before = _partial(folder), folder / SEALED, folder / f"{SEALED}.before"
     _store(partial, msgspec.structs.replace(manifest, files=dict(_files(folder, partial))))
     shutil.rmtree(before, ignore_errors=True)
@@ -112,7 +114,7 @@ def write_manifest(folder: Path, manifest: SealedManifest) -> None:
 
 
 def read_manifest(folder: Path) -> SealedManifest | None:
-    """That of the sealed class in a folder; None where none is."""
+    """The manifest of the sealed class in a folder; None if there is none."""
     _finish(folder)
     try:
         return msgspec.json.decode((folder / SEALED / MANIFEST).read_bytes(), type=SealedManifest)
@@ -135,7 +137,7 @@ def read_events(folder: Path) -> list[ClassEnvelope]:
 
 
 def forget_words(folder: Path, p: str, texts: Collection[int]) -> None:
-    """Takes the name and the texts of a person out of a sealed class, at once."""
+    """Removes the name and texts of a person from a sealed class immediately."""
     manifest = read_manifest(folder)
     if manifest is None:
         return
@@ -151,7 +153,7 @@ def forget_words(folder: Path, p: str, texts: Collection[int]) -> None:
 
 
 def refresh_manifest(folder: Path, manifest: SealedManifest) -> SealedManifest:
-    """The manifest with the files as they are now: chapters, captions and the shift of the sound may be corrected."""
+    """The manifest with the current files: chapters, captions and the shift of the sound may have been corrected."""
     with _refreshing:
         refreshed = msgspec.structs.replace(manifest, files=dict(_files(folder, folder / SEALED)))
         if refreshed != manifest:
@@ -160,7 +162,7 @@ def refresh_manifest(folder: Path, manifest: SealedManifest) -> SealedManifest:
 
 
 def words_of(events: Iterable[ClassEnvelope], words: Words, named: Iterable[str]) -> SealedWords:
-    """What is said in a recording: the names of who is named, and the texts to which its events refer."""
+    """The words of a recording: the names of participants who are named, and the texts that its events refer to."""
     numbers: set[int] = set()
     for *_, event in events:
         numbers.add(getattr(event, "text", 0))
@@ -173,7 +175,7 @@ def words_of(events: Iterable[ClassEnvelope], words: Words, named: Iterable[str]
 
 
 def path_of(folder: Path, name: str) -> Path:
-    """Where a file of the manifest is."""
+    """The path of a file of the manifest."""
     inner = folder / SEALED / name
     return inner if inner.exists() else folder / name
 
