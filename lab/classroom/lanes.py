@@ -1,9 +1,9 @@
-"""What waits for one page: three lanes, none of which waits for a slow page.
+"""The outgoing queue of one page: three lanes, none of which blocks on a slow page.
 
-*Answers* are sent first; a page that lets 64 of them wait is closed. *Events* are not queued: as long as the page has
-room for them (a window of frames and bytes that it has not acknowledged), it gets what happened since the last frame,
-in one; a page that is too far behind gets a snapshot. *Volatile* topics have one slot each, where the newest wins; the
-tiles of a wall have one for each learner, and leave in one frame.
+*Answers* are sent first; a page with 64 unread ones is closed. *Events* are not queued: while the page's window of
+unacknowledged frames and bytes allows, it gets everything since the last frame in one frame; a page that is too far
+behind gets a snapshot. *Volatile* topics have one slot each, which keeps the newest frame; tiles have one per learner,
+and are sent in one frame.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ WINDOW_BYTES = 128 * 1024
 
 
 class Frames(Protocol):
-    """The board, as far as a lane needs it."""
+    """The part of the board that a lane needs."""
 
     last_seq: int
 
@@ -34,7 +34,7 @@ class Frames(Protocol):
 
 
 class TooManyAnswers(Exception):
-    """The page sends acts and does not read their answers."""
+    """The page sends acts without reading the answers."""
 
 
 class Outbox:
@@ -68,13 +68,13 @@ class Outbox:
         self._wake.set()
 
     def set_tiles(self, class_us: int, rows: Mapping[str, bytes]) -> None:
-        """The newest rows of a wall, encoded, by participant."""
+        """Adds the newest tiles, encoded, by participant."""
         self._tiles |= rows
         self._tiles_us = class_us
         self._wake.set()
 
     def notify(self) -> None:
-        """There may be events that the page does not have."""
+        """New events may be available for the page."""
         if not self._is_due and self._has_news:
             self._is_due = True
             self._wake.set()
@@ -87,7 +87,7 @@ class Outbox:
             self._wake.set()
 
     def restart(self, viewer: Viewer) -> None:
-        """The page's person may see other things than before: it begins with a snapshot."""
+        """The person's rights have changed: the page starts again with a snapshot."""
         self.viewer = viewer
         self._sent = -1
         self.notify()

@@ -1,4 +1,4 @@
-"""Signing in and out, and changing a password. Accounts are made by the operator: `manage.py createinstructor`."""
+"""Signing in and out, and changing a password. The operator creates accounts with `manage.py createinstructor`."""
 
 import math
 import time
@@ -32,8 +32,8 @@ password_tries = KeyTries()
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
 def sign_in_page(request: HttpRequest) -> HttpResponse:
-    """With a token in the address: signs in and redirects, so that no address keeps the token. With name and password:
-    the same for an account. Else asks for one of them, or for a class code.
+    """With a token in the address: signs in and redirects, so that the token does not stay in the address. With name
+    and password: signs in to an account. Otherwise asks for one of them, or for a class code.
     """
     asked = request.POST if request.method == "POST" else request.GET
     following = safe_next(request, asked.get("next", ""))
@@ -62,7 +62,7 @@ def _sign_in_form(request: HttpRequest, following: str, refusal: Refusal | None 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """The browser is nobody any more, as an account and as a guest."""
+    """Signs the browser out, both as an account and as a guest."""
     user_id = request.user.pk
     logout(request)
     if user_id is not None:
@@ -77,7 +77,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 async def account(request: HttpRequest) -> HttpResponse:
-    """The account's password. A new one ends all other sessions."""
+    """Changes the account's password, which ends all other sessions."""
     user = await user_of(request)
     error, has_changed = None, False
     if request.method == "POST":
@@ -91,7 +91,7 @@ async def account(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_in_account(request: HttpRequest) -> None:
-    """Raises Refusal, the same for an unknown name and a wrong password, and 429 after five of them in ten minutes."""
+    """Raises the same Refusal for an unknown name and a wrong password, and 429 after five failures in ten minutes."""
     name, password = request.POST.get("user", ""), request.POST.get("password", "")
     address = str(request.META.get("REMOTE_ADDR", ""))
     browser = f"{name[:150].casefold()} {address}"

@@ -1,4 +1,6 @@
-"""How much one socket may ask: a bucket of acts, one refusal a second, and an end for who goes on regardless."""
+"""Limits the acts of one socket: a token bucket, one refusal per second, and a closed socket if the page ignores
+them.
+"""
 
 import time
 from collections import deque
@@ -17,7 +19,7 @@ Verdict = Literal["go", "refuse", "drop", "close"]
 
 @dataclass(frozen=True)
 class Rate:
-    """`per_s` acts a second in the long run, `at_once` after a pause."""
+    """`per_s` acts per second on average, `at_once` after a pause."""
 
     per_s: float
     at_once: int
@@ -39,7 +41,7 @@ class ActLimit:
         self._answered_s = float("-inf")
 
     def take(self) -> Verdict:
-        """What to do with one more act: carry it out, refuse it, drop it without an answer, or close the socket."""
+        """What to do with the next act: execute it, refuse it, drop it without an answer, or close the socket."""
         now_s = self._clock()
         if self._bucket.take(int(now_s * US)):
             return "go"

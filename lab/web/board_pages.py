@@ -1,4 +1,4 @@
-"""The live pages of a class: the instructor's board, the big screen, and where one watches who leads."""
+"""The live pages of a class: the instructor's board, the projector, and the page that watches the presenter."""
 
 import asyncio
 
@@ -26,7 +26,9 @@ from lab.web.room import shown_address
 @never_cache
 @require_GET
 async def board(request: HttpRequest, slug: str) -> HttpResponse:
-    """The wall, the poll and what staff do. Raises Refusal: 404 for others' classes, 403 for learners."""
+    """The board with the labs, polls and controls for staff. Raises Refusal: 404 for other classes, 403 for
+    learners.
+    """
     classroom, role = await _class_and_role(request, slug)
     if role not in (Role.INSTRUCTOR, Role.CO_INSTRUCTOR):
         raise Refusal("refusal.not_allowed", 403)
@@ -34,7 +36,7 @@ async def board(request: HttpRequest, slug: str) -> HttpResponse:
     code = shown_code(classroom.code) if is_open and classroom.code is not None else ""
     minutes = await asyncio.to_thread(room_minutes, class_folder(slug))
     context = {"classroom": classroom, "code": code, "sound_minutes": minutes}
-    # A class of one records a lesson: it has no wall.
+    # A class of one person records a lesson: it has no board.
     response = await page(request, f"class/{'recorder' if door.is_lesson(classroom) else 'board'}.html", context)
     response.uses_microphone = True  # type: ignore[attr-defined]
     return response
@@ -43,7 +45,7 @@ async def board(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 async def projector(request: HttpRequest, slug: str) -> HttpResponse:
-    """The big screen. Raises Refusal: 404 for others' classes, 403 for learners and observers."""
+    """The projector's page. Raises Refusal: 404 for other classes, 403 for learners and observers."""
     classroom, role = await _class_and_role(request, slug)
     if role not in (Role.INSTRUCTOR, Role.CO_INSTRUCTOR, Role.PROJECTOR):
         raise Refusal("refusal.not_allowed", 403)
@@ -62,7 +64,7 @@ async def projector(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 async def watch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The lab of who leads; the page of the class while nobody does. Raises Refusal (404) for others' classes."""
+    """The presenter's lab, or the page of the class if nobody leads. Raises Refusal (404) for other classes."""
     classroom, _ = await _class_and_role(request, slug)
     live = await live_classes().of(classroom)
     lead = await live.room.read(lambda state: state.lead.lab if state.lead else "")

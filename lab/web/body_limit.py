@@ -1,4 +1,4 @@
-"""Bodies of requests that are larger than anything the lab takes are refused before they are read."""
+"""Rejects request bodies above the limit before they are read."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ _TOO_LARGE = b"The request is larger than %d MiB. Expected less; nothing of it w
 
 
 class _TooLarge(Exception):
-    """More has come than the limit."""
+    """The body exceeds the limit."""
 
 
 def limited_bodies(app: Any) -> Any:
-    """An ASGI application that answers 413 for too large a body, announced or not."""
+    """An ASGI application that answers 413 for a body above the limit, with or without Content-Length."""
 
     async def limited(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":

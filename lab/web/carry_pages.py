@@ -1,4 +1,4 @@
-"""Runs as files: exported to be carried away, and imported."""
+"""Exports and imports runs as files."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ _CHUNK = 256 * 1024
 @login_required
 @require_GET
 async def export(request: HttpRequest, run: str) -> HttpResponse | StreamingHttpResponse:
-    """The run as a file. Raises Refusal (404, 403) without the right to take it away."""
+    """The run as a file. Raises Refusal (404, 403) without the right to export it."""
     found = await sync_to_async(selectors.run_of)(await user_of(request), run, "export")
     return await file_answer(await export_run(host(), found), found.name or found.slug, SUFFIX)
 
@@ -40,10 +40,10 @@ async def export(request: HttpRequest, run: str) -> HttpResponse | StreamingHttp
 @login_required
 @require_GET
 async def page_file(request: HttpRequest, run: str, branch: str) -> HttpResponse | StreamingHttpResponse:
-    """The branch as a page that plays it by itself, from the instant `from` to the instant `to`, in seconds.
+    """The branch as a standalone page, from the instant `from` to the instant `to`, in seconds.
 
-    Raises Refusal: 404 and 403 without the right to take it away, 404 for an instant that is none, 413 for a page that
-    would be too large.
+    Raises Refusal: 404 and 403 without the right to export it, 404 for an invalid instant, 413 if the page would be too
+    large.
     """
     found = await sync_to_async(selectors.branch_of)(await user_of(request), run, branch, "export")
     from_us, to_us = (parse_seconds(request.GET.get(name, "")) for name in ("from", "to"))
@@ -56,13 +56,13 @@ def _written(carried: Carried) -> IO[bytes]:
     with ExitStack() as stack:
         target = stack.enter_context(TemporaryFile())
         write_page(target, carried.excerpt, {**carried.about, "version": version()}, carried.bookmarks)
-        # Whoever sends it closes it.
+        # The response closes it.
         stack.pop_all()
         return target
 
 
 def given_file(request: HttpRequest) -> IO[bytes]:
-    """The file of a form. Raises Refusal without one."""
+    """The uploaded file of a form. Raises Refusal if there is none."""
     given = request.FILES.get("file")
     if given is None or given.file is None:
         raise Refusal("refusal.no_file_chosen", field="file")
@@ -72,7 +72,7 @@ def given_file(request: HttpRequest) -> IO[bytes]:
 @login_required
 @require_POST
 async def import_file(request: HttpRequest) -> HttpResponse:
-    """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
+    """Imports an exported file and opens it; a rejected file leaves nothing behind."""
     try:
         branch = await import_run(await user_of(request), given_file(request))
     except Refusal as refusal:
@@ -81,7 +81,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 
 
 async def file_answer(file: IO[bytes], name: str, suffix: str, kind: str = "application/zip") -> StreamingHttpResponse:
-    """A file to be saved under a name, sent in parts."""
+    """A download with a file name, sent in chunks."""
     size = await asyncio.to_thread(file.seek, 0, 2)
     file.seek(0)
     response = StreamingHttpResponse(_chunks(file), content_type=kind)

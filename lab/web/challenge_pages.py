@@ -33,7 +33,7 @@ async def challenge(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 async def submit(request: HttpRequest, slug: str) -> HttpResponse:
-    """Has an entry judged."""
+    """Submits an entry to the judge."""
     found = _found(slug)
     try:
         entry = await submit_entry(await user_of(request), found, request.POST.dict())
@@ -46,7 +46,7 @@ async def submit(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 async def progress(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
-    """How far a judgement is."""
+    """The progress of a judgement."""
     found, user = _found(slug), await user_of(request)
     own = await sync_to_async(entry_of_user)(user, found, entry)
     return JsonResponse(progress_of(own, found, preferences_of(request).language))
@@ -55,7 +55,7 @@ async def progress(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
 @login_required
 @require_POST
 async def cancel(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
-    """Ends a judgement."""
+    """Cancels a judgement."""
     own = await sync_to_async(entry_of_user)(await user_of(request), _found(slug), entry)
     await cancel_entry(own)
     return HttpResponseRedirect(f"{reverse('challenge', args=(slug,))}?entry={entry}")
@@ -64,7 +64,7 @@ async def cancel(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
 @login_required
 @require_POST
 async def open_run(request: HttpRequest, slug: str, entry: int) -> HttpResponse:
-    """Opens the seed that decided an entry as a run."""
+    """Opens the deciding seed of an entry as a run."""
     found, user = _found(slug), await user_of(request)
     own = await sync_to_async(entry_of_user)(user, found, entry)
     try:

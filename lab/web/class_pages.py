@@ -1,4 +1,6 @@
-"""The classes of a user: the list, a new one, its home with the door and the people, and what staff do there."""
+"""The classes of a user: the list, a new class, and the home of a class with its door, participants and staff
+actions.
+"""
 
 import asyncio
 import shutil
@@ -45,14 +47,14 @@ GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 @login_required
 @require_GET
 async def classes(request: HttpRequest) -> HttpResponse:
-    """The classes that the user gives and takes part in."""
+    """The classes that the user teaches or attends."""
     return await classes_page(request)
 
 
 @login_required
 @require_POST
 async def new_class(request: HttpRequest) -> HttpResponse:
-    """Gives a class. Raises Refusal (403) for who may not."""
+    """Starts a class. Raises Refusal (403) if the user may not."""
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     chapters = tuple(value for value, _ in starts(preferences_of(request).language))
@@ -71,8 +73,8 @@ async def new_class(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
-    """For staff the door and the people; for others their place in the class. Who has lost their way in is sent to the
-    page that takes return keys, whether there is such a class or not.
+    """For staff the door and the participants; for others their place in the class. Visitors without access are sent to
+    the page that takes return keys, whether the class exists or not.
     """
     known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
     user = await request.auser()
@@ -111,7 +113,7 @@ async def class_home(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 async def presence(request: HttpRequest, slug: str) -> HttpResponse:
-    """For who waits: whether they are in by now. An empty answer where the browser is nobody."""
+    """Whether a waiting participant has been admitted. The response is empty for an unknown browser."""
     known = await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
     if known is None:
         user = await request.auser()
@@ -156,7 +158,7 @@ async def change_person(request: HttpRequest, slug: str, number: int) -> HttpRes
 
 @require_POST
 async def leave(request: HttpRequest, slug: str) -> HttpResponse:
-    """The browser is nobody in this class any more; on a shared computer, the way to leave no trace."""
+    """Forgets the browser's place in this class, for example on a shared computer."""
     me = await _me(request, slug)
     await sync_to_async(leave_class)(me)
     response = redirect("return", slug)
@@ -166,7 +168,7 @@ async def leave(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes one's own name, keys and texts away, and a guest's runs. Needs `confirm`."""
+    """Erases one's own name, keys and texts, and a guest's runs. Needs `confirm`."""
     me = await _me(request, slug)
     if request.POST.get("confirm") != "yes":
         raise Refusal("refusal.erasure_not_confirmed")
@@ -178,7 +180,7 @@ async def erase_me(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 async def keep(request: HttpRequest, slug: str) -> HttpResponse:
-    """The guest of the cookie goes on with the account that has signed in."""
+    """Moves the guest of the cookie to the account that has signed in."""
     user, known = await request.auser(), await sync_to_async(participant_of_cookie)(request.COOKIES, slug)
     if known is None or known.presence not in (Presence.IN, Presence.WAITING) or not _is_account(user):
         raise Refusal("refusal.no_class", 404, slug=slug)
@@ -192,7 +194,7 @@ async def keep(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 async def new_key(request: HttpRequest, slug: str) -> HttpResponse:
-    """Another return key; that of before is void."""
+    """Creates a new return key; the previous one becomes invalid."""
     me = await _me(request, slug)
     key = await sync_to_async(renew_return_key)(me)
     response = redirect("class", slug)
@@ -202,7 +204,7 @@ async def new_key(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 async def continue_elsewhere(request: HttpRequest, slug: str) -> HttpResponse:
-    """A pass for another device, as a QR code and in eight signs."""
+    """A pass for another device, as a QR code and as eight characters."""
     me = await _me(request, slug)
     key = await sync_to_async(make_pass)(me, timezone.now())
     address = shown_address(request, reverse("continue-with", args=(key,)))
@@ -233,7 +235,7 @@ async def delete(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("classes")
 
 
-# Who asks
+# The asking user
 
 
 def _is_account(user: Any) -> TypeGuard[User]:
@@ -241,7 +243,7 @@ def _is_account(user: Any) -> TypeGuard[User]:
 
 
 async def _with_right(request: HttpRequest, slug: str, right: Right) -> tuple[User, Class]:
-    """Raises Refusal: 401 for nobody, 404 for who is not in the class, 403 without the right."""
+    """Raises Refusal: 401 if not signed in, 404 if not in the class, 403 without the right."""
     user = await request.auser()
     if not isinstance(user, User):
         raise Refusal("refusal.not_signed_in", 401)
@@ -271,7 +273,7 @@ def _class_and_member(user: User, slug: str) -> tuple[Class, Participant] | None
 
 
 def _becomes(waiting: Participant) -> HttpResponse:
-    """Staff said that this is who they say to be: the browser gets that participant's cookie, once."""
+    """Staff confirmed the claimed identity: the browser gets that participant's cookie, once."""
     target = waiting.claims
     if target is None:
         response = redirect("return", waiting.classroom.slug)
@@ -284,7 +286,7 @@ def _becomes(waiting: Participant) -> HttpResponse:
 
 
 def _own_run(me: Participant) -> str:
-    """The address of the participant's lab; empty while there is none."""
+    """The address of the participant's lab; empty if there is none."""
     if me.run is None:
         return ""
     branch = me.run.branches.order_by("-pk").first()
@@ -323,7 +325,7 @@ async def _change_person(request: HttpRequest, user: User, classroom: Class, num
 
 
 async def _erase(chosen: Participant, by: Participant) -> None:
-    """A guest's runs go, too: nobody could reach them any more."""
+    """A guest's runs are deleted as well, since nobody could access them any more."""
     user = chosen.user
     if user is not None and chosen.is_guest:
         await end_exercises(host().labs(), user)
@@ -339,7 +341,7 @@ async def _erase(chosen: Participant, by: Participant) -> None:
 async def classes_page(
     request: HttpRequest, refusal: Refusal | None = None, form: dict[str, str] | None = None
 ) -> HttpResponse:
-    """The list of classes. With a refusal: what it says, and the form that was refused."""
+    """The list of classes. After a refusal, with its message and the submitted form."""
     user, language = await user_of(request), preferences_of(request).language
     context = {
         "classes": await sync_to_async(selectors.class_cards)(user),
@@ -352,7 +354,7 @@ async def classes_page(
 
 
 def starts(language: str) -> list[tuple[str, str]]:
-    """(slug, title) of everything of the course that a class may begin with: chapters and their lessons."""
+    """(slug, title) of the parts of the course that a class may start with: chapters and their lessons."""
     whole = course()
     found = []
     for number, chapter in enumerate(whole.chapters, 1):

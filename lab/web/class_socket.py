@@ -1,4 +1,4 @@
-"""The socket of a class: reads frames, hands them to the room, sends what its lanes hold."""
+"""The socket of a class: reads frames, passes them to the room, sends the frames of its lanes."""
 
 import asyncio
 import contextlib
@@ -98,7 +98,7 @@ class ClassSocket(HoldingSocket):
         self._user = user
         slug = self.scope["url_route"]["kwargs"]["slug"]
         try:
-            # Before the first look at the rights: none that ends from now on is missed.
+            # Registered before the rights are read for the first time, so that no change is missed.
             hold(self)
             self._classroom, self._member = await sync_to_async(self._found)(slug)
             self._live: LiveClass = await live_classes().of(self._classroom)
@@ -107,8 +107,8 @@ class ClassSocket(HoldingSocket):
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
     def _found(self, slug: str) -> tuple[Class, Participant]:
-        """The class and the person's participation. Raises Refusal (404) for a class that they are not in, as for
-        none.
+        """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they
+        are not in.
         """
         classroom = Class.objects.filter(slug=slug).first()
         member = membership_of(self._user, classroom) if classroom is not None else None
@@ -129,7 +129,7 @@ class ClassSocket(HoldingSocket):
     # Seat
 
     def welcome(self) -> None:
-        """Says who the page's person is."""
+        """Sends the person's identity and role to the page."""
         live, p = self._live, self._member.source
         viewer = self.outbox.viewer
         frame = ClassWelcome(
@@ -144,7 +144,7 @@ class ClassSocket(HoldingSocket):
         self._answer(frame)
 
     def end(self, why: str, *, again: bool) -> None:
-        """Says that it is over, and closes."""
+        """Sends a bye frame, and closes."""
         if self._is_ended:
             return
         self._is_ended = True
@@ -236,7 +236,7 @@ class ClassSocket(HoldingSocket):
                 self._refuse(frame.id, refusal, again_ms)
             return
         if isinstance(frame.do, CastVote):
-            # An anonymous vote is done when others have voted, too.
+            # An anonymous vote completes only when others have voted as well.
             voting = asyncio.create_task(self._do(frame))
             self._votes.add(voting)
             voting.add_done_callback(self._votes.discard)
@@ -258,7 +258,7 @@ class ClassSocket(HoldingSocket):
             before = live.room.board.last_seq
             seq = await live.room.do(Given(p, act, frame.id, texts), lambda: self._answer(Kept(frame.id)))
             if texts and seq <= before:
-                # Done before: its texts are those of then.
+                # Executed before: its texts were stored then.
                 await sync_to_async(live.words.discard)(texts)
             self._answer(ClassDone(frame.id, seq))
         except Refusal as refusal:
@@ -274,7 +274,7 @@ class ClassSocket(HoldingSocket):
         self._answer(ClassDone(id, live.room.board.last_seq))
 
     async def _completed(self, act: AnyAct) -> AnyAct | AnyFact:
-        """The act with what only the server knows."""
+        """The act, completed with what only the server knows."""
         if isinstance(act, ChooseHelp) and not act.kept:
             await self._undo_help()
         if isinstance(act, GiveState) and self.outbox.viewer.audience == "staff":
@@ -297,12 +297,14 @@ class ClassSocket(HoldingSocket):
         return BeginHelpAt(act.p, lab, opened.recording.last_seq)
 
     def _ensure_may_show(self, lab: str) -> None:
-        """A lab that leads is seen by the whole class: only who may act in it shows it. Raises Refusal (404, 403)."""
+        """A leading lab is visible to the whole class, so showing it requires the right to act in it. Raises Refusal
+        (404, 403).
+        """
         run, _, name = lab.partition("/")
         selectors.branch_of(self._user, run, name, "act")
 
     async def _undo_help(self) -> None:
-        """The learner's lab as it was before somebody helped: a branch from that instant. The helped one stays."""
+        """Restores the learner's lab from before the help, as a branch from that instant. The other branch is kept."""
         p = self._member.source
         given = await self._live.room.read(lambda state: state.helps.get(p))
         if given is None:

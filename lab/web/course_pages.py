@@ -40,7 +40,7 @@ RUNS_SHOWN = CLASSES_SHOWN = 3
 @login_required
 @require_GET
 async def front(request: HttpRequest) -> HttpResponse:
-    """The course, what is due, and the runs used last."""
+    """The course, due reviews, and the most recent runs."""
     user = await user_of(request)
     if user.get_username() == LOCAL_USER:
         await sync_to_async(adopt_clusters)(user)
@@ -50,7 +50,7 @@ async def front(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def open_a_lab(request: HttpRequest) -> HttpResponse:
-    """A lab with defaults, in one click."""
+    """Opens a lab with default settings."""
     user = await user_of(request)
     name = translate(preferences_of(request).language, "runs.proposed_name", n=await user.runs.acount() + 1)
     try:
@@ -62,7 +62,7 @@ async def open_a_lab(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def take_over_recording(request: HttpRequest) -> HttpResponse:
-    """The recording of the front page as a run of one's own, at the instant that was shown."""
+    """Forks the recording of the front page into a run of one's own, at the instant shown."""
     hero, given = hero_run(), request.POST.get("at", "")
     found = course().lessons.get(hero.lesson)
     language = preferences_of(request).language
@@ -79,14 +79,14 @@ async def take_over_recording(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def lesson(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a lesson is about, what it requires, and the visitor's attempts. Raises Refusal (404) for an unknown one."""
+    """A lesson's topic and requirements, and the visitor's attempts. Raises Refusal (404) for an unknown one."""
     return await _lesson_page(request, slug)
 
 
 @login_required
 @require_POST
 async def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Begins the lesson in a run of its own, whatever else is open."""
+    """Starts the lesson in a run of its own."""
     found = course().lesson(slug)
     try:
         branch = await start_lesson(host(), await user_of(request), found.exercise, preferences_of(request).language)
@@ -98,7 +98,7 @@ async def start(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 async def watch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The recording that the lesson names."""
+    """Opens the recording of a lesson."""
     found, user = course().lesson(slug), await user_of(request)
     try:
         recording = await recording_of(found.exercise)

@@ -11,11 +11,11 @@ from lab.web import static_files
 
 @require_safe
 def build(request: HttpRequest) -> JsonResponse:
-    """Another build than the page names: reload."""
+    """The current build; a page of another build reloads."""
     return JsonResponse({"build": build_of_files()})
 
 
 def build_of_files() -> str:
-    """A name that changes with the templates, styles and modules; the page that is rendered names it."""
+    """An id that changes with the templates, styles and modules; rendered pages contain it."""
     templates = [path.stat().st_mtime_ns for path in sorted(Path(settings.BASE_DIR, "templates").rglob("*.html"))]
     return f"{static_files.build_id()}-{max(templates)}-{len(templates)}"

@@ -1,4 +1,4 @@
-"""The door of a class: code, name, and the ways to come back. A code beyond the limits costs a look at a counter."""
+"""The door of a class: code, name, and the ways to come back. Attempts beyond the limits only cost a counter lookup."""
 
 import math
 import secrets
@@ -50,7 +50,7 @@ class TooManyTries(Refusal):
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
-    """The form for a class code, and where it sends it. A right code leads to the address of the class's link."""
+    """The form for a class code, and its target. A valid code redirects to the class's link."""
     typed = request.POST.get("code", "") if request.method == "POST" else typed
     if not typed.strip():
         return _join_form(request)
@@ -70,7 +70,9 @@ async def join(request: HttpRequest, typed: str = "") -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
-    """Name and choices of somebody new; who is in already goes on into the class. A short key is a class code."""
+    """The name and choices of a new participant; existing participants go directly to the class. A short key is a class
+    code.
+    """
     if len(key) < LINK_KEY_LENGTH:
         return await join(request, key) if request.method == "GET" else redirect("join")
     linked = await Class.objects.filter(link_key=key).afirst()
@@ -96,7 +98,9 @@ async def join_by_link(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
-    """Back into a class without a cookie: by return key, or by asking staff. Looks the same for every address."""
+    """The way back into a class without a cookie: by return key, or by asking staff. Looks the same for every
+    address.
+    """
     if request.method == "GET":
         return _return_form(request, slug)
     is_claim = request.POST.get("op") == "claim"
@@ -121,7 +125,7 @@ async def come_back(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
-    """The second device: takes a pass. Opening its address uses nothing up; the button does."""
+    """The second device: accepts a pass. Opening the address does not consume the pass; the button does."""
     if request.method == "GET":
         return _continue_form(request, typed)
     typed = request.POST.get("pass", "")
@@ -137,19 +141,19 @@ async def continue_here(request: HttpRequest, typed: str = "") -> HttpResponse:
 @never_cache
 @require_GET
 async def offered_name(request: HttpRequest, key: str) -> HttpResponse:
-    """Another name that nobody in the class has."""
+    """Another unused name."""
     found = await sync_to_async(class_of_link)(key, timezone.now())
     name = await sync_to_async(_offered)(found, preferences_of(request).language)
     return HttpResponse(name, content_type="text/plain; charset=utf-8")
 
 
 def wrong_codes_are_many() -> bool:
-    """Whether somebody is guessing class codes right now."""
+    """Whether class codes are being guessed right now."""
     return wrong_codes.is_attack(time.monotonic())
 
 
 def key_to_show(request: HttpRequest, participant: Participant) -> str:
-    """The return key of somebody who has just joined; empty for others."""
+    """The return key of a participant who has just joined; empty for others."""
     try:
         value = signing.loads(request.COOKIES.get(_key_cookie(), ""), salt=_KEY_SALT, max_age=KEY_SHOWN_S)
     except signing.BadSignature:
@@ -158,12 +162,12 @@ def key_to_show(request: HttpRequest, participant: Participant) -> str:
 
 
 def forget_key(response: HttpResponse) -> None:
-    """The return key has been shown."""
+    """Notes that the return key has been shown."""
     response.delete_cookie(_key_cookie(), samesite="Lax")
 
 
 def show_key(response: HttpResponse, participant: Participant, key: str) -> None:
-    """Has the next page of the class show the key."""
+    """Lets the next page of the class show the key."""
     response.set_cookie(
         _key_cookie(),
         signing.dumps([participant.pk, shown_key(key)], salt=_KEY_SALT),
@@ -203,7 +207,7 @@ def _address(request: HttpRequest) -> str:
 
 
 def _browser(request: HttpRequest) -> str:
-    """Those without our cookie count as one browser of their address."""
+    """Browsers without our cookie count as one per address."""
     try:
         value = signing.loads(request.COOKIES.get(_browser_cookie(), ""), salt=_BROWSER_SALT, max_age=BROWSER_AGE_S)
     except signing.BadSignature:
@@ -229,7 +233,7 @@ def _count_key_try(request: HttpRequest, slug: str) -> None:
 
 
 async def _warn_staff() -> None:
-    """Somebody guesses codes: the staff of every class with an open door are told, once a minute."""
+    """Warns the staff of every class with an open door that codes are being guessed, at most once a minute."""
     global _warned_s
     now_s = time.monotonic()
     if wrong_codes.is_attack(now_s) and now_s - _warned_s >= WARN_AGAIN_S:

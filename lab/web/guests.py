@@ -1,7 +1,7 @@
-"""Guests: people without an account, known by one signed cookie for each class that they take part in.
+"""Guests: people without an account, identified by one signed cookie per class.
 
-A cookie holds the participant and an epoch; a participant who leaves, is erased or comes back by asking gets another
-epoch, which makes the cookies of before void. What a guest may do follows from the participant, as for everybody
+A cookie holds the participant and an epoch; a participant who leaves, is erased or comes back by asking gets a new
+epoch, which invalidates earlier cookies. The rights of a guest follow from the participant, as for everyone
 (lab/rights.py).
 """
 
@@ -34,7 +34,7 @@ def _prefix() -> str:
 
 
 def remember(response: HttpResponse, participant: Participant) -> None:
-    """From now on the browser is this guest, for 30 days."""
+    """Remembers the browser as this guest for 30 days."""
     value = signing.dumps([participant.pk, participant.epoch], salt=_SALT)
     response.set_cookie(
         _prefix() + participant.classroom.slug,
@@ -47,27 +47,27 @@ def remember(response: HttpResponse, participant: Participant) -> None:
 
 
 def forget(response: HttpResponse, classroom: Class) -> None:
-    """The browser is nobody in this class any more."""
+    """Removes the cookie of this class."""
     response.delete_cookie(_prefix() + classroom.slug, samesite="Lax")
 
 
 def forget_all(request: HttpRequest, response: HttpResponse) -> None:
-    """The same for all classes."""
+    """Removes the cookies of all classes."""
     for name in request.COOKIES:
         if name.startswith(_prefix()):
             response.delete_cookie(name, samesite="Lax")
 
 
 def participant_of_cookie(cookies: Mapping[str, str], slug: str) -> Participant | None:
-    """The guest of a class, whether admitted, waiting, removed or merged; None for a cookie that is forged, old or
-    void.
+    """The guest of a class, whether admitted, waiting, removed or merged; None for a forged, expired or invalidated
+    cookie.
     """
     return next(iter(_participants(cookies, slug)), None)
 
 
 def guest_of(cookies: Mapping[str, str], path: str) -> User | None:
-    """The guest's user for a page or socket: of the class or run of its address, else of the class joined last. Who
-    waits to be admitted is nobody yet.
+    """The guest's user for a page or socket: of the class or run of its address, otherwise of the class joined last. A
+    participant who waits to be admitted does not count.
     """
     found = [one for one in _participants(cookies) if one.presence not in (Presence.WAITING, Presence.MERGED)]
     if not found:
@@ -105,7 +105,7 @@ def _of_class(path: str, found: list[Participant]) -> Participant | None:
 
 
 def _of_run(path: str, found: list[Participant]) -> Participant | None:
-    """The owner of the run, else one to whose class it is shown, else one of its class."""
+    """The owner of the run, else a guest whose class it is shown to, else a guest of its class."""
     asked = _RUN.match(path)
     run = Run.objects.filter(slug=asked[1]).first() if asked else None
     if run is None:
@@ -119,9 +119,7 @@ def _of_run(path: str, found: list[Participant]) -> Participant | None:
 
 
 class GuestMiddleware:
-    """`request.user` and `request.auser` are the guest where nobody has signed in. Nothing is read before they are
-    asked for.
-    """
+    """`request.user` and `request.auser` are the guest if nobody has signed in. They are evaluated lazily."""
 
     sync_capable = True
     async_capable = True
@@ -151,8 +149,8 @@ class GuestMiddleware:
 
 
 def person_of_scope(scope: Mapping[str, Any]) -> User | None:
-    """Who a socket belongs to now: its session may have ended, or its cookie may be void since it was opened. Asks the
-    database.
+    """The current user of a socket, read from the database: its session may have ended, or its cookie may have been
+    invalidated.
     """
     request = HttpRequest()
     request.session = SessionStore(scope["session"].session_key)
@@ -161,7 +159,7 @@ def person_of_scope(scope: Mapping[str, Any]) -> User | None:
 
 
 class GuestSockets:
-    """The same for `scope["user"]` of sockets, inside of AuthMiddlewareStack."""
+    """The same for `scope["user"]` of sockets, inside AuthMiddlewareStack."""
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 
 class HoldingSocket(AsyncWebsocketConsumer):
-    """A `Holder` of lab/rights.py. A subclass calls `begin_holding` on its event loop, sets `_user`, and looks at the
+    """A `Holder` of lab/rights.py. A subclass calls `begin_holding` on its event loop, sets `_user`, and checks the
     right in `_recheck`.
     """
 
@@ -43,8 +43,8 @@ class HoldingSocket(AsyncWebsocketConsumer):
         return self._user.pk
 
     def recheck(self) -> None:
-        """Rights have changed. Any thread may call it."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and the socket with it
+        """Rights have changed. Thread-safe."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and so has the socket
             # Not in the context of the caller: within a call of sync_to_async it could not make another one.
             self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
 
@@ -52,11 +52,11 @@ class HoldingSocket(AsyncWebsocketConsumer):
         self._begin(self._recheck())
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does it in a task, which is kept until it is done."""
+        """Runs it in a task, which is referenced until it is done."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _recheck(self) -> None:
-        """Asks for the right again; ends the socket without it."""
+        """Checks the right again; closes the socket if it is gone."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Reviews, and a learner's own data: what is known of them, export, deletion."""
+"""Reviews, and a learner's own data: display, export, deletion."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ async def review(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def answer(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes an answer, and redirects to its verdict."""
+    """Stores an answer, and redirects to its verdict."""
     user = await user_of(request)
     try:
         await sync_to_async(answer_review)(user.pk, slug, request.POST.dict())
@@ -52,7 +52,7 @@ async def answer(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 async def verdict(request: HttpRequest) -> HttpResponse:
-    """What became of the newest answer."""
+    """The verdict on the newest answer."""
     user = await user_of(request)
     found = await sync_to_async(last_verdict)(user.pk)
     if found is None:
@@ -70,7 +70,7 @@ async def verdict(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 async def learning(request: HttpRequest) -> HttpResponse:
-    """All that the lab knows of the learner."""
+    """Everything that the lab stores about the learner."""
     return await _learning_page(request)
 
 
@@ -162,7 +162,7 @@ def _shown_verdict(found: Verdict, language: str, now_ms: int) -> dict[str, Any]
 
 
 def _step_address(user: User, decided: PredictionSettled | None) -> str:
-    """The instant of the lesson's prediction in the learner's own run; empty when that run is gone."""
+    """The instant of the lesson's prediction in the learner's own run; empty if that run was deleted."""
     if decided is None:
         return ""
     try:

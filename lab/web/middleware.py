@@ -16,7 +16,7 @@ Answer = Callable[[HttpRequest], Any]
 
 
 def policy(nonce: str, host: str, *, inline_styles: bool) -> str:
-    """The value of Content-Security-Policy: this origin and nothing else, scripts of ours or with the nonce.
+    """The value of Content-Security-Policy: only this origin, and only our scripts or those with the nonce.
 
     `inline_styles` is for pages with Plotly, which writes style attributes.
     """
@@ -42,7 +42,7 @@ def policy(nonce: str, host: str, *, inline_styles: bool) -> str:
 
 @sync_and_async_middleware
 def content_security_policy(get_response: Answer) -> Answer:
-    """Gives each request a nonce (`request.csp_nonce`, read by the templates) and each answer a policy."""
+    """Gives each request a nonce (`request.csp_nonce`, read by the templates) and each response a policy."""
 
     def begin(request: HttpRequest) -> str:
         nonce = secrets.token_urlsafe(16)
@@ -73,7 +73,7 @@ def content_security_policy(get_response: Answer) -> Answer:
 
 
 class refusals:
-    """Turns a `Refusal` into an answer: JSON below /api/, else the error page."""
+    """Turns a `Refusal` into a response: JSON below /api/, otherwise the error page."""
 
     sync_capable = True
     async_capable = True
@@ -95,7 +95,7 @@ class refusals:
 
 
 def answer_refusal(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    """The refusal in the form that the asker understands."""
+    """The refusal in the format that the client accepts."""
     language = preferences_of(request).language
     if request.path.startswith("/api/"):
         return JsonResponse(refusal.as_json(language), status=refusal.status)

@@ -1,4 +1,6 @@
-"""The modules that a page loads: the browser is told all of them at once, and need not find them level by level."""
+"""The modules that a page loads: all are listed for the browser at once, so that it does not discover them level by
+level.
+"""
 
 import re
 from functools import cache
@@ -11,7 +13,7 @@ _IMPORT = re.compile(r"""^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"([^"]+)";"""
 
 
 def modules_of(path: str) -> list[str]:
-    """The modules that a module imports, directly or not, as paths below static/; itself is the first."""
+    """A module and all its direct and indirect imports, as paths below static/; the module itself comes first."""
     return list(_closure(path, build_id()))
 
 
@@ -35,7 +37,7 @@ def _imports(path: str) -> list[str]:
 
 
 def resolved(importer: str, name: str) -> str:
-    """The path below static/ of what a module imports by a name."""
+    """The path below static/ of an import specifier."""
     if not name.startswith("."):
         return f"vendor/{vendor.lock().imports[name]}"
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""The pages: thin. Reads go to selectors, acts to actions."""
+"""The pages, as thin views: selectors read, actions write."""
 
 import asyncio
 from typing import Any
@@ -48,7 +48,7 @@ async def runs(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def own_files(request: HttpRequest) -> HttpResponse:
-    """The inspector for files of one's own. They are read in the browser; the server sees none of them."""
+    """The inspector for files of one's own. They are read in the browser and not sent to the server."""
     return await page(request, "inspect/own_files.html", {})
 
 
@@ -98,7 +98,7 @@ async def delete(request: HttpRequest, run: str) -> HttpResponse:
 @login_required
 @require_POST
 async def delete_chosen(request: HttpRequest) -> HttpResponse:
-    """Deletes the runs that are ticked in the list: all of them, or none when one is not the asker's."""
+    """Deletes the selected runs: all of them, or none if one belongs to another user."""
     user = await user_of(request)
     slugs = request.POST.getlist("run")
     try:
@@ -115,7 +115,7 @@ async def delete_chosen(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
-    """Plays a branch's commands to a cluster of another era, and shows both side by side."""
+    """Replays a branch's commands on a cluster of another era, and shows both side by side."""
     user = await user_of(request)
     branch = await sync_to_async(selectors.branch_of)(user, run, request.POST.get("branch", ""), "fork")
     again = await rerun(host(), user, branch, request.POST.get("era", ""))
@@ -128,7 +128,7 @@ async def rerun_in_era(request: HttpRequest, run: str) -> HttpResponse:
 @require_GET
 async def compare(request: HttpRequest) -> HttpResponse:
     """Two branches, of one run or of two, side by side; one may be a lab of a recorded class. Raises Refusal (404) for
-    one that is not the asker's.
+    a branch of another user.
     """
     user = await user_of(request)
     choices = await sync_to_async(selectors.branch_choices)(user)
@@ -143,7 +143,7 @@ async def compare(request: HttpRequest) -> HttpResponse:
 
 
 async def _side(user: User, choices: list[dict[str, Any]], address: str) -> dict[str, Any] | None:
-    """The branch `run/branch`, or a lab of a recorded class; None where none was named."""
+    """The branch `run/branch`, or a lab of a recorded class; None if none was given."""
     found = next((choice for choice in choices if choice["address"] == address), None)
     if address and found is None:
         return await recorded_side(user, address)
@@ -151,7 +151,7 @@ async def _side(user: User, choices: list[dict[str, Any]], address: str) -> dict
 
 
 def _offered(choices: list[dict[str, Any]], side: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """What may be chosen for a side. A lab of a recorded class is offered where it is shown."""
+    """The choices for a side. A lab of a recorded class is offered only if it is shown already."""
     return [side, *choices] if side is not None and not side["run"] else choices
 
 
@@ -178,12 +178,12 @@ async def lab(request: HttpRequest, run: str, branch: str) -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """No address of the lab."""
+    """The address does not exist."""
     return answer_refusal(request, no_page(request.path))
 
 
 def forged_form(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form without, or with a wrong, CSRF token."""
+    """A form without a valid CSRF token."""
     return answer_refusal(request, Refusal("refusal.forged_form", 403))
 
 
@@ -193,7 +193,7 @@ async def runs_page(
     form: dict[str, str] | None = None,
     renamed: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """The list of runs. With a refusal: what it says, and what was refused: the form of a new run, or a new name."""
+    """The list of runs. After a refusal, with its message and the rejected form of a new run or a new name."""
     user = await user_of(request)
     language = preferences_of(request).language
     cards = await sync_to_async(selectors.run_cards)(user, language, live_branches())
@@ -215,7 +215,7 @@ async def runs_page(
 
 
 def live_branches() -> set[tuple[str, str]]:
-    """(run, branch) of the engines that run now."""
+    """(run, branch) of the running engines."""
     return {(lab.recording.folder.run, lab.recording.folder.branch) for lab in host().labs() if lab.core == "live"}
 
 
@@ -226,7 +226,7 @@ async def page(request: HttpRequest, template: str, context: dict[str, Any], sta
 
 
 async def user_of(request: HttpRequest) -> User:
-    """Who asks, behind `login_required`."""
+    """The user of a request behind `login_required`."""
     user = await request.auser()
     assert isinstance(user, User)
     return user

@@ -4,8 +4,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 
 def qr_svg(address: str) -> SafeString:
-    """A QR code as SVG for a page: dark on white in both themes, since phones read nothing else well."""
-    # Here and not above: it is needed by the pages of classes alone.
+    """A QR code as SVG for a page: dark on white in both themes, since phones read other colours badly."""
+    # Imported here because only the pages of classes need it.
     import segno
 
     made = segno.make(address, error="m", micro=False)

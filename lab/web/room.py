@@ -1,4 +1,4 @@
-"""Serving a room: a lab that others than its operator reach over the network, by HTTP or TLS."""
+"""Serving a room: a lab that other people reach over the network, by HTTP or TLS."""
 
 import contextlib
 import ipaddress
@@ -19,12 +19,12 @@ _OUTSIDE = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 
 
 class TlsError(Exception):
-    """The certificate or its key cannot be used. The message says why."""
+    """The certificate or its key cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where the lab serves. `names` are the hosts of its addresses, that for the class first."""
+    """Where the lab is served. `names` are the hosts of its addresses, the one for the class first."""
 
     host: str = LOOPBACK
     names: tuple[str, ...] = ()
@@ -50,8 +50,8 @@ class Room:
 
 
 def room_of(host: str, names: Sequence[str] = (), tls_cert: str = "", tls_key: str = "") -> Room:
-    """What serves at `host`; `names` are further hosts of its addresses, such as that of a proxy. Raises TlsError
-    for a certificate that cannot be used.
+    """The room served at `host`; `names` are additional hosts of its addresses, such as that of a proxy. Raises
+    TlsError if the certificate cannot be used.
     """
     if bool(tls_cert) != bool(tls_key):
         raise TlsError("Only one of certificate and key is given.")
@@ -62,10 +62,10 @@ def room_of(host: str, names: Sequence[str] = (), tls_cert: str = "", tls_key: s
 
 
 def apply_room(room: Room) -> None:
-    """Makes the settings those of this room."""
+    """Applies the room to the settings."""
     settings.SERVES_ROOM = not room.is_loopback
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, *(f"[{name}]" if ":" in name else name for name in room.names)]
-    # Over plain HTTP a browser would not send back what is marked as secure.
+    # Over plain HTTP a browser does not send back secure cookies.
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = bool(room.tls_cert)
 
 
@@ -77,12 +77,12 @@ def shown_address(request: HttpRequest, path: str) -> str:
 
 
 def may_hear(request: HttpRequest) -> bool:
-    """Whether a browser gives this page the microphone: only over TLS, or from its own machine."""
+    """Whether a browser allows this page to use the microphone: only over TLS, or from its own machine."""
     return request.is_secure() or is_loopback(urlsplit(f"//{request.get_host()}").hostname or "")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there."""
+    """Whether this address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -90,7 +90,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _own_addresses() -> list[str]:
-    """The addresses of this machine by which others reach it, the usual one first, then its name."""
+    """The addresses under which others reach this machine, the usual one first, then its name."""
     found = []
     for outside, family in _OUTSIDE:
         try:

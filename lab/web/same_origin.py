@@ -1,4 +1,4 @@
-"""Sockets are for pages of this very origin."""
+"""Accepts sockets only from pages of the same origin."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,10 +10,10 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 
 def same_origin(application: Any) -> Application:
-    """Lets a socket through whose page came from the host *and port* that the socket speaks to.
+    """Accepts a socket if its page came from the same host *and port*.
 
-    Browsers send cookies to every port of a host, so a page of any other server on this machine could otherwise act in
-    the visitor's name. The host must be an allowed one, too: a foreign domain name may resolve to this server.
+    Browsers send cookies to every port of a host, so a page of another server on this machine could otherwise act for
+    the visitor. The host must also be an allowed one, since a foreign domain name may resolve to this server.
     """
     allowed = AllowedHostsOriginValidator(application)
 

@@ -1,6 +1,6 @@
-"""Signing in with the token of the printed address, as notebooks do: who reads the terminal owns the lab.
+"""Signing in with the token of the printed address, as notebooks do: whoever can read the terminal owns the lab.
 
-A lab that serves a room on plain HTTP takes the token from this machine alone: on the network it could be read.
+A lab that serves a room over plain HTTP accepts the token only from this machine: on the network it could be read.
 """
 
 from ipaddress import ip_address
@@ -19,7 +19,7 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def sign_in(request: HttpRequest, token: str) -> None:
-    """Signs the browser in. Raises Refusal (403) for a token that is not this start's."""
+    """Signs the browser in. Raises Refusal (403) for a token of another start."""
     if not constant_time_compare(token, settings.SIGN_IN_TOKEN):
         raise Refusal("refusal.invalid_token", 403)
     if settings.SERVES_ROOM and not request.is_secure() and not _is_here(request):
@@ -28,20 +28,20 @@ def sign_in(request: HttpRequest, token: str) -> None:
 
 
 def local_user() -> User:
-    """The one user of a lab on loopback. Has no password: the token is the only way in."""
+    """The only user of a lab on loopback. It has no password: the token is the only way to sign in."""
     model = get_user_model()
     user, created = model.objects.get_or_create(username=LOCAL_USER)
     if created:
         user.set_unusable_password()
     if created or not user.is_staff:
-        # Who runs the lab may give classes.
+        # The operator of the lab may give classes.
         user.is_staff = True
         user.save()
     return user
 
 
 def _is_here(request: HttpRequest) -> bool:
-    """Whether the browser is on the machine of the server: then both ends have one address."""
+    """Whether the browser is on the server's machine: then both ends have the same address."""
     address = str(request.META.get("REMOTE_ADDR", ""))
     try:
         return ip_address(address).is_loopback or address == request.META.get("SERVER_NAME")

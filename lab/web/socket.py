@@ -1,4 +1,4 @@
-"""The socket of a branch: reads frames, hands them over, sends what the watcher says. Nothing else."""
+"""The socket of a branch: reads frames, passes them on, sends the watcher's frames."""
 
 import asyncio
 import logging
@@ -53,7 +53,7 @@ MAX_REASON_BYTES = 123
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of the user of a socket, until rights change."""
+    """What is known about the user of a socket, until rights change."""
 
     rights: frozenset[Right]
     source: str
@@ -88,7 +88,7 @@ class LabSocket(HoldingSocket):
         self._user = user
         names = self.scope["url_route"]["kwargs"]
         try:
-            # Before the first look at the rights: none that ends from now on is missed.
+            # Registered before the rights are read for the first time, so that no change is missed.
             hold(self, names["run"])
             self._branch, self._known = await sync_to_async(self._found)(names["run"], names["branch"])
             if self._recheck_due:
@@ -107,12 +107,12 @@ class LabSocket(HoldingSocket):
 
     async def _recheck(self) -> None:
         if not hasattr(self, "_branch"):
-            # The rights that are being read may be those of before.
+            # The rights being read may already be outdated.
             self._recheck_due = True
             return
         known = await sync_to_async(self._known_now)()
         if known is None or "see" not in known.rights:
-            # Whatever a page does that does not close: nothing more is read from it or sent to it.
+            # Even if the page does not close: nothing more is read from it or sent to it.
             self._known = replace(self._known, rights=frozenset())
             if self._sender is not None:
                 self._sender.cancel()
@@ -156,7 +156,9 @@ class LabSocket(HoldingSocket):
             await self._send(No(getattr(frame, "id", None), **refusal.as_json(self._language)))
 
     async def _is_within_limit(self, frame_id: str | None) -> bool:
-        """Whether one more act may be carried out; if not, its page is told, once a second, or the socket closed."""
+        """Whether one more act may be executed; if not, a refusal is sent, at most once a second, or the socket is
+        closed.
+        """
         match self._limit.take():
             case "go":
                 self._lab.ensure_not_busy()
@@ -191,7 +193,7 @@ class LabSocket(HoldingSocket):
         except Refusal:
             raise
         except Exception:
-            # The run can be watched without it; a closed socket would only connect again, and fail again.
+            # The run can be watched without it; a closed socket would only reconnect and fail again.
             logger.exception("a lesson on %s was not resumed", self._branch)
             raise Refusal("refusal.exercise_stopped", 500) from None
 

@@ -1,5 +1,5 @@
-"""Static files under `/static/<build-id>/`: names stay what they are, so that modules import each other by relative
-paths, and a browser may keep every file for ever, because another build has another address.
+"""Static files under `/static/<build-id>/`: file names do not change, so modules can import each other by relative
+paths, and a browser may cache every file for ever, because another build has another address.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ def folder() -> Path:
 
 
 class _Build:
-    """The files below static/, checked again after a second: an edited file is served at the next reload."""
+    """The files below static/, checked at most once a second: an edited file is served at the next reload."""
 
     def __init__(self) -> None:
         self._id = ""
@@ -56,12 +56,12 @@ _build = _Build()
 
 
 def build_id() -> str:
-    """Of the static files as they are now, or were a second ago."""
+    """The build id of the static files, at most a second old."""
     return _build.id()
 
 
 class BuildStorage(StaticFilesStorage):
-    """What `{% static %}` asks: the address of a file in this build."""
+    """Storage behind `{% static %}`: the address of a file in this build."""
 
     def url(self, name: str | None) -> str:
         return f"{settings.STATIC_URL}{_build.id()}/{name}"
@@ -74,7 +74,7 @@ def _packed_file(file: Path, modified_ns: int) -> bytes:
 
 @require_safe
 def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
-    """One file of static/. An address of another build gets today's file, but must ask again next time."""
+    """One file of static/. An address of another build gets the current file without caching."""
     root = folder().resolve()
     file = (root / path.replace("\0", "/")).resolve()
     if not file.is_relative_to(root) or not file.is_file():

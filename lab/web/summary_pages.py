@@ -1,4 +1,4 @@
-"""The summary of a class: for staff the whole of it, for a learner what is theirs."""
+"""The summary of a class: complete for staff, for a learner only their own part."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ _US_PER_S = 1_000_000
 @never_cache
 @require_GET
 async def class_summary(request: HttpRequest, slug: str) -> HttpResponse:
-    """Raises Refusal: 404 for others' classes, 403 for observers and the big screen."""
+    """The summary. Raises Refusal: 404 for other classes, 403 for observers and the projector."""
     user = await request.auser()
     classroom = await Class.objects.filter(slug=slug).afirst()
     me = await sync_to_async(membership_of)(user, classroom) if isinstance(user, User) and classroom else None
@@ -113,7 +113,7 @@ def _vote(live: LiveClass, state: State, vote: OwnVote) -> dict[str, Any]:
 
 
 def _answer(live: LiveClass, choices: tuple[int, ...], answer: str) -> str:
-    """The text of a choice, whose number is the answer; else the answer itself."""
+    """The text of the chosen choice, or the answer itself."""
     if choices and answer.isdecimal() and int(answer) < len(choices):
         return live.words.text(choices[int(answer)])[0]
     return answer

@@ -1,1 +1,1 @@
-"""Pages that are one file: a recording, and the program that plays it, without a server or a network."""
+"""Standalone pages: one file with a recording and the program that plays it, without a server or a network."""

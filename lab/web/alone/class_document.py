@@ -1,4 +1,4 @@
-"""Writes a recorded class as a page that is one file."""
+"""Writes a recorded class as a standalone page."""
 
 from base64 import b64encode
 from typing import IO
@@ -13,7 +13,7 @@ _TEMPLATE, _SOUND = "alone/class.html", "; media-src blob:"
 
 
 class Weight(msgspec.Struct):
-    """What a page is likely to weigh, in bytes: all but the voice, the voice, and the most that a page may."""
+    """Estimated size of a page in bytes: without the voice, the voice, and the limit."""
 
     bytes: int
     sound_bytes: int
@@ -21,8 +21,8 @@ class Weight(msgspec.Struct):
 
 
 def write_class_page(target: IO[bytes], carried: CarriedClass, *, has_sound: bool = True) -> None:
-    """Writes a class, or a passage of it, as a page that plays it. Its voice is left out where the page would be larger
-    than 64 MiB with it. Raises Refusal (413) when it is larger without.
+    """Writes a class, or a passage of it, as a page that plays it. The voice is left out if the page would exceed 64
+    MiB with it. Raises Refusal (413) if it does without.
     """
     head, tail = frame(class_program(), _TEMPLATE, carried.about["title"], _SOUND)
     target.write(head.encode())
@@ -47,7 +47,7 @@ def write_class_page(target: IO[bytes], carried: CarriedClass, *, has_sound: boo
 
 
 def weight_of(carried: CarriedClass) -> Weight:
-    """Judged by samples: to write the page takes longer than somebody waits who chooses a passage."""
+    """Estimated from samples, because writing the page takes too long while a person chooses a passage."""
     head, tail = frame(class_program(), _TEMPLATE, "", _SOUND)
     total = len(head.encode()) + len(tail.encode())
     for parts, count in sampled(carried):

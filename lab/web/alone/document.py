@@ -1,4 +1,4 @@
-"""Writes a page that is one file."""
+"""Writes a standalone page."""
 
 import hashlib
 import re
@@ -25,10 +25,10 @@ _END = re.compile(r"</script", re.IGNORECASE)
 
 
 def write_page(target: IO[bytes], excerpt: Excerpt, about: dict[str, Any], bookmarks: list[dict[str, Any]]) -> None:
-    """Writes a recording, or an excerpt, as a page that plays it. `about`: what the page says of itself (`About` in
+    """Writes a recording, or an excerpt, as a page that plays it. `about`: the page's description of itself (`About` in
     static/lab/ui/pages/alone/data.js); `bookmarks`: marks of the time line besides those of the events.
 
-    Raises Refusal (413) when it would be larger than 64 MiB.
+    Raises Refusal (413) if it would exceed 64 MiB.
     """
     head, tail = frame(program(), "alone/page.html", about["name"])
     target.write(head.encode())
@@ -56,7 +56,7 @@ def write_part(target: IO[bytes], id: str, data: bytes) -> None:
 
 
 def frame(parts: Program, template: str, title: str, more: str = "") -> tuple[str, str]:
-    """The page without a recording, before and after it. `more`: what its policy allows besides."""
+    """The parts of the page before and after the recording. `more`: what its policy allows in addition."""
     context = {
         "title": title,
         "policy": _policy(parts.loader) + more,
@@ -76,7 +76,7 @@ def frame(parts: Program, template: str, title: str, more: str = "") -> tuple[st
 
 
 def _policy(loader: str) -> str:
-    """Nothing is fetched from anywhere: the only script is the page's own, all else comes out of the page itself."""
+    """Nothing is fetched: the only script is the page's own, everything else is inside the page."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -1,8 +1,8 @@
-"""Modules of the page as pieces of text, so that one file can hold them all and start them without an address.
+"""Splits the page's modules into pieces of text, so that one file can contain all of them and start them without URLs.
 
-A browser loads no module from a file beside the page, and none out of an inline script. The first script of the page
-makes an address for each module out of its text (static/lab/ui/pages/alone/loader.js); the addresses are known only
-then, so the places where a module names another one are left open here.
+A browser loads modules neither from files next to a local page nor from inline scripts. The first script of the page
+creates a URL for each module from its text (static/lab/ui/pages/alone/loader.js). The URLs are known only then, so
+import specifiers are left as placeholders here.
 """
 
 import re
@@ -20,14 +20,14 @@ Piece = str | int
 
 
 class LinkError(ValueError):
-    """Modules that cannot be put into one page."""
+    """The modules cannot be put into one page."""
 
 
 def linked(entry: str) -> list[list[Piece]]:
-    """A module and all that it imports, also later, each as pieces of its text with numbers between them: which of the
-    modules before it is named there. `entry` is a path below static/ and comes last.
+    """A module and all its static and dynamic imports, each as pieces of text separated by the number of the imported
+    module. `entry` is a path below static/ and comes last.
 
-    Raises LinkError for modules that import each other in a circle, or one that is not there.
+    Raises LinkError for import cycles and missing modules.
     """
     order: dict[str, list[Piece]] = {}
     numbers: dict[str, int] = {}
@@ -44,20 +44,20 @@ def _add(path: str, order: dict[str, list[Piece]], numbers: dict[str, int], impo
             for piece in _split(path)
         ]
         numbers[path] = len(order)
-        # Errors of the browser name the module by this.
+        # The browser's error messages use this name for the module.
         order[path] = [*pieces, f"\n//# sourceURL={path}\n"]
     return numbers[path]
 
 
 def _split(path: str) -> list[str | tuple[str]]:
-    """The text of a module, with the paths of those that it names in tuples between."""
+    """The text of a module, with the paths of its imports as tuples in between."""
     file = folder() / path
     if not file.is_file():
         raise LinkError(f"there is no module {path}")
     source = file.read_text(encoding="utf-8")
     if path.startswith("vendor/"):
         return [source]
-    # A third of the weight: a page is no place to read the source at. Types that comments import are none of it.
+    # Comments are a third of the size and not needed in a page; type imports in comments are not dependencies.
     source = _COMMENT_LINES.sub("", source)
     pieces: list[str | tuple[str]] = []
     end = 0

@@ -1,4 +1,4 @@
-"""The program of a page that is one file: modules, stylesheets, texts, symbols, fonts and licences."""
+"""The program of a standalone page: modules, stylesheets, texts, symbols, fonts and licences."""
 
 import json
 import re
@@ -67,7 +67,7 @@ _PACKAGES = ("inter", "jetbrains-mono", "lit", "signals-core")
 
 
 class Program(NamedTuple):
-    """`packed` is what the loader takes out of the page; `loader` is the page's only script."""
+    """`packed` is what the loader extracts from the page; `loader` is the page's only script."""
 
     packed: str
     loader: str
@@ -76,12 +76,12 @@ class Program(NamedTuple):
 
 
 def program() -> Program:
-    """That plays a run; of the static files as they are now."""
+    """The program that plays a run, from the current static files."""
     return _program(build_id(), ENTRY, STYLES, _NOT_SHOWN)
 
 
 def class_program() -> Program:
-    """That replays a class."""
+    """The program that replays a class."""
     return _program(build_id(), CLASS_ENTRY, CLASS_STYLES, _NOT_SHOWN - _OF_CLASS)
 
 
@@ -97,13 +97,13 @@ def _program(build: str, entry: str, styles: tuple[tuple[str, str], ...], not_sh
 
 @cache
 def version() -> str:
-    """Of the project."""
+    """The version of the project."""
     described = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text(encoding="utf-8"))
     return str(described["project"]["version"])
 
 
 def pack(data: bytes) -> str:
-    """As static/lab/ui/pages/alone/inflate.js reads it: compressed, in base64, which no markup can be in."""
+    """Packs data for static/lab/ui/pages/alone/inflate.js: compressed, in base64, which cannot contain markup."""
     return b64encode(zlib.compress(data, LEVEL)).decode("ascii")
 
 
@@ -112,12 +112,12 @@ def _texts(language: str, not_shown: frozenset[str]) -> dict[str, str]:
 
 
 def _is_elsewhere(id: str, not_shown: frozenset[str]) -> bool:
-    """Whether a text is of another page, or what the server refuses."""
+    """Whether a text belongs to another page or is a refusal of the server."""
     return id.partition(".")[0] in not_shown or (id.startswith("refusal.") and id.count(".") > 1)
 
 
 def _style(name: str) -> str:
-    """A stylesheet with its fonts in it."""
+    """A stylesheet with embedded fonts."""
     file = folder() / "lab" / "css" / f"{name}.css"
 
     def inlined(found: re.Match[str]) -> str:
@@ -128,13 +128,13 @@ def _style(name: str) -> str:
 
 
 def _symbols() -> str:
-    """The symbols, under names of their own: elements of the page have some of theirs."""
+    """The SVG symbols, with prefixed ids: elements of the page have ids too."""
     text = (folder() / "lab" / "icons.svg").read_text(encoding="utf-8")
     return text.replace('id="', 'id="ic-').replace("<svg ", '<svg hidden aria-hidden="true" ', 1)
 
 
 def _licences() -> str:
-    """Of the vendored packages, and the project's own."""
+    """The licences of the vendored packages and of the project."""
     folders = {path.partition("/")[0] for path in vendor.lock().files}
     chosen = sorted(one for one in folders if one.partition("@")[0] in _PACKAGES)
     own = (Path(settings.BASE_DIR) / "LICENSE").read_text(encoding="utf-8").strip()

@@ -1,4 +1,4 @@
-"""Recorded classes as files: exported to be carried away, and imported."""
+"""Exports and imports recorded classes as files."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -18,7 +18,7 @@ from lab.web.pages import user_of
 @require_GET
 @for_class("export")
 async def export(request: HttpRequest, asker: Asker) -> HttpResponse | StreamingHttpResponse:
-    """The recording as a file. Raises Refusal while the class goes on."""
+    """The recording as a file. Raises Refusal while the class is live."""
     return await file_answer(await export_class(asker.classroom), asker.classroom.title, SUFFIX)
 
 
@@ -36,7 +36,7 @@ async def demonstration(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 async def import_file(request: HttpRequest) -> HttpResponse:
-    """Imports what was exported and opens it; a file that is refused leaves nothing behind."""
+    """Imports an exported file and opens it; a rejected file leaves nothing behind."""
     try:
         made = await import_class(await user_of(request), given_file(request))
     except Refusal as refusal:

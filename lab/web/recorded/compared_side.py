@@ -15,8 +15,8 @@ ADDRESS = re.compile(r"class/(?P<slug>[a-z0-9-]{1,32})/(?P<lab>\d{1,4})")
 
 
 async def recorded_side(user: User, address: str) -> dict[str, Any]:
-    """The lab `class/<class>/<number>` as `selectors.branch_choices` has branches, with `api`, where its history is.
-    Raises Refusal (404) for who is not in the class, and for a lab that was not shown.
+    """The lab `class/<class>/<number>` in the form of `selectors.branch_choices`, with `api`, the address of its
+    history. Raises Refusal (404) if the user is not in the class, or the lab was not shown.
     """
     found = ADDRESS.fullmatch(address)
     if found is None:

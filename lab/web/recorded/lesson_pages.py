@@ -27,7 +27,7 @@ from lab.web.recorded.replay_pages import shown_class_instant
 @login_required
 @require_POST
 async def new_lesson(request: HttpRequest) -> HttpResponse:
-    """Begins to record a lesson. Raises Refusal (403) for who may not give classes."""
+    """Starts to record a lesson. Raises Refusal (403) if the user may not give classes."""
     user = await user_of(request)
     await sync_to_async(require)(user, None, "staff")
     language = preferences_of(request).language
@@ -44,7 +44,9 @@ async def new_lesson(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def watch_lesson(request: HttpRequest, key: str) -> HttpResponse:
-    """What is watched, and the button that does. Who has watched before goes on at once."""
+    """The description of the recording, with the button to watch it. Viewers who have watched before go to it
+    directly.
+    """
     found = await sync_to_async(lesson_of_link)(key)
     await ensure_sealed(found)
     user = await sync_to_async(_account)(await request.auser())
@@ -54,7 +56,7 @@ async def watch_lesson(request: HttpRequest, key: str) -> HttpResponse:
     if request.method == "GET":
         length_us = await look_into(found, lambda playback: playback.length_us)
         context = {"classroom": found, "length": shown_class_instant(length_us)}
-        # Nobody may have signed in.
+        # There may be no signed-in user.
         return await sync_to_async(render)(request, "class/watch.html", context)
     me = await sync_to_async(watch)(found, user, language, timezone.now())
     response = HttpResponseRedirect(reverse("class-replay", args=(found.slug,)))
@@ -64,7 +66,7 @@ async def watch_lesson(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _account(user: object) -> User | None:
-    """A user with an account, or the one user of a lab on this machine; a guest of another class is nobody here."""
+    """A user with an account, or the one user of a lab on this machine; a guest of another class does not count."""
     if isinstance(user, User) and (user.has_usable_password() or user.get_username() == LOCAL_USER):
         return user
     return None

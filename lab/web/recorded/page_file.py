@@ -1,4 +1,4 @@
-"""A recorded class as a page that plays it by itself, without a lab or a network."""
+"""A recorded class as a standalone page, without a lab or a network."""
 
 import asyncio
 from contextlib import ExitStack
@@ -20,8 +20,8 @@ from lab.web.recorded.replay_pages import parse_class_instant
 @require_GET
 @for_class("export")
 async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | StreamingHttpResponse:
-    """The page, `from` one instant of class time `to` another; without the voice where `sound` is 0. Raises Refusal:
-    409 while the class goes on, 404 for an instant that is none, 400 for an empty passage, 413 for too large a page.
+    """The page, `from` one instant of class time `to` another; without the voice if `sound` is 0. Raises Refusal: 409
+    while the class is live, 404 for an invalid instant, 400 for an empty passage, 413 if the page is too large.
     """
     carried = await _carried(request, asker)
     file = await asyncio.to_thread(_written, carried, request.GET.get("sound") != "0")
@@ -31,7 +31,7 @@ async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | Stream
 @require_GET
 @for_class("export")
 async def page_weight(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """What it would weigh."""
+    """The estimated size of the page."""
     found = await asyncio.to_thread(weight_of, await _carried(request, asker))
     return json_answer(msgspec.to_builtins(found))
 
@@ -47,6 +47,6 @@ def _written(carried: CarriedClass, has_sound: bool) -> IO[bytes]:
     with ExitStack() as stack:
         target = stack.enter_context(TemporaryFile())
         write_class_page(target, carried, has_sound=has_sound)
-        # Whoever sends it closes it.
+        # The response closes it.
         stack.pop_all()
         return target

@@ -1,4 +1,4 @@
-"""The replay of a class: of one that was recorded, and of one that goes on, for who came late."""
+"""The replay of a recorded class, and of a live one for latecomers."""
 
 import re
 
@@ -28,8 +28,8 @@ _US = 1_000_000
 @require_GET
 @for_class("see")
 async def replay(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """The page; `?at=31:42.500` is the instant of class time to begin with. Raises Refusal (404) for who is not in the
-    class, and for an address without an instant of that form.
+    """The page; `?at=31:42.500` is the instant of class time to start at. Raises Refusal (404) if the user is not in
+    the class, or the instant is malformed.
     """
     classroom = asker.classroom
     at_us = parse_class_instant(request.GET.get("at", "0:00"))
@@ -58,7 +58,7 @@ def parse_class_instant(text: str) -> int:
 
 
 def class_address_time(at_us: int) -> str:
-    """Class time as addresses name it: `31:42.500`."""
+    """Class time as used in addresses: `31:42.500`."""
     ms = max(0, at_us) // 1_000
     return f"{ms // 60_000}:{ms // 1_000 % 60:02d}.{ms % 1_000:03d}"
 

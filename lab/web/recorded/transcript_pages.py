@@ -1,4 +1,4 @@
-"""The transcript of a class, for readers without pictures and for paper."""
+"""The transcript of a class, for screen readers and for printing."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
@@ -16,9 +16,9 @@ from lab.web.recorded.replay_pages import class_address_time, shown_class_instan
 @require_GET
 @for_class("see")
 async def transcript(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """All of it, or with `?q=` what has these words; `?captions=zh-CN` chooses a language that its captions have.
+    """The whole transcript, or with `?q=` the matching lines; `?captions=zh-CN` selects the language of the captions.
 
-    Raises Refusal: 404 for who is not in the class, 400 for a query that is too long.
+    Raises Refusal: 404 if the user is not in the class, 400 if the query is too long.
     """
     classroom, language = asker.classroom, preferences_of(request).language
     query = " ".join(request.GET.get("q", "").split())
