@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+import msgspec
+
 from broker_core.events import Envelope, codec
 from broker_core.view.fold import Fold
 from broker_core.view.patch import Patch
+from broker_core.view.tree import View
+from lab.recordings.keyframes import distance_of
 from lab.recordings.logs import RecordedLogs
 from lab.recordings.timeline import SEGMENT_EVENTS, SegmentFacts, Tally, Timeline
 
@@ -35,6 +39,24 @@ class Derivation:
     def add_keyframe(self, seq: int, view: bytes) -> None:
         """Adds the view after event `seq`, as JSON."""
         self.timeline.keyframes.append_encoded(seq, view)
+
+    def spread_keyframes(self) -> None:
+        """Has a keyframe before each segment, or, where views are large, before fewer of them: whoever seeks folds
+        nothing. For a recording that nothing is added to.
+        """
+        self.timeline.keyframes.replace(self._spread())
+
+    def _spread(self) -> Iterator[tuple[int, View]]:
+        first_seq = self.timeline.keyframes.first_seq
+        fold = Fold(self.timeline.keyframes.before(first_seq)[1])
+        kept_seq, distance = first_seq, SEGMENT_EVENTS
+        for first in range(first_seq + 1, self._logs.last_seq + 1, SEGMENT_EVENTS):
+            if first - 1 - kept_seq >= distance:
+                kept_seq = first - 1
+                yield kept_seq, fold.view
+                distance = distance_of(len(msgspec.json.encode(fold.view)), SEGMENT_EVENTS)
+            for envelopes, _ in self._read(first, min(first + SEGMENT_EVENTS - 1, self._logs.last_seq)):
+                fold.fold_all(envelopes)
 
     def segments(self) -> list[SegmentFacts]:
         """All segments; the open one, if it holds anything, comes last."""

@@ -9,6 +9,7 @@ small part of the time in which they happened: the larger the view, the longer t
 import shutil
 import struct
 from bisect import bisect_right
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,11 @@ VIEW_BYTES_PER_EVENT = 200
 """A view of this number of bytes takes about 2 % of the time that an event takes to happen."""
 _HEAD = struct.Struct(">QI")
 _LEVEL = 1
+
+
+def distance_of(view_bytes: int, least: int) -> int:
+    """How many events there are at least from the keyframe of a view to the next one."""
+    return max(least, view_bytes // VIEW_BYTES_PER_EVENT)
 
 
 class _Place(NamedTuple):
@@ -49,10 +55,11 @@ class Keyframes:
     @property
     def last_seq(self) -> int:
         """The event of the last keyframe; that of the beginning when there is none."""
-        return self._places[-1].seq if self._places else self._first_seq
+        return self._places[-1].seq if self._places else self.first_seq
 
     @property
-    def _first_seq(self) -> int:
+    def first_seq(self) -> int:
+        """The event after which the recording begins."""
         return self._base.seq if self._base else 0
 
     def is_due(self, seq: int, waiting: int = 0) -> bool:
@@ -65,12 +72,23 @@ class Keyframes:
 
     def append_encoded(self, seq: int, encoded: bytes) -> None:
         """The same, of a view as JSON."""
-        self._distance = max(MIN_DISTANCE, len(encoded) // VIEW_BYTES_PER_EVENT)
+        self._distance = distance_of(len(encoded), MIN_DISTANCE)
         data = bytes(cramjam.zstd.compress(encoded, level=_LEVEL))
         with self._path.open("ab") as stream:
             position = stream.tell() + _HEAD.size
             stream.write(_HEAD.pack(seq, len(data)) + data)
         self._places.append(_Place(seq, position, len(data)))
+
+    def replace(self, views: Iterable[tuple[int, View]]) -> None:
+        """Puts those after these events, in order, in the place of what there is."""
+        temporary = self._path.with_suffix(".tmp")
+        made = Keyframes(temporary, self._base)
+        made.keep(-1)
+        for seq, view in views:
+            made.append(seq, view)
+        if made._places:
+            temporary.replace(self._path)
+            self._places = made._places
 
     def before(self, seq: int) -> tuple[int, View]:
         """The last keyframe at or before event `seq`, with its event; the view at the beginning when there is none."""

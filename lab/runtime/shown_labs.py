@@ -48,6 +48,7 @@ def keep_shown(recording: Recording, seq: int, target: BranchFolder) -> None:
     link_tree(recording.folder.path.parent / "archive", target.path.parent / "archive")
     kept = fork_recording(recording, seq, partial)
     try:
+        kept.spread_keyframes()
         with suppress(Refusal):
             engine.wake(kept, Pacer(), "").close()
     finally:

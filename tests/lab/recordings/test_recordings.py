@@ -261,6 +261,25 @@ def test_distance_of_keyframes_follows_the_size_of_the_view(tmp_path: Path) -> N
     assert frames.before(8_000)[1] == view and frames.before(7_999)[1] == empty_view()
 
 
+def test_a_kept_recording_has_the_view_before_each_segment(root: Path) -> None:
+    recording = Recording(folder_of(root))
+    folded = views_of(recording)
+    recording.spread_keyframes()
+    recording.close()
+    frames = keyframes.Keyframes(folder_of(root).recording / KEYFRAMES)
+    starts = range(0, recording.last_seq, SEGMENT_EVENTS)
+    assert [frames.before(seq)[0] for seq in starts] == list(starts), "nothing is folded before a segment"
+    again = Recording(folder_of(root))
+    assert views_of(again) == folded
+    again.close()
+
+
+def views_of(recording: Recording) -> list[object]:
+    """At every 500th event, as pages receive them."""
+    found = [recording.view_at(seq) for seq in range(0, recording.last_seq + 1, 500)]
+    return [msgspec.json.decode(msgspec.json.encode(view)) for view in found]
+
+
 def test_keyframes_of_before_are_rebuilt(root: Path) -> None:
     folder = folder_of(root).recording
     lines = (folder / TIMELINE).read_bytes().split(b"\n")
