@@ -3,12 +3,14 @@
 `HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
 `HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder).
 `HIGHWATER_RECORDING_DAYS` says how long recordings of classes are kept (default 365 days; 0: no limit).
+`HIGHWATER_RECOGNISER` is the command of a speech recogniser for captions; see docs/RECORDINGS.md (default: none).
 `HIGHWATER_SHEDS_LOAD` is 0 for a server that leaves nothing out when it is behind.
 """
 
 import hashlib
 import os
 import secrets
+import shlex
 from pathlib import Path
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -26,6 +28,8 @@ SECRET_KEY = SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.is_file() el
 GUEST_DAYS = 30
 #: How long the recording of a class that has ended is kept; 0: until the class is deleted.
 RECORDING_DAYS = int(os.environ.get("HIGHWATER_RECORDING_DAYS") or 365)
+#: A speech recogniser for captions: its command with arguments, run without a shell; empty: there is none.
+RECOGNISER = shlex.split(os.environ.get("HIGHWATER_RECOGNISER") or "")
 #: Whether a server that is behind leaves out for its classes what can be left out; tests of slow machines do not.
 SHEDS_LOAD = os.environ.get("HIGHWATER_SHEDS_LOAD") != "0"
 #: Opening the printed address proves access to the terminal. Each start has a new token.

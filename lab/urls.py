@@ -123,6 +123,7 @@ urlpatterns = [
     path(f"{_RECORDING}/captions/<str:language>.vtt", recorded_captions.download),
     path(f"{_RECORDING}/captions/<str:language>", recorded_captions.captions),
     path(f"{_RECORDING}/captions/<str:language>/file", recorded_captions.file),
+    path(f"{_RECORDING}/captions/<str:language>/recognised", recorded_captions.recognised),
     path(f"{_RECORDING}/captions/<str:language>/cues", recorded_captions.cues),
     path(f"{_RECORDING}/captions/<str:language>/cues/<int:number>", recorded_captions.cue),
     path(f"{_RECORDING}/map.json", recorded.class_map),

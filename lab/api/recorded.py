@@ -18,6 +18,7 @@ from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded.captions import caption_counts
 from lab.actions.classes.recorded.own_runs import own_runs
+from lab.actions.classes.recorded.recognising import may_recognise
 from lab.actions.classes.recorded_chapters import (
     ChapterChange,
     add_chapter,
@@ -136,6 +137,7 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
             "lesson": found_lesson.slug if found_lesson is not None else "",
             "can": {
                 "correct": "staff" in rights,
+                "recognise": "staff" in rights and not is_live and may_recognise(classroom),
                 "seal": "staff" in rights and not is_live and not is_imported(classroom),
                 "export": "export" in rights and not is_live,
                 "take_over": "fork" in rights,

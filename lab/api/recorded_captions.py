@@ -13,10 +13,12 @@ from lab.actions.classes.recorded.captions import (
     remove_caption,
     upload_captions,
 )
+from lab.actions.classes.recorded.recognising import Job, begin_recognising, cancel_recognising, job_of
 from lab.actions.classes.seal_class import refresh_seal
 from lab.api.history import body_of, json_answer
 from lab.api.recorded import Asker, for_class
 from lab.classroom.captions.webvtt import write
+from lab.preferences import preferences_of
 from lab.texts.refusal import Refusal
 
 
@@ -70,6 +72,24 @@ async def cue(request: HttpRequest, asker: Asker, language: str, number: int) ->
         await remove_caption(asker.classroom, language, number)
     await refresh_seal(asker.classroom)
     return await _answer(asker, language)
+
+
+@require_http_methods(["GET", "POST", "DELETE"])
+@for_class("staff")
+async def recognised(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
+    """Begins to caption the sound with the recogniser of this machine, says how far that is, or cancels it."""
+    if request.method == "DELETE":
+        await cancel_recognising(asker.classroom, language)
+    if request.method == "POST":
+        await begin_recognising(asker.classroom, language)
+    return json_answer(_shown(job_of(asker.classroom, language), preferences_of(request).language))
+
+
+def _shown(job: Job | None, language: str) -> dict[str, object]:
+    if job is None:
+        return {"state": "none"}
+    refusal = job.refusal.as_json(language) if job.refusal is not None else None
+    return {"state": job.state, "done": job.done, "of": job.pieces, "added": job.added, "refusal": refusal}
 
 
 async def _answer(asker: Asker, language: str) -> HttpResponse:

@@ -160,6 +160,16 @@ class Count(msgspec.Struct, tag_field="k", tag="count"):
     observers: int
 
 
+class Caption(msgspec.Struct, tag_field="k", tag="caption"):
+    """What is said, in one language; volatile, and in the recording's captions. Instants are of class time."""
+
+    class_us: int
+    lang: str
+    from_us: int
+    to_us: int
+    text: str
+
+
 class Alarm(msgspec.Struct, tag_field="k", tag="alarm"):
     """For staff; volatile. `why`: wrong_codes (many in a minute: offer another code)."""
 

@@ -16,7 +16,7 @@ from lab.classroom.board import Board, Now, Published
 from lab.classroom.buckets import ActLimits, Bucket
 from lab.classroom.clock import Clocks, MachineClocks
 from lab.classroom.events import ROOM, ClassEnvelope
-from lab.classroom.frames import Count, LookedAt, PointFrame, Shed
+from lab.classroom.frames import Caption, Count, LookedAt, PointFrame, Shed
 from lab.classroom.journal import ClassJournal, Header
 from lab.classroom.lanes import Outbox
 from lab.classroom.presence import Sockets
@@ -223,6 +223,11 @@ class Room:
         self.tell(Given(p, Point(lead[1], frame.anchor, frame.u, frame.v, frame.down)))
         shown = {"k": "point", "class_us": self.now_us(), "anchor": frame.anchor, "u": frame.u, "v": frame.v}
         self._send("point", encode(shown | {"down": frame.down}), but=p)
+
+    def caption(self, language: str, from_us: int, to_us: int, text: str) -> None:
+        """What is said, for every page."""
+        frame = Caption(self.now_us(), language, from_us, to_us, text)
+        self._send(f"caption/{language}", encode(frame), but="")
 
     def shed(self, step: int, pointer_hz: int) -> None:
         """Notifies staff that the server is overloaded, and how far it reduces its work."""

@@ -230,3 +230,34 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
     expect(staff.locator("hw-projector")).to_contain_text("0")
     nothing_sticks_out(staff)
     assert violations(staff) == []
+
+
+def test_captions_are_read_on_the_pages_of_others(staff: Page, browser: Browser, complaints: list[str]) -> None:
+    """What staff type is on a learner's page and on the big screen; each of them may turn it off."""
+    ada, screen = newcomer(browser), newcomer(browser)
+    come_in(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")
+    staff.get_by_role("link", name="Open the board").click()
+    expect(staff.locator(".tile")).to_have_count(1)
+    screen.context.add_cookies(staff.context.cookies())  # type: ignore[arg-type]
+    screen.goto(staff.url.replace("/board/", "/projector/"))
+    expect(screen.locator("hw-projector")).to_contain_text("1 learner")
+    typed, shown = staff.get_by_role("textbox", name="Caption"), "hw-live-captions .caption"
+    typed.fill("The leader <b3> waits")
+    typed.press("Enter")
+    for page in (ada, screen):
+        expect(page.locator(shown)).to_have_text("The leader <b3> waits")
+    choice = ada.get_by_role("group", name="Captions").and_(ada.locator("hw-live-captions *"))
+    assert violations(ada, within="hw-live-captions") == []
+    choice.get_by_role("button", name="CC off").click()
+    expect(ada.locator(shown)).to_have_count(0)
+    typed.fill("until broker 2 has it")
+    typed.press("Enter")
+    expect(screen.locator(shown)).to_contain_text("until broker 2 has it")
+    assert ada.locator(shown).count() == 0
+    ada.set_viewport_size(PHONE)
+    choice.get_by_role("button", name="EN").click()
+    expect(ada.locator(shown)).to_contain_text("until broker 2 has it")
+    nothing_sticks_out(ada)
+    for page in (ada, screen):
+        page.context.close()
+    assert complaints == []

@@ -72,6 +72,19 @@ def test_lab_that_does_not_exist_cannot_lead(classroom: Classroom) -> None:
         ada.until_held("/lead lab", lab)
 
 
+def test_what_staff_caption_is_on_every_page(classroom: Classroom) -> None:
+    address = f"/api/classes/{classroom.slug}/recording/captions/zh-CN/cues"
+    spoken = {"from_us": 0, "to_us": 1_000_000, "text": "<b>高水位</b>"}
+    with classroom.page("p2") as ada, classroom.page("p4") as observer:
+        ada.until("snap")
+        observer.until("snap")
+        assert classroom.visitors["p2"].post_json(address, spoken).status == 403
+        assert classroom.visitors["p1"].post_json(address, spoken).status == 200
+        for page in (ada, observer):
+            frame = page.until("caption")
+            assert (frame["lang"], frame["text"], frame["from_us"]) == ("zh-CN", "<b>高水位</b>", 0)
+
+
 def test_act_that_is_sent_again_after_a_restart_is_done_once(classroom: Classroom) -> None:
     with classroom.page("p1") as teacher:
         first = teacher.act("set_timer", "once", seconds=60)

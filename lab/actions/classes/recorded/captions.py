@@ -29,7 +29,7 @@ class CaptionChange(msgspec.Struct):
 
 async def captions_of(classroom: Class, language: str) -> list[Cue]:
     """Those that the recording has, by time. Raises Refusal (404) for a language that captions cannot have."""
-    cues = await asyncio.to_thread(store.read_captions, class_folder(classroom.slug), _known(language))
+    cues = await asyncio.to_thread(store.read_captions, class_folder(classroom.slug), ensure_caption_language(language))
     if not cues:
         return []
     off_record, length_us = await look_into(classroom, lambda playback: (playback.off_record, playback.length_us))
@@ -47,16 +47,16 @@ async def upload_captions(classroom: Class, language: str, data: bytes) -> None:
     """Puts those of a WebVTT file in the place of those before; a file without any takes them away. What is said off
     the record is left out. Raises Refusal for a class that goes on, and for a file that is no WebVTT of this recording.
     """
-    await _ensure_sealed(classroom)
+    await ensure_sealed_class(classroom)
     folder = class_folder(classroom.slug)
     off_record, length_us = await look_into(classroom, lambda playback: (playback.off_record, playback.length_us))
     cues = store.outside(await asyncio.to_thread(parse, data, length_us), off_record, length_us)
-    await asyncio.to_thread(store.keep_captions, folder, _known(language), cues)
+    await asyncio.to_thread(store.keep_captions, folder, ensure_caption_language(language), cues)
 
 
 async def add_caption(classroom: Class, language: str, change: CaptionChange) -> Cue:
-    """While a class goes on, what was said a moment ago; later at any instant. Raises Refusal: 409 off the record, else
-    as `store.add_spoken` and `store.put_cue`.
+    """While a class goes on, what was said a moment ago, which its pages show; later at any instant. Raises Refusal:
+    409 off the record, else as `store.add_spoken` and `store.put_cue`.
     """
     folder = class_folder(classroom.slug)
     if await sealed_of(classroom) is not None:
@@ -66,20 +66,22 @@ async def add_caption(classroom: Class, language: str, change: CaptionChange) ->
         raise Refusal("refusal.caption_off_record", 409)
     now_us = live.room.now_us()
     from_us, to_us = min(change.from_us, now_us), min(change.to_us, now_us + AHEAD_US)
-    spoken = (_known(language), from_us, to_us, change.text, change.source)
-    return await asyncio.to_thread(store.add_spoken, folder, *spoken)
+    spoken = (ensure_caption_language(language), from_us, to_us, change.text, change.source)
+    added = await asyncio.to_thread(store.add_spoken, folder, *spoken)
+    live.room.caption(language, added.from_us, added.to_us, added.text)
+    return added
 
 
 async def change_caption(classroom: Class, language: str, number: int, change: CaptionChange) -> Cue:
     """Raises Refusal: 404 where there is none of this number, else as `store.put_cue`."""
-    await _ensure_sealed(classroom)
+    await ensure_sealed_class(classroom)
     return await _put(classroom, language, number, change)
 
 
 async def remove_caption(classroom: Class, language: str, number: int) -> None:
     """Raises Refusal (404) where there is none of this number."""
-    await _ensure_sealed(classroom)
-    await asyncio.to_thread(store.remove_cue, class_folder(classroom.slug), _known(language), number)
+    await ensure_sealed_class(classroom)
+    await asyncio.to_thread(store.remove_cue, class_folder(classroom.slug), ensure_caption_language(language), number)
 
 
 async def _put(classroom: Class, language: str, number: int | None, change: CaptionChange) -> Cue:
@@ -87,16 +89,18 @@ async def _put(classroom: Class, language: str, number: int | None, change: Capt
     to_us = min(change.to_us, length_us)
     if any(change.from_us < to and to_us > since for since, to in off_record):
         raise Refusal("refusal.caption_off_record", 409)
-    about = (_known(language), number, change.from_us, to_us, change.text)
+    about = (ensure_caption_language(language), number, change.from_us, to_us, change.text)
     return await asyncio.to_thread(store.put_cue, class_folder(classroom.slug), *about)
 
 
-async def _ensure_sealed(classroom: Class) -> None:
+async def ensure_sealed_class(classroom: Class) -> None:
+    """Raises Refusal (409) for a class that goes on."""
     if await sealed_of(classroom) is None:
         raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
 
 
-def _known(language: str) -> str:
+def ensure_caption_language(language: str) -> str:
+    """The language. Raises Refusal (404) for one that captions cannot have."""
     if language not in LANGUAGES:
         raise Refusal("refusal.caption_language", 404, language=language[:20], languages=", ".join(LANGUAGES))
     return language

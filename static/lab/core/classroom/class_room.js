@@ -8,11 +8,14 @@ import { ClassClock } from "./class_time.js";
 /** @import { Act, ClassTree, Tile } from "./class.d.ts" */
 /** @import { Patch } from "../events/events.d.ts" */
 /** @import { Refusal } from "../live/socket.js" */
+/** @typedef {{ from_us: number, to_us: number, text: string }} Said a caption: instants of class time */
 
 const HERE_MS = 15_000;
 /** An act whose answer was lost is sent again for so long. */
 const ACT_MS = 30_000;
 const AGAIN_MS = 500;
+/** Who reads is still at the caption before when the next one comes. */
+const SAID_KEPT = 2;
 
 export class ClassRoom {
   /** @type {ClassTree} */
@@ -24,6 +27,8 @@ export class ClassRoom {
   title = "";
   /** @type {{ learners: number, observers: number } | null} */
   count = null;
+  /** What was said last, by language, the newest at the end. @type {Record<string, Said[]>} */
+  said = {};
   /** How many things a server that is behind leaves out; see lab/runtime/sharing/load.py. */
   shed = 0;
   /** @type {"connecting" | "open" | "lost"} */
@@ -49,7 +54,8 @@ export class ClassRoom {
    * @param {"lab" | "board" | "stage" | "projector"} place
    * @param {{ changed: (what: string, room: ClassRoom) => void, frame?: (frame: any) => void, isHidden: () => boolean,
    * now_ms: () => number,
-   * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection or count; `frame` gets volatile frames
+   * WebSocketClass: typeof WebSocket }} page `changed` is told what is new: tree, tiles, connection, count
+   * or said; `frame` gets volatile frames
    */
   constructor(url, place, { changed, frame, isHidden, now_ms, WebSocketClass }) {
     this.clock = new ClassClock(now_ms);
@@ -153,6 +159,11 @@ export class ClassRoom {
       case "count":
         this.count = { learners: frame.learners, observers: frame.observers };
         return this.#changed("count");
+      case "caption": {
+        const { lang, from_us, to_us, text } = frame;
+        this.said = { ...this.said, [lang]: [...(this.said[lang] ?? []), { from_us, to_us, text }].slice(-SAID_KEPT) };
+        return this.#changed("said");
+      }
       case "done":
         this.#kept.delete(frame.id);
         return undefined;

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals-core";
 import { has, t } from "../kit/i18n.js";
 
 /** @import { Act, ClassTree, Person, Poll, Tile } from "../../core/classroom/class.d.ts" */
-/** @import { ClassRoom } from "../../core/classroom/class_room.js" */
+/** @import { ClassRoom, Said } from "../../core/classroom/class_room.js" */
 /** @import { Signal } from "@preact/signals-core" */
 
 const TICK_MS = 1000;
@@ -19,6 +19,8 @@ export const connection = signal({ state: "connecting", closed: "" });
 export const now_us = signal(0);
 /** @type {Signal<{ learners: number, observers: number } | null>} */
 export const count = signal(null);
+/** What was said last, by language. @type {Signal<Record<string, Said[]>>} */
+export const said = signal({});
 /** How many things a server that is behind leaves out, for staff; 0 for none. */
 export const shed = signal(0);
 /** Participants have numbers in place of names, for a screen that others see. */
@@ -48,6 +50,7 @@ export function join(to) {
 export function changed(what, from) {
   if (what === "tree") tree.value = { ...from.tree };
   else if (what === "tiles") tiles.value = { ...from.tiles };
+  else if (what === "said") said.value = from.said;
   else if (what === "count") [count.value, shed.value] = [from.count, from.shed];
   else connection.value = { state: from.connection, closed: from.closed };
 }

@@ -1,4 +1,5 @@
 // The page for the big screen of a class: /classes/<slug>/projector/.
+import "../../classroom/live_captions.js";
 import "../../classroom/projector.js";
 import "../../classroom/sound_mark.js";
 import { byId } from "../../kit/element.js";

@@ -1,6 +1,7 @@
 // The class on the page of a lab: who leads is followed, what this page looks at is told while its person leads, hands carry the instant.
 // Loaded only where the lab belongs to a class.
 import "../../classroom/learner_panel.js";
+import "../../classroom/live_captions.js";
 import "../../classroom/sound_mark.js";
 import { connect } from "../../classroom/connect.js";
 import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";

@@ -2,48 +2,24 @@
 import { computed, effect, signal } from "@preact/signals-core";
 import { lastIndex } from "../../../core/last_index.js";
 import { HwElement, html } from "../../kit/element.js";
+import { choicesOf, displayed as displayedOf, LANGUAGES, show, shown } from "../../classroom/caption_choice.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse } from "./actions.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @typedef {"en" | "zh-CN"} Language */
+/** @import { Language } from "../../classroom/caption_choice.js" */
 /** @typedef {{ cue: number, from_us: number, to_us: number, text: string, source: "typed" | "file" | "recognised" }} Cue */
-
-const STORED = "highwater.replay.captions";
-/** @type {Language[]} */
-export const LANGUAGES = ["en", "zh-CN"];
 
 /** Those that the recording has captions in; the page's language first. */
 export const languages = computed(() => (replay.manifest.value?.captions ?? []).filter(({ cues }) => cues).map((one) => one.language)
   .sort((a, b) => Number(b === language) - Number(a === language)));
-/** Which are shown under the picture: a language, `both` or `off`. @type {Signal<Language | "both" | "off">} */
-export const shown = signal(/** @type {Language | "both" | "off"} */ (localStorage.getItem(STORED) ?? language));
 /** By language, by time. @type {Signal<Partial<Record<Language, Cue[]>>>} */
 export const cues = signal({});
 
-/** The languages that are shown: one that was chosen and is not there gives way to the other. */
-const displayed = computed(() => {
-  if (shown.value === "off" || shown.value === "both") return shown.value === "off" ? [] : languages.value;
-  const chosen = languages.value.filter((one) => one === shown.value);
-  return chosen.length ? chosen : languages.value.slice(0, 1);
-});
+const displayed = computed(() => displayedOf(languages.value));
 /** The language of the transcript. */
 export const read = computed(() => displayed.value[0] ?? languages.value[0] ?? language);
-
-/** @param {Language | "both" | "off"} to */
-export function show(to) {
-  shown.value = to;
-  localStorage.setItem(STORED, to);
-}
-
-/** @type {Language | "both"} */
-let before = shown.peek() === "off" ? language : /** @type {Language | "both"} */ (shown.peek());
-export function toggleCaptions() {
-  const now = shown.peek();
-  if (now !== "off") before = now;
-  show(now === "off" ? before : "off");
-}
 
 let asked = "";
 effect(() => {
@@ -90,9 +66,7 @@ customElements.define("hw-replay-caption", HwReplayCaption);
 export function captionChoice() {
   const there = languages.value;
   if (!there.length) return "";
-  /** @type {(Language | "both" | "off")[]} */
-  const choices = ["off", ...there, ...(there.length > 1 ? [/** @type {"both"} */ ("both")] : [])];
   const now = shown.value === "off" ? "off" : shown.value === "both" && there.length > 1 ? "both" : displayed.value[0];
-  return html`<div class="seg" role="group" aria-label=${t("caption.title")} title="${t("caption.title")} ( C )">${choices.map(
+  return html`<div class="seg" role="group" aria-label=${t("caption.title")} title="${t("caption.title")} ( C )">${choicesOf(there).map(
     (one) => html`<button aria-pressed=${now === one} @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
 }

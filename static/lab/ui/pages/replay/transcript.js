@@ -6,10 +6,13 @@ import { HwElement, html } from "../../kit/element.js";
 import { onKey, onSubmit, onValue } from "../../kit/events.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse, settle } from "./actions.js";
-import { LANGUAGES, changed, cues, languages, read, show } from "./captions.js";
+import { LANGUAGES, show } from "../../classroom/caption_choice.js";
+import { changed, cues, languages, read } from "./captions.js";
+import { recognising } from "./recognise.js";
 import * as replay from "./store.js";
 
-/** @import { Cue, Language } from "./captions.js" */
+/** @import { Cue } from "./captions.js" */
+/** @import { Language } from "../../classroom/caption_choice.js" */
 /** @import { Signal } from "@preact/signals-core" */
 
 const MAX_TEXT = 500;
@@ -101,7 +104,7 @@ class HwReplayTranscript extends HwElement {
           <button class="btn small" @click=${() => {
             replay.play(false);
             edits.value = 0;
-          }}>${t("caption.add")}</button>` : ""}</div>
+          }}>${t("caption.add")}</button>${recognising(writes.value)}` : ""}</div>
       ${can && edits.value === 0 ? form(null, writes.value) : ""}`;
   }
 
