@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 from lab.api.history import json_answer
 from lab.course.find import found_by_search
 from lab.course.loader import course
+from lab.preferences import preferences_of
 from lab.texts.refusal import Refusal
 
 
@@ -17,4 +18,4 @@ async def everything(request: HttpRequest) -> HttpResponse:
     user = await request.auser()
     if not isinstance(user, User):
         raise Refusal("refusal.not_signed_in", 401)
-    return json_answer(await sync_to_async(found_by_search)(user, course()))
+    return json_answer(await sync_to_async(found_by_search)(user, course(), preferences_of(request).language))

@@ -9,9 +9,9 @@ from lab.exercises.glossary import glossary
 from lab.selectors import runs_of
 
 
-def found_by_search(user: User, course: Course) -> list[dict[str, Any]]:
+def found_by_search(user: User, course: Course, language: str) -> list[dict[str, Any]]:
     """Everything that can be found, `{kind, title, other, detail, address}`: kind is lesson, run or term; `title` is
-    English and `other` Chinese.
+    English and `other` Chinese, `detail` in `language`.
     """
     lessons = [
         {
@@ -39,7 +39,7 @@ def found_by_search(user: User, course: Course) -> list[dict[str, Any]]:
             "kind": "term",
             "title": term.english,
             "other": term.chinese,
-            "detail": term.meaning,
+            "detail": term.meaning.said(language),
             "address": f"/glossary/#{anchor(term.english)}",
         }
         for term in glossary().values()

@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.exercises.bilingual import Bilingual
+
 GLOSSARY = Path(__file__).parent.parent.parent / "docs" / "GLOSSARY.md"
 
 
@@ -12,7 +14,7 @@ class Term(NamedTuple):
 
     english: str
     chinese: str
-    meaning: str
+    meaning: Bilingual
 
 
 @cache
@@ -22,7 +24,7 @@ def glossary() -> dict[str, Term]:
 
 
 def parse(text: str) -> dict[str, Term]:
-    """The rows of all tables of a page: `| English | 中文 | meaning |`. Raises ValueError, see `glossary`."""
+    """The rows of all tables of a page: `| English | 中文 | meaning | 含义 |`. Raises ValueError, see `glossary`."""
     terms: dict[str, Term] = {}
     for line in text.splitlines():
         if not line.startswith("|") or set(line) <= set("|-: "):
@@ -30,9 +32,9 @@ def parse(text: str) -> dict[str, Term]:
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if cells[0] == "English":
             continue
-        if len(cells) != 3 or not all(cells):
-            raise ValueError(f"the glossary has a row without English, Chinese and meaning: {line}")
-        term = Term(*cells)
+        if len(cells) != 4 or not all(cells):
+            raise ValueError(f"the glossary has a row without English, Chinese and the meaning in both: {line}")
+        term = Term(cells[0], cells[1], Bilingual(cells[2], cells[3]))
         if term.english in terms:
             raise ValueError(f"the glossary has {term.english!r} twice")
         terms[term.english] = term

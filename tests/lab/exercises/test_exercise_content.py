@@ -215,4 +215,4 @@ def test_sections_must_name_the_steps_in_order(copy) -> None:
 
 def test_incomplete_glossary_row_is_found() -> None:
     with pytest.raises(ValueError, match="without"):
-        parse("| English | 中文 | meaning |\n|---|---|---|\n| lag | | behind |")
+        parse("| English | 中文 | meaning | 含义 |\n|---|---|---|---|\n| lag | 滞后量 | behind | |")

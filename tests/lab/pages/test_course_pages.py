@@ -214,6 +214,10 @@ def test_search_finds_lessons_runs_and_terms_of_the_visitor_alone(visitor: Visit
     term = next(one for one in kinds["term"] if one["title"] == "high watermark")
     anchor = term["address"].partition("#")[2]
     assert f'id="{anchor}"' in visitor.get("/glossary/").text
+    visitor.get("/?language=zh-CN")
+    chinese = next(one for one in visitor.get("/api/find.json").json if one["title"] == "high watermark")
+    assert chinese["detail"] in visitor.get("/glossary/").text and chinese["detail"] != term["detail"]
+    visitor.get("/?language=en")
     assert "Find me" not in [one["title"] for one in other_visitor.get("/api/find.json").json]
     assert Visitor(visitor.server).get("/api/find.json").status == 401
 
