@@ -1,1 +1,1 @@
-"""What Spark finds in a recording: a worker process with one JVM, pure transforms, and the figures of the page."""
+"""Analytics of recordings with Spark: a worker process with one JVM, pure transforms, and the figures of the page."""

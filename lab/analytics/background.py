@@ -1,4 +1,4 @@
-"""What makes the first chart come sooner, done beside a lab that has just started. Imports nothing of Spark."""
+"""Background work after the lab has started that speeds up the first chart. Does not import Spark."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ BEGINS_AFTER_S = 15.0
 
 @contextlib.contextmanager
 def class_archive_in_background() -> Iterator[None]:
-    """Has another process make the class archive, if there is none. What is not done at its end is given up."""
+    """Lets another process make the class archive, if there is none. An unfinished archive is discarded at exit."""
     scratch = settings.DATA / "class-archive"
     started: list[subprocess.Popen[bytes] | None] = []
     later = threading.Timer(BEGINS_AFTER_S, lambda: started.append(_start(scratch)))
@@ -33,7 +33,7 @@ def class_archive_in_background() -> Iterator[None]:
         later.join()
         for process in started:
             if process is not None and process.poll() is None:
-                # The process group of its session: Java, which writes the archive, ends with it.
+                # Its process group includes Java, which writes the archive, so that both end together.
                 os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
         shutil.rmtree(scratch, ignore_errors=True)
@@ -50,5 +50,5 @@ def _start(scratch: Path) -> "subprocess.Popen[bytes] | None":
             env=worker_environment(scratch), start_new_session=True,
         )  # fmt: skip
     except (SparkError, OSError):
-        # Charts take longer then, or report the error when they are requested.
+        # Without it charts take longer, or report the error when they are requested.
         return None

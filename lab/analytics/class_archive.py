@@ -1,11 +1,11 @@
-"""Makes the archive of the classes that Spark loads: with it the first chart comes in half the time.
+"""Makes the archive of the classes that Spark loads, which halves the time to the first chart.
 
     python -m lab.analytics.class_archive [--for-stdin]
 
-The first charts of a small recording are made while Java notes the classes, then Java writes them to a file in
-the environment that holds the jars. Takes half a minute of one core, once for each Java: `manage.py lab` has it done in
-the background (background.py), with `--for-stdin`: only one of several labs makes it, and it is given up when the lab
-is gone, however that ended.
+The first charts of a small recording are made while Java records the loaded classes; then Java writes them to a file in
+the environment with the jars. This takes half a minute of one core, once per Java: `manage.py lab` starts it in the
+background (background.py) with `--for-stdin`: only one of several labs makes it, and it is cancelled when the lab ends
+for any reason.
 """
 
 import contextlib
@@ -35,19 +35,19 @@ DUMP_TIMEOUT_S = 1_200
 
 
 class AlreadyBeingMadeError(Exception):
-    """Another process makes the archive now."""
+    """Another process is making the archive."""
 
 
 def make_class_archive() -> Path:
-    """Makes the archive unless it is there. Raises AlreadyBeingMadeError, SparkError when Spark does not run, OSError
-    when no file can.
+    """Makes the archive if it does not exist. Raises AlreadyBeingMadeError, SparkError if Spark does not run, OSError
+    if the file cannot be written.
     """
     java = working_java()
     archive = archive_path(java)
     if archive.exists():
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
-    # The lock ends with the process. Its file stays: who deletes it might delete that of another one.
+    # The lock ends with the process. Its file is kept: deleting it might delete the lock of another process.
     with archive.with_suffix(".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,7 +105,7 @@ def _write_log(folder: Path, envelopes: list[Envelope]) -> None:
 
 
 def end_with_stdin() -> None:
-    """Ends this process and the Java that it has started when standard input ends, as when the lab is killed."""
+    """Ends this process and its Java when standard input is closed, for example because the lab was killed."""
     sys.stdin.buffer.read()
     os.killpg(0, signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""What differs between two sets of runs, from their rows of gold.run_summary."""
+"""Compares two sets of runs by their rows of gold.run_summary."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,9 +19,9 @@ MORE_IS_BETTER = frozenset({"produced_records"})
 class Difference(NamedTuple):
     """A measure in two sets of runs.
 
-    `pairs` is 0 where the sets were compared as they are. `difference` is the median of the pairs' differences, right
-    minus left, or the difference of the medians; `low` to `high` its 95 % bootstrap interval; `improved` the share of
-    pairs in which the right one is better, None without pairs.
+    `pairs` is 0 if the sets were not paired. `difference` is the median of the pairs' differences, right minus left, or
+    the difference of the medians; `low` to `high` its 95 % bootstrap interval; `improved` is the share of pairs in
+    which the right run is better, None without pairs.
     """
 
     measure: str
@@ -37,7 +37,7 @@ class Difference(NamedTuple):
 def compare(
     left: Sequence[Mapping[str, Any]], right: Sequence[Mapping[str, Any]], pair_by: str | None = None
 ) -> list[Difference]:
-    """A row for each measure that both sets have. With `pair_by`, such as the seed, runs are compared one to one."""
+    """A row for each measure that both sets have. With `pair_by`, for example the seed, runs are compared in pairs."""
     found = []
     for measure in MEASURES:
         lefts = {_key(row, pair_by, place): row[measure] for place, row in enumerate(left) if row[measure] is not None}

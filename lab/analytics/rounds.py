@@ -1,8 +1,8 @@
-"""Classes that are looked at while they go on: one round of the worker after the other, at a bounded cost.
+"""Live classes with open charts: consecutive rounds of the worker, at a bounded cost.
 
-A round begins when a page asks for it, and not before `MIN_WAIT_S` and `COST` times the CPU of the last one have gone
-since the last one began: so a class takes at most a fifth of a core, however many pages look at it. What rounds find is
-kept in memory: it holds pseudonyms, and goes with the process.
+A round starts when a page requests it, but not before `MIN_WAIT_S` and `COST` times the CPU time of the last one have
+passed since the last one started: so a class takes at most a fifth of a core, however many pages show it. Results are
+kept in memory only, because they contain pseudonyms.
 """
 
 import threading
@@ -26,14 +26,14 @@ def live_job(slug: str) -> str:
 
 
 class Round(NamedTuple):
-    """The job of the round that goes on; without one, in how many seconds the next may begin."""
+    """The job of the current round, or the seconds until the next one may start."""
 
     job: Job | None
     wait_s: float
 
 
 class Found(NamedTuple):
-    """What the last rounds found: the rows of each table, all acts up to `as_of_ms` of wall time."""
+    """The results of the last rounds: the rows of each table, including all acts up to `as_of_ms` of wall time."""
 
     tables: Mapping[str, list[dict[str, Any]]]
     as_of_ms: int
@@ -51,17 +51,17 @@ class _Class:
 
 
 class Rounds:
-    """The rounds of all classes of this process. Any thread may use it."""
+    """The rounds of all classes of this process. Thread-safe."""
 
     def __init__(self, analyst: Analyst, clock_s: Callable[[], float] = time.monotonic) -> None:
-        """`clock_s`: seconds of a clock that is never set."""
+        """`clock_s`: a monotonic clock in seconds."""
         self._analyst = analyst
         self._clock_s = clock_s
         self._lock = threading.Lock()
         self._classes: dict[str, _Class] = {}
 
     def ask(self, slug: str, task: Callable[[], LiveTask]) -> Round:
-        """The round of a class that goes on, or a new one if it is time for one. `task`: what to look at."""
+        """The current round of a class, or a new one if it is due. `task`: the logs to read."""
         with self._lock:
             known = self._classes.get(slug)
             if known is not None:
@@ -81,7 +81,7 @@ class Rounds:
             return Round(job, 0.0)
 
     def found(self, slug: str) -> Found | None:
-        """What is known of a class; None before its first round is over."""
+        """The results for a class; None until its first round has finished."""
         with self._lock:
             known = self._classes.get(slug)
             if known is None:
@@ -90,17 +90,17 @@ class Rounds:
             return Found(dict(known.tables), known.as_of_ms) if known.as_of_ms else None
 
     def forget(self, slug: str) -> None:
-        """Drops what is known of a class."""
+        """Drops the results for a class."""
         with self._lock:
             self._classes.pop(slug, None)
 
     def _take(self, known: _Class) -> None:
-        """Takes over what a round that is over has found."""
+        """Stores the results of a finished round."""
         job = known.job
         if known.is_taken or not job.is_over:
             return
         known.is_taken = True
-        # The first round is that of a JVM that has compiled nothing: it is not how those after it are.
+        # The first round runs in a cold JVM and is not representative.
         known.next_s = known.began_s + (MIN_WAIT_S if job.is_first else max(MIN_WAIT_S, COST * job.cpu_s))
         if job.state == "done":
             known.tables |= job.tables

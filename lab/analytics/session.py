@@ -1,4 +1,4 @@
-"""The one Spark session of a process: in a JVM of its own, or on a cluster that the environment names (place.py)."""
+"""The only Spark session of a process: in its own JVM, or on a cluster named by the environment (place.py)."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lab.analytics.jvm import Gateway
 
 APP_NAME = "Highwater"
-#: What tables mean rests on it. Everything else of a cluster is as its owner has set it.
+#: The meaning of tables depends on it. All other settings of a cluster are left unchanged.
 OURS = {"spark.sql.session.timeZone": "UTC"}
 _GATEWAY = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
 _CONNECT = "SPARK_CONNECT_MODE_ENABLED"
@@ -24,12 +24,12 @@ _CONNECT = "SPARK_CONNECT_MODE_ENABLED"
 
 
 class Spark:
-    """A session, for as long as the process wants it."""
+    """A Spark session."""
 
     def __init__(self, log: Path, gateway: "Gateway | None" = None) -> None:
-        """Starts the session in a JVM that listens and writes to `log`; without one, on the cluster that is named.
+        """Starts the session in a listening JVM that writes to `log`; without one, on the configured cluster.
 
-        Raises SparkError: there is no session, or tasks of the cluster would not find what they need.
+        Raises SparkError if the session cannot start, or tasks of the cluster lack something that they need.
         """
         self._gateway = gateway
         try:
@@ -45,22 +45,22 @@ class Spark:
 
     @classmethod
     def start(cls, log: Path, *more_flags: str) -> "Spark":
-        """Starts the JVM, too, where Spark runs on this machine. Raises SparkError."""
+        """Starts the session, and the JVM if Spark runs on this machine. Raises SparkError."""
         return cls(log, start_gateway(log, *more_flags) if place.is_local() else None)
 
     @property
     def is_alive(self) -> bool:
-        """Whether the JVM or the server is there."""
+        """Whether the JVM or the server is alive."""
         if self._gateway is not None:
             return self._gateway.process.poll() is None
         try:
-            # Asks the server; a driver's own JVM answers for itself.
+            # Asks the server; a local JVM is checked directly.
             return bool(self.session.version)
         except Exception:
             return False
 
     def cpu_s(self) -> float:
-        """CPU seconds that this process and its JVM have taken; wall time where the system does not say."""
+        """CPU seconds used by this process and its JVM; wall time if unavailable."""
         if self._gateway is None:
             return time.monotonic()
         try:

@@ -1,6 +1,6 @@
-"""Brings the code to executors, which have not installed it, and asks them for what it needs.
+"""Ships the code to executors, where it is not installed, and checks their dependencies.
 
-The archive's name carries its digest: executors that have an older one get the new one beside it.
+The archive's name carries its digest: executors with an older one also get the new one.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _ALWAYS = (1980, 1, 1, 0, 0, 0)
 
 
 def archive(folder: Path) -> Path:
-    """An archive of the packages that tasks import, in `folder`: the same bytes for the same code."""
+    """An archive of the packages that tasks import, in `folder`; deterministic."""
     files = sorted(path for package in PACKAGES for path in _code(package))
     digest = hashlib.sha256()
     for path in files:
@@ -40,7 +40,7 @@ def archive(folder: Path) -> Path:
     made = folder / f"highwater-{digest.hexdigest()[:16]}.zip"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as stream:
         for path in files:
-            # The instant of a file says nothing about the code.
+            # The modification time of a file is irrelevant.
             stream.writestr(zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), _ALWAYS), path.read_bytes())
     return made
 
@@ -53,9 +53,9 @@ def _code(package: str) -> Iterator[Path]:
 
 
 def ship(session: "SparkSession", folder: Path) -> None:
-    """Has all tasks of a session find the code, and asks executors whether they have what it needs.
+    """Makes the code available to all tasks of a session, and checks the executors' packages.
 
-    Raises SparkError: they lack packages.
+    Raises SparkError if packages are missing.
     """
     session.addArtifacts(str(archive(folder)), pyfile=True)
     missing = _asked(session, _missing(NEEDED))
@@ -65,13 +65,13 @@ def ship(session: "SparkSession", folder: Path) -> None:
 
 
 def insist_on_shared(session: "SparkSession", tables: Path, recorded: Sequence[Path]) -> None:
-    """Asks executors whether they see the folder of the tables and some files of recordings as this process does.
+    """Checks that executors see the folder of the tables and some files of recordings like this process.
 
-    Raises SparkError for what they do not see. On this machine nothing is asked.
+    Raises SparkError if they do not. Does nothing on this machine.
     """
     if place.is_local():
         return
-    # A file that is there since a moment ago: another machine may have a folder of the same name.
+    # A file that was just created: another machine may have a folder of the same name.
     mark = tables / f".seen-{uuid.uuid4().hex}.tmp"
     tables.mkdir(parents=True, exist_ok=True)
     mark.touch()
@@ -85,7 +85,7 @@ def insist_on_shared(session: "SparkSession", tables: Path, recorded: Sequence[P
 
 
 def _asked(session: "SparkSession", question: Callable[[int], str]) -> list[str]:
-    """The lines that executors answer, each once."""
+    """The distinct lines returned by executors."""
     from pyspark.sql import functions as F
 
     # Without Arrow, which an executor may lack.
@@ -94,7 +94,7 @@ def _asked(session: "SparkSession", question: Callable[[int], str]) -> list[str]
     return sorted({line for row in rows for line in str(row["found"]).split("\n") if line})
 
 
-# A function within another one travels as it is: this module could not be imported where packages are missing.
+# A nested function is serialized by value: this module could not be imported where packages are missing.
 
 
 def _missing(modules: Sequence[str]) -> Callable[[int], str]:

@@ -1,6 +1,6 @@
-"""The process that Spark runs in: orders come in, reports go out (orders.py).
+"""The process that runs Spark: reads orders, writes reports (orders.py).
 
-It ends when its standard input does, and the JVM with it.
+It ends when its standard input is closed, and so does the JVM.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ STARTED = 0.3
 
 
 class Worker:
-    """Does one task after the other; Spark starts with the first one, and a process starts it once."""
+    """Runs one task after the other; Spark is started with the first one, once per process."""
 
     def __init__(self, log: Path, out: BinaryIO) -> None:
         self._log = log
@@ -45,17 +45,19 @@ class Worker:
         self._doing = ""
 
     def cancel(self, job: str) -> None:
-        """Has a job end soon, whichever thread does it: Spark is interrupted, and no further table is made."""
+        """Cancels a job from any thread: interrupts Spark, and makes no further table."""
         with self._lock:
             self._cancelled.add(job)
             spark = self._spark if self._doing == job else None
         if spark is not None:
-            # Without a session that listens there is nothing to interrupt.
+            # Without a running session there is nothing to interrupt.
             with contextlib.suppress(Exception):
                 spark.session.interruptAll()
 
     def do(self, order: Order) -> bool:
-        """One task, from its first report to its last. Says whether another one can follow: without Spark none can."""
+        """Runs one task, from its first report to its last. Returns whether another task can follow, which requires
+        Spark.
+        """
         with self._lock:
             self._doing = order.job
         try:
@@ -72,7 +74,7 @@ class Worker:
         return self._spark is not None and self._spark.is_alive
 
     def _do(self, order: Order) -> None:
-        """One task. Raises CancelledError where it was cancelled."""
+        """Runs one task. Raises CancelledError if it was cancelled."""
         self._insist_on_wanted(order.job)
         if self._spark is None:
             self._say(Report(order.job, stage="start", progress=0.02))
@@ -101,7 +103,7 @@ class Worker:
             self._spark.stop()
 
     def _build(self, job: str, task: BuildTask, spark: "Spark") -> None:
-        """Brings the tables up to some recordings, telling each table that is made."""
+        """Updates the tables from recordings, reporting each table."""
         from lab.analytics.build.found import Found
         from lab.analytics.build.held import Held
         from lab.analytics.build.run import Wanted, build
@@ -125,7 +127,7 @@ class Worker:
         self._say(Report(job, stage="done", progress=1.0, done=True))
 
     def _build_logs(self, job: str, task: LogsTask, spark: "Spark") -> None:
-        """Takes out who has left, and brings the tables of learning up to some logs."""
+        """Removes people who have left, and updates the tables of learning from logs."""
         from lab.analytics.build.gone import erase_gone
         from lab.analytics.build.log_run import WantedLogs, build_logs
         from lab.analytics.store.builds import Store
@@ -140,7 +142,7 @@ class Worker:
         self._say(Report(job, stage="done", progress=1.0, done=True))
 
     def _look(self, job: str, task: LiveTask, spark: "Spark") -> None:
-        """Makes the tables of a class that goes on, of what has changed in it since the last time."""
+        """Makes the tables of a live class from what has changed since the last time."""
         from lab.analytics.build.live import LiveClasses
 
         if self._live is None:
@@ -152,7 +154,7 @@ class Worker:
         self._say(Report(job, stage="done", progress=1.0, done=True, tables=tables, cpu_s=cpu_s))
 
     def _counter(self, job: str, count: int) -> Callable[[object], None]:
-        """Tells how many of `count` tables have been made, each time that one has."""
+        """Reports how many of `count` tables have been made, after each."""
         made = 0
 
         def told(_: object) -> None:
@@ -177,8 +179,8 @@ def _found_log(order: LogOrder) -> "FoundLog":
 
 
 def _start_spark(log: Path) -> "Spark":
-    """Importing Spark's Python side takes as long as its JVM takes to listen: both at once. Most of that is pandas,
-    which Spark wants to be there for `mapInArrow`, though nothing here asks it for anything.
+    """Importing Spark's Python side takes as long as starting its JVM, so both run concurrently. Most of the import is
+    pandas, which Spark requires for `mapInArrow` although it is not used here.
     """
     if not place.is_local():
         from lab.analytics import session
@@ -194,8 +196,8 @@ def _start_spark(log: Path) -> "Spark":
 
 
 def main() -> None:
-    """Serves the process that started this one. Argument: the file for what Spark says."""
-    # Whatever prints must not get between the reports.
+    """Serves the parent process. Argument: the file for Spark's output."""
+    # Other output must not mix with the reports.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     worker = Worker(Path(sys.argv[1]), out)
@@ -210,7 +212,7 @@ def main() -> None:
 
 
 def _listen(worker: Worker, orders: "queue.SimpleQueue[Order | None]") -> None:
-    """Orders wait for their turn; that a job is not wanted any more is told at once."""
+    """Queues orders; cancellations are processed at once."""
     decode = msgspec.json.Decoder(Order | Cancel).decode
     for line in sys.stdin.buffer:
         match decode(line):

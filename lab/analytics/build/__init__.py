@@ -1,5 +1,5 @@
-"""Builds: what has changed since the last one is read, made, checked, written and published.
+"""Builds: changes since the last build are read, transformed, checked, written and published.
 
-`plan.py` finds what is dirty, `unit.py` makes the tables of some units, `run.py` is one build from beginning to end,
-`watch.py` repeats it. Only what is published counts: a build that dies anywhere leaves the one before.
+`plan.py` determines what is dirty, `unit.py` makes the tables of some units, `run.py` is one build from start to end,
+`watch.py` repeats it. Only published files count: a build that fails at any point leaves the previous one in place.
 """

@@ -1,7 +1,7 @@
-"""Reads logs of acts, of classes and of learners, into rows of `bronze.acts`. Needs neither Django nor Spark.
+"""Reads the logs of classes and learners into rows of `bronze.acts`. Uses neither Django nor Spark.
 
 A record of a class is `[class_us, who, act, [kind, field, ...]]`, one of a learner an object with its kind under `k`. A
-row has fields by name, and pseudonyms for people. What names somebody whom the tables do not know is left out.
+row has fields by name, and pseudonyms for people. References to unknown people are left out.
 """
 
 import re
@@ -36,13 +36,13 @@ _SHARED = {"v", "k", "classroom"}
 
 @dataclass(frozen=True)
 class FoundLog:
-    """A log that a build looks at.
+    """A log that a build reads.
 
     Attributes:
-        folder: where it lies.
-        entry: what the tables say of it when nothing of it has been read.
-        people: of a class, the pseudonyms of its participants.
-        rooms: of a learner, the classes that runs belong to.
+        folder: its folder.
+        entry: its ledger entry before anything of it has been read.
+        people: for a class, the pseudonyms of its participants.
+        rooms: for a learner, the classes that runs belong to.
     """
 
     folder: Path
@@ -52,14 +52,14 @@ class FoundLog:
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """What the wall clock showed at an instant of class time."""
+    """The wall clock at an instant of class time."""
 
     wall_ms: int = 0
     at_us: int = 0
 
 
 def clock_of(text: bytes) -> Clock:
-    """The clock that a class's header says, or that the entry of its log keeps from one reading to the next."""
+    """The clock from a class's header, or the one stored in the entry of its log by the previous read."""
     try:
         return msgspec.json.decode(text, type=Clock)
     except msgspec.MsgspecError:
@@ -109,7 +109,9 @@ def _class_row(log: FoundLog, seq: int, value: bytes, clock: Clock, rows: list[d
 
 
 def _person(log: FoundLog, name: str) -> str | None:
-    """The pseudonym of a participant, None for one whom the tables do not know; what names nobody, as it is."""
+    """The pseudonym of a participant, None for an unknown one; values that are not participants are returned
+    unchanged.
+    """
     return log.people.get(name) if _PARTICIPANT.match(name) else name
 
 

@@ -1,4 +1,4 @@
-"""Holds the rows that a build has written against the checks of their table."""
+"""Checks the rows that a build has written against the rules of their table."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ SAMPLE = 5
 
 
 class CheckError(Exception):
-    """Rows of some units break a rule that must hold: these units keep what they had."""
+    """Rows of some units violate a rule with severity `stop`: these units keep their previous rows."""
 
     def __init__(self, results: Sequence[CheckResult], units: set[str]) -> None:
         self.results = tuple(results)
@@ -29,17 +29,17 @@ class CheckError(Exception):
 
 
 def failing(check: Check) -> Column:
-    """Whether a row breaks a rule; null conditions pass."""
+    """Whether a row violates a rule; null conditions pass."""
     return ~F.coalesce(F.expr(check.condition), F.lit(True))
 
 
 def broken_rows(table: Table, frame: "DataFrame", column: str | None, rows: int) -> list[tuple[CheckResult, set[str]]]:
-    """The rules that rows of a table break, each with the units that do.
+    """The rules that rows of a table violate, each with the units concerned.
 
     Args:
         table: the table.
         frame: its stored rows.
-        column: what says which unit a row is of.
+        column: the column with the unit of a row.
         rows: how many there are.
     """
     unit = F.lit("all") if column is None else F.col(column)
@@ -57,7 +57,7 @@ def broken_rows(table: Table, frame: "DataFrame", column: str | None, rows: int)
 
 
 def repeated_keys(table: Table, rows: pa.Table, unit: str | None) -> tuple[CheckResult, set[str]] | None:
-    """The keys that more than one row has; None if there are none."""
+    """The duplicate keys; None if there are none."""
     names = [*([unit] if unit is not None else []), *table.key]
     names = list(dict.fromkeys(names))
     counted = rows.select(names).group_by(names).aggregate([([], "count_all")])

@@ -1,4 +1,6 @@
-"""Which code made a table: a digest that changes with its function, with what that uses, and with what it needs."""
+"""Digests of the code that makes a table, which change with its function, with the modules it uses, and with the tables
+it needs.
+"""
 
 import ast
 import hashlib

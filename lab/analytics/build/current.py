@@ -1,4 +1,4 @@
-"""The tables as they are in the middle of a build: those of the build before, with what this one has written so far."""
+"""The tables during a build: those of the previous build, with what this one has written so far."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
@@ -26,18 +26,18 @@ _LINEAGE = pa.schema(
 
 
 def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
-    """No rows of these columns and types: a relation that Spark knows to be empty, so that what is made of it alone
-    costs no job.
+    """An empty relation with these columns and types. Spark knows that it is empty, so results derived only from it
+    cost no job.
     """
     nothing: Any = pa.table({"_": pa.array([], pa.int8())})
-    # Spark Connect infers no types where there are no rows.
+    # Spark Connect cannot infer types without rows.
     return spark.createDataFrame(nothing, "_ tinyint").select(
         *(F.lit(None).cast(type).alias(name) for name, type in columns.items())
     )
 
 
 def local(spark: "SparkSession", rows: pa.Table) -> "DataFrame":
-    """Rows of the driver as a DataFrame, in one chunk: Spark takes an empty one for the end."""
+    """Rows of the driver as a DataFrame, in one chunk: Spark treats an empty chunk as the end of the data."""
     return spark.createDataFrame(rows.combine_chunks())
 
 
@@ -45,7 +45,7 @@ class Current:
     """Stored rows as DataFrames."""
 
     def __init__(self, spark: "SparkSession", store: Store, base: Build | None, held: Held | None = None) -> None:
-        """`held`: what of them is in memory."""
+        """`held`: the part that is in memory."""
         self._spark = spark
         self._store = store
         self._base = base
@@ -54,7 +54,9 @@ class Current:
         self.being_written = ""
 
     def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
-        """The files that hold rows of these units, or all: as of now, but of `being_written` as of the build before."""
+        """The files with rows of these units, or all files: current ones, but for `being_written` those of the previous
+        build.
+        """
         change = None if table == self.being_written else self.changes.get(table)
         before = [] if self._base is None else self._base.files(table, units)
         if change is None:
@@ -88,7 +90,7 @@ class Current:
         return reduce(lambda one, other: one.unionByName(other), parts)
 
     def _apart(self, files: Sequence[StoredFile]) -> tuple[list[tuple[StoredFile, pa.Table]], list[StoredFile]]:
-        """Files whose rows are in memory, with them, and the others."""
+        """The files whose rows are in memory, with these rows, and the other files."""
         rows = [(file, self._held.rows(file.path)) for file in files]
         return [(file, one) for file, one in rows if one is not None], [file for file, one in rows if one is None]
 
@@ -97,21 +99,21 @@ class Current:
         return frame if column is None else frame.where(F.col(column).isin(*file.units))
 
     def events(self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]) -> "DataFrame":
-        """The events that branches see, under their numbers: at least those of a kind."""
+        """The events visible to branches, with the branches' numbers: at least those of a kind."""
         rows, others = self._held.of_kind(kind, parts, ledger)
         if rows is None:
             return self.of_branches(EVENTS, parts)
         parsed = local(self._spark, rows).withColumn("payload", F.try_parse_json("payload"))
-        # What Spark does not take for JSON is not stored, either.
+        # Values that Spark does not accept as JSON are not stored.
         held = parsed.where(F.col("payload").isNotNull()).select(BRANCH, *_of_events())
         return held.unionByName(self.of_branches(EVENTS, others).select(BRANCH, *_of_events())) if others else held
 
     def of_branches(self, table: Table, parts: Mapping[int, Sequence[Part]]) -> "DataFrame":
-        """The rows of a table that is per event, under the numbers of the branches that see them."""
+        """The rows of a per-event table, with the numbers of the branches that see them."""
         rows = [(part.owner, number, part.from_seq, part.to_seq) for number, some in parts.items() for part in some]
         stored = self.stored(table, {owner for owner, *_ in rows}).drop("run")
         if len(rows) == 1:
-            # The usual case, of one run that is looked at.
+            # The common case of a single run.
             ((_, number, after_seq, until_seq),) = rows
             seen = stored.where((F.col("seq") > after_seq) & (F.col("seq") <= until_seq))
             return seen.select(F.lit(number).alias(BRANCH), *(F.col(name) for name in _declared(table)))

@@ -1,4 +1,4 @@
-"""Bronze as the functions of tables see it: the events of a kind with their fields as typed columns."""
+"""The view of bronze that table functions get: the events of a kind with their fields as typed columns."""
 
 import types
 import typing
@@ -57,14 +57,13 @@ Such events are recognised by being shorter. Of other kinds, fields have only be
 def of_kind(
     events: "DataFrame", kind: str, others: Mapping[str, Sequence[str]] | None = None, *, is_undescribed: bool = True
 ) -> "DataFrame":
-    """The events of a kind, with its fields as columns. Where a field is called as the envelope's, the field counts.
+    """The events of a kind, with its fields as columns. A field hides an envelope column of the same name.
 
     Args:
         events: rows of bronze.
         kind: the kind.
-        others: the fields of the kind in other vocabularies than the present one, by hash; a field that one of them
-            does not have is null in its events.
-        is_undescribed: there may be events of recordings that do not state their vocabulary.
+        others: the fields of the kind in other vocabularies than the current one, by hash; a missing field is null.
+        is_undescribed: there may be events of recordings without a stated vocabulary.
     """
     fields = field_types(kind)
     layouts: list[tuple[Column, Sequence[str]]] = [
@@ -79,7 +78,7 @@ def of_kind(
 
 
 def _value(name: str, place: int, type: str, layouts: Sequence[tuple[Column, Sequence[str]]]) -> Column:
-    """A field by its name, wherever the vocabulary of the row has it."""
+    """A field by name, at its position in the vocabulary of the row."""
     value = F.try_variant_get("payload", f"$[{place}]", type)
     for condition, names in layouts:
         other = names.index(name) + 1 if name in names else 0

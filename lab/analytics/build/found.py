@@ -1,4 +1,4 @@
-"""A recording that a build looks at, and what its first record says. Needs neither Django nor Spark."""
+"""A recording that a build reads, and the contents of its first record. Uses neither Django nor Spark."""
 
 import contextlib
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ from lab.analytics.store.ledger import BranchEntry
 
 
 class Found(NamedTuple):
-    """A recording: the folder of its events, and what the tables say of its branch when nothing of it has been read."""
+    """A recording: the folder of its events, and the ledger entry of its branch before anything of it has been read."""
 
     folder: Path
     entry: BranchEntry
 
 
 def branch_id(run: str, branch: str) -> str:
-    """What the tables call a branch."""
+    """The name of a branch in the tables."""
     return f"{run}/{branch}"
 
 
 def with_ancestors(found: Iterable[Found], every: Iterable[Found]) -> list[Found]:
-    """Some recordings and those that they were forked from: a branch sees the events of its ancestors."""
+    """Recordings together with those they were forked from: a branch sees the events of its ancestors."""
     by_branch = {one.entry.branch: one for one in every}
     wanted: dict[str, Found] = {}
     for one in found:

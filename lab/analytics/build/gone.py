@@ -1,4 +1,4 @@
-"""Who is in the tables and not in the logs any more. Needs neither Django nor Spark."""
+"""Removes people from the tables who are no longer in the logs. Uses neither Django nor Spark."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from lab.analytics.store.erase import erase, people_in
 
 
 def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None:
-    """Takes out whoever has been erased from a class or has deleted their history since the last build."""
+    """Removes everyone who has been erased from a class or has deleted their history since the last build."""
     base = store.newest()
     if base is None:
         return
@@ -22,6 +22,6 @@ def erase_gone(store: Store, found: Sequence[FoundLog], *, is_all: bool) -> None
         for person in there - set(known[log].people.values())
         if is_pseudonym(person)
     }
-    # A class's log goes with the class; that of a learner with the learner.
+    # A class's log is deleted with the class, a learner's log with the learner.
     if logs or people:
         erase(store, base, people, logs)

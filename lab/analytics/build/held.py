@@ -1,8 +1,8 @@
-"""What a build of few events holds in memory, so that Spark neither reads nor writes files for each of its tables.
+"""In-memory events and rows of a small build, so that Spark neither reads nor writes files for each of its tables.
 
-A job of Spark that scans a Parquet file, or writes one, costs more than ten thousand rows do. Of a run that somebody
-looks at, the events that are read and the rows that are written pass through the driver, and what is made of them
-starts there. Files are written all the same: the next build may find nothing in memory.
+A Spark job that scans or writes a Parquet file costs more than ten thousand rows do. For a run that is being viewed,
+the events that are read and the rows that are written pass through the driver, and later tables are made from these.
+Files are written as well: the next build may start without anything in memory.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,13 +35,13 @@ class _Events(NamedTuple):
 
 @dataclass
 class Held:
-    """Events by branch and rows by file. One serves builds that follow each other, as long as they are held."""
+    """Events by branch and rows by file, shared by consecutive builds."""
 
     _events: dict[str, _Events] = field(default_factory=dict)
     _rows: dict[str, pa.Table] = field(default_factory=dict)
 
     def read(self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool) -> None:
-        """Reads the events of a branch that are new, or all of them anew, and holds them."""
+        """Reads the new events of a branch, or all of them again, and holds them."""
         new = [one for one in entry.ranges if not one.build]
         rows = pa.Table.from_batches([batch for span in spans for batch in read(*span)], ROWS)
         after_seq = min((one.from_seq - 1 for one in new), default=entry.last_seq)
@@ -49,11 +49,11 @@ class Held:
         self._events[entry.branch] = _Events(after_seq, _places(new), rows)
 
     def read_of(self, branches: Iterable[str]) -> pa.Table:
-        """The events that have been read of some branches, as `segments.read` gives them."""
+        """The events read of some branches, in the form of `segments.read`."""
         return pa.concat_tables(self._events[branch].rows for branch in sorted(branches))
 
     def kinds(self, branch: str) -> dict[str, int]:
-        """How many events of each kind have been read of a branch."""
+        """Number of events of each kind that have been read of a branch."""
         rows = self._events[branch].rows
         counted = rows.group_by("kind").aggregate([([], "count_all")]).to_pylist()
         return {row["kind"]: row["count_all"] for row in counted}
@@ -61,7 +61,7 @@ class Held:
     def of_kind(
         self, kind: str, parts: Mapping[int, Sequence[Part]], ledger: Mapping[str, BranchEntry]
     ) -> tuple[pa.Table | None, dict[int, list[Part]]]:
-        """The events of a kind that branches see, under their numbers, as far as they are held; and what is not."""
+        """The held events of a kind that branches see, with the branches' numbers; and what is not held."""
         found = []
         others: dict[int, list[Part]] = {}
         for number, part in ((number, part) for number, some in parts.items() for part in some):
@@ -82,12 +82,12 @@ class Held:
             self._rows[path] = rows
 
     def rows(self, path: str) -> pa.Table | None:
-        """The rows of a file, if they are held."""
+        """The rows of a file, if held."""
         return self._rows.get(path)
 
 
 def is_few(entries: Iterable[BranchEntry]) -> bool:
-    """Whether the events of some branches are few enough to be held."""
+    """Whether some branches have few enough events to be held in memory."""
     return sum(entry.last_seq for entry in entries) <= MAX_EVENTS
 
 
@@ -96,5 +96,5 @@ def _places(ranges: Iterable[ReadRange]) -> _Read:
 
 
 def _ends_with(entry: BranchEntry, ranges: _Read) -> bool:
-    """Whether what was read of a branch is the newest of what the ledger says of it now."""
+    """Whether the events read of a branch are the newest according to the ledger."""
     return not ranges or _places(entry.ranges)[-len(ranges) :] == ranges

@@ -1,4 +1,4 @@
-"""Reads what is new in recordings into bronze, and says so in the ledger."""
+"""Reads new events of recordings into bronze, and updates the ledger."""
 
 import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unread:
-    """What a build has to read: entries of the ledger as they will be, and where the new events lie.
+    """What a build has to read: the future ledger entries, and the locations of the new events.
 
-    `before` is the ledger that this is new against: another build has read the events of a branch of which the ledger
-    says something else by now. `anew` are branches that are read again from their first event.
+    `before` is the ledger that this is based on; if an entry has changed since, another build has read the branch.
+    `anew` are branches that are read again from their first event.
     """
 
     entries: dict[str, BranchEntry] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class Unread:
 def unread(
     store: Store, found: Iterable[Found], ledger: Mapping[str, BranchEntry], number: int, stale: Collection[str] = ()
 ) -> Unread:
-    """What of the recordings is not in the ledger. Recordings that are deleted meanwhile are `gone`.
+    """The parts of recordings that are not in the ledger. Recordings deleted in the meantime are `gone`.
 
     Args:
-        store: keeps what cannot be read.
-        found: the recordings to look at.
+        store: stores unreadable bytes.
+        found: the recordings to read.
         ledger: what has been read.
-        number: of the build.
-        stale: branches of the ledger that were read as events are not stored any more.
+        number: the number of the build.
+        stale: branches that were read in a format that is no longer used.
     """
     todo = Unread(before=ledger)
     for folder, entry in _resolved(found, ledger):
@@ -101,8 +101,8 @@ def unread(
 
 
 def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list[tuple[Path, BranchEntry]]:
-    """The recordings to look at, each with its entry as its identity says; those whose past belongs to another one now
-    are among them.
+    """The recordings to read, each with the ledger entry for its identity, including those whose past now belongs to
+    another one.
     """
     folders = {one.entry.branch: one.folder for one in found}
     said = {one.entry.branch: one.entry for one in found}
@@ -135,7 +135,7 @@ def _news(folder: Path, entry: BranchEntry, *, is_new: bool) -> News:
 
 
 def _described(folder: Path, entry: BranchEntry, last_seq: int) -> Iterator[tuple[Damage, bytes]]:
-    """What is wrong with what a recording says of itself."""
+    """Problems in the description of a recording."""
     try:
         read_identity(folder.parent)
     except IdentityError as error:
@@ -165,7 +165,7 @@ def read_bronze(job: Job, todo: Unread) -> dict[str, BranchEntry]:
         counted = _counted(job)
         if any(UNREADABLE in kinds for kinds in counted.values()):
             _quarantine(job, entries)
-            # Rare enough to read all again rather than to look at each event twice.
+            # Rare enough to read everything again instead of checking each event twice.
             enter(job, EVENTS, events.where(F.col("kind") != UNREADABLE), last, replaced=(), parts=parts)
             counted = _counted(job)
     else:
@@ -186,7 +186,7 @@ def _counting(entry: BranchEntry, number: int, kinds: dict[str, int]) -> BranchE
 
 
 def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
-    """Takes the newest file of bronze back, and notes the events in it that could not be read with their branches."""
+    """Discards the newest file of bronze, and records its unreadable events with their branches."""
     change = job.current.changes[EVENTS.name]
     file = change.files.pop()
     stored = job.spark.read.parquet(f"{job.store.files.address}/{file.path}").where(F.col("kind") == UNREADABLE)
@@ -229,7 +229,7 @@ def hold(job: Job, todo: Unread) -> dict[str, BranchEntry]:
 def parts_of(
     spans: Sequence[tuple[str, Span]], entries: Mapping[str, BranchEntry], layouts: Mapping[str, Fields]
 ) -> list[SpanOf]:
-    """Spans with what has to be known to read them."""
+    """Spans with the information that is needed to read them."""
     return [
         SpanOf(branch, entries[branch].run, entries[branch].own_from_seq, span, of_entry(entries[branch], layouts))
         for branch, span in spans
@@ -248,7 +248,7 @@ def _read(job: Job, spans: Sequence[tuple[str, Span]], entries: Mapping[str, Bra
 
 
 def _column(name: str) -> Column:
-    """A column of bronze; what Spark does not take for JSON becomes a row that cannot be read."""
+    """A column of bronze; a value that Spark does not accept as JSON becomes an unreadable row."""
     rejected = F.col("parsed").isNull()
     if name == "payload":
         why = unreadable(b"", "json", "Spark does not take it for JSON")
@@ -261,7 +261,7 @@ def _stored() -> str:
 
 
 def _counted(job: Job) -> dict[str, dict[str, int]]:
-    """How many events of each kind the newest file of bronze holds, by branch."""
+    """Number of events of each kind in the newest file of bronze, by branch."""
     path = job.current.changes[EVENTS.name].files[-1].path
     if not path:
         return {}
@@ -273,5 +273,5 @@ def _counted(job: Job) -> dict[str, dict[str, int]]:
 
 
 def _merged(ranges: Sequence[ReadRange]) -> tuple[ReadRange, ...]:
-    """The ranges in order of events."""
+    """The ranges, ordered by events."""
     return tuple(sorted(ranges, key=lambda one: one.from_seq))

@@ -1,7 +1,7 @@
-"""Whose events a branch sees: its own, and those of its ancestors up to where it was forked.
+"""The events that a branch sees: its own, and those of its ancestors up to the fork.
 
-What a branch was forked or copied from is what its recording says (`identity`, `origin`), whichever run it lies in: an
-imported or copied run does not count what it shares with one that is there.
+The origin of a branch is taken from its recording (`identity`, `origin`), not from its run: an imported or copied run
+does not count events that it shares with an existing one.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 def lineage(branch: str, ledger: Mapping[str, BranchEntry]) -> list[Part]:
-    """The past of a branch, from the root to itself. An ancestor that the ledger does not know is left out."""
+    """The past of a branch, from the root to itself. Unknown ancestors are left out."""
     parts = []
     to_seq = ledger[branch].last_seq
     seen: set[str] = set()
@@ -41,15 +41,15 @@ def by_identity(
 ) -> dict[str, BranchEntry]:
     """The entries with `parent` and `own_from_seq` as their recordings' identities say, by branch.
 
-    Of recordings with one identity the first owns the events, the others what they had beyond when they were first
-    seen. Where the origin of several is not there, the first of them owns the past that they share.
+    If several recordings have the same identity, the first owns the events, and the others what they had in addition
+    when they were first seen. If their common origin is missing, the first of them owns the shared past.
 
     Args:
-        entries: all that are known or found.
+        entries: all known and found entries.
         before: the ledger.
-        ends: says the last event of a recording.
+        ends: returns the last event of a recording.
     """
-    # Those of before recordings had identities come first, then in the order in which they were begun.
+    # Recordings without an identity come first, then the others by start time.
     ordered = sorted(entries, key=lambda one: (one.identity, one.created_ms, one.branch))
     first: dict[str, BranchEntry] = {}
     heirs: dict[str, BranchEntry] = {}
@@ -80,7 +80,7 @@ def _child(entry: BranchEntry, parent: str, own_from_seq: int) -> BranchEntry:
 
 
 def descendants(branches: Collection[str], ledger: Mapping[str, BranchEntry]) -> set[str]:
-    """These branches and all that see events of theirs."""
+    """These branches and all branches that see their events."""
     found = set(branches)
     while more := {branch for branch, entry in ledger.items() if entry.parent in found} - found:
         found |= more

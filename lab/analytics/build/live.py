@@ -1,7 +1,7 @@
-"""The tables of a class that goes on: made of its logs in memory, again and again, and stored nowhere.
+"""The tables of a live class: made from its logs in memory, repeatedly, and not stored.
 
-The same functions make them as those of a build. A round costs less: it has one partition and no file, reads what logs
-have added, and makes only tables of acts that are new. After the class a build stores them.
+They are made by the same functions as in a build. A round is cheaper: it uses one partition and no files, reads only
+new log records, and makes only tables with new acts. After the class a build stores them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongState
 _STUCK = ("StuckBegan", "StuckEnded")
 _NOTED = (*_STUCK, "ClassOpened")
 _SETTINGS = {
-    # One partition and no table to send round: each query is one task.
+    # One partition and no broadcast: each query is one task.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.constraintPropagation.enabled": "false",
 }
@@ -42,7 +42,7 @@ _SETTINGS = {
 
 @dataclass
 class _Log:
-    """What has been read of a log."""
+    """The part of a log that has been read."""
 
     people: Mapping[str, str]
     rooms: Mapping[str, str]
@@ -57,7 +57,7 @@ class _Log:
 
 @dataclass
 class _Class:
-    """What is known of a class: its logs, the acts of learners, their steps, and what the class noted."""
+    """The state of a class: its logs, the acts and steps of learners, and the class's own events."""
 
     logs: dict[str, _Log] = field(default_factory=dict)
     acts: pa.Table | None = None
@@ -68,7 +68,7 @@ class _Class:
 
 
 class LiveClasses:
-    """Classes that are looked at while they go on."""
+    """Classes that are viewed while they are live."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._spark = spark
@@ -80,7 +80,7 @@ class LiveClasses:
 
         Args:
             classroom: its slug.
-            found: its log and those of who took part. A log that is not named any more is forgotten.
+            found: its log and those of its participants. A log that is no longer listed is dropped.
         """
         known = self._classes.pop(classroom, _Class())
         logs = {one.entry.branch: _read(one, known.logs.get(one.entry.branch)) for one in found}
@@ -103,23 +103,23 @@ class LiveClasses:
                 if is_noted:
                     frames = {"silver.acts": self._frame(acts.filter(pc.invert(is_own)))}
                     made |= {name: self._rows(TABLES[name], frames, classroom) for name in OF_CLASS}
-        # What failed is made again by the next look, from the beginning.
+        # After a failure the next round starts from the beginning.
         self._classes[classroom] = now
         return {name: rows.to_pylist() for name, rows in made.items()}
 
     def _learn(self, now: _Class, acts: pa.Table, changed: set[str], gone: set[str], classroom: str) -> None:
-        """Takes new acts of learners, and makes the steps of those whose acts they are."""
+        """Adds new acts of learners, and updates the steps of these learners."""
         begun_anew = gone | {name for name in changed - gone if now.logs[name].is_anew}
         now.acts = acts if now.acts is None else pa.concat_tables([_without(now.acts, begun_anew), acts])
         theirs = now.acts.filter(pc.is_in(now.acts["log"], pa.array(sorted(changed), pa.string())))
         here = pc.unique(pc.filter(theirs["lesson"], pc.equal(theirs["class"], classroom)))
-        # Attempts at a lesson are counted through all that was done in it, outside of the class, too.
+        # Attempts at a lesson are counted over all work in it, including outside the class.
         frame = self._frame(theirs.filter(pc.is_in(theirs["lesson"], pc.drop_null(here))))
         steps = self._rows(TABLES[STEPS], {"silver.acts": frame}, classroom)
         now.steps = steps if now.steps is None else pa.concat_tables([_without(now.steps, changed), steps])
 
     def _of_lessons(self, now: _Class, newest: pa.Table, classroom: str) -> dict[str, pa.Table]:
-        """The tables of what learners did: those of answers if the newest acts have some."""
+        """The tables of learners' acts; those of answers only if the newest acts include answers."""
         assert now.acts is not None and now.steps is not None
         in_class = now.acts.filter(pc.equal(now.acts["class"], classroom))
         people = pc.count_distinct(in_class["learner"]).as_py()
@@ -141,7 +141,7 @@ class LiveClasses:
         return made.select(*columns).toArrow()
 
     def _frame(self, rows: pa.Table) -> "DataFrame":
-        # In one piece: Spark takes an empty one, of a log without acts, for the end of all.
+        # As one chunk: Spark treats an empty chunk, from a log without acts, as the end of the data.
         return self._spark.createDataFrame(rows.combine_chunks()).coalesce(1)
 
 
@@ -150,7 +150,7 @@ def _without(table: pa.Table, logs: set[str]) -> pa.Table:
 
 
 def _noted(known: _Class, logs: Sequence[_Log]) -> tuple[pa.Table, bool]:
-    """What the class's own log holds that tables are made of, and whether that is something new."""
+    """The relevant contents of the class's own log, and whether they have changed."""
     if any(log.is_anew for log in logs):
         known.noted = ROWS.empty_table()
     rows = pa.concat_tables([ROWS.empty_table(), *(log.fresh for log in logs)])
@@ -160,7 +160,7 @@ def _noted(known: _Class, logs: Sequence[_Log]) -> tuple[pa.Table, bool]:
 
 
 def _read(found: FoundLog, known: _Log | None) -> _Log:
-    """What a log holds now: what was known and what is new. From the beginning where it names others than before."""
+    """The current contents of a log: known and new records. Read from the start if its people have changed."""
     is_anew = known is None or known.people != found.people or known.rooms != found.rooms
     before = _Log(found.people, found.rooms) if known is None or is_anew else known
     try:

@@ -35,7 +35,7 @@ _BRANCHES = dict(column.strip().split(" ") for column in BRANCH_COLUMNS.split(",
 
 @dataclass
 class WantedLogs:
-    """What a build of logs is asked for, as `lab.analytics.build.run.Wanted`."""
+    """The request for a build of logs, like `lab.analytics.build.run.Wanted`."""
 
     found: Sequence[FoundLog]
     tables: Sequence[str] | None = None
@@ -46,9 +46,9 @@ class WantedLogs:
 
 
 def build_logs(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLogs) -> Outcome:
-    """Brings the tables of learning up to the logs. `session` is asked for Spark only if there is something to do.
+    """Updates the tables of learning from the logs. `session` is called only if there is work to do.
 
-    Raises as `lab.analytics.build.run.build` does.
+    Raises the same errors as `lab.analytics.build.run.build`.
     """
     return until_published(store, lambda outcome: _build(session, store, wanted, outcome))
 
@@ -70,7 +70,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
     todo, begun_anew = _unread(store, wanted.found, ledger, number)
     outcome.gone |= todo.gone
     if base is not None and begun_anew:
-        # Its history has been deleted, and so has what is made of it.
+        # The learner's history was deleted, and so is everything derived from it.
         erase(store, base, set(), begun_anew)
         raise ConflictError(f"{min(begun_anew)} has begun anew")
     every = {**ledger, **todo.entries}
@@ -99,9 +99,9 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: WantedLo
 def _unread(
     store: Store, found: Sequence[FoundLog], ledger: Mapping[str, BranchEntry], number: int
 ) -> tuple[Unread, set[str]]:
-    """What of logs is not in the ledger, and the learners' logs that are others than those that were read.
+    """The parts of logs that are not in the ledger, and the learners' logs that were replaced since.
 
-    The log of a class is replaced after its end by that of the recording, which holds less: then its rows stay.
+    After a class, its log is replaced with that of the recording, which has fewer events; its rows are kept.
     """
     todo, begun_anew = Unread(before=ledger), set()
     for one in found:
@@ -134,7 +134,7 @@ def _unread(
 
 
 def _members(found: Sequence[FoundLog], ledger: Mapping[str, BranchEntry]) -> dict[str, list[str]]:
-    """The logs that tables of a class are made of: its own, and those of who took part."""
+    """The logs that the tables of a class are made from: its own, and those of its participants."""
     logs = {one.entry.learner: one.entry.branch for one in found if one.entry.learner}
     members = {}
     for one in found:
@@ -163,7 +163,7 @@ def _read(job: Job, todo: Unread, logs: Mapping[str, FoundLog], table: Table) ->
         config = msgspec.json.encode(clock).decode()
         entries[name] = msgspec.structs.replace(entries[name], ranges=tuple(noted), config=config)
     if entries:
-        # In one piece: Spark takes an empty one, of a log without acts, for the end of all.
+        # As one chunk: Spark treats an empty chunk, from a log without acts, as the end of the data.
         frame = job.spark.createDataFrame(pa.concat_tables(parts).combine_chunks())
         last = {name: entry.last_seq for name, entry in entries.items()}
         enter(job, table, frame, last, replaced=())
@@ -192,7 +192,7 @@ def _make(job: Job, wanted: WantedLogs, dirty: Sequence[Dirty], attempt: attempt
 
 
 def _needed(job: Job, table: Table, need: Table, units: set[str]) -> "DataFrame":
-    """A needed table: of the units that are made where it has the same unit, of these classes, or all of it."""
+    """A needed table: restricted to the units being made if it has the same unit, to these classes, or complete."""
     if need.unit == table.unit != "all":
         return job.current.stored(need, units)
     found = job.current.stored(need)

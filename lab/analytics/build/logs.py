@@ -1,4 +1,4 @@
-"""Which logs of acts there are: those of classes, and those of learners."""
+"""Finds the logs of acts: those of classes and of learners."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ from lab.models import Class, Participant, Run
 
 
 def class_log(slug: str) -> str:
-    """What the tables call the log of a class."""
+    """The name of a class's log in the tables."""
     return f"class:{slug}"
 
 
 def learner_log(person: str) -> str:
-    """What the tables call the log of a learner."""
+    """The name of a learner's log in the tables."""
     return f"learner:{person}"
 
 
@@ -52,7 +52,7 @@ def logs(classes: Sequence[str] | None = None) -> list[FoundLog]:
 
 
 def log_of(user_id: int) -> FoundLog | None:
-    """The log of one learner; None where there is none."""
+    """The log of one learner, or None."""
     return next(iter(_of_learners([user_id])), None)
 
 
@@ -66,14 +66,14 @@ def _of_learners(user_ids: Sequence[int]) -> list[FoundLog]:
     known = set(memberships.values_list("user_id", "classroom__slug"))
     rooms: dict[int, dict[str, str]] = {}
     for owner_id, run, slug in runs.values_list("owner_id", "slug", "classroom__slug"):
-        # Whoever has been erased from a class keeps their own history, which is no part of the class any more.
+        # A person erased from a class keeps their own history, which is no longer part of the class.
         if (owner_id, slug) in known:
             rooms.setdefault(owner_id, {})[run] = slug
     found = []
     for user_id in user_ids:
         person, folder = pseudonym(data, user_id), data / "learning" / learner_id(user_id) / "learning-0"
         if person not in left_out and folder.is_dir():
-            # Where it lies is another name of the learner.
+            # The path would identify the learner.
             entry = BranchEntry(learner_log(person), "", "", learner=person, unit="log")
             found.append(FoundLog(folder, entry, rooms=rooms.get(user_id, {})))
     return found

@@ -1,6 +1,7 @@
-"""What tables call a person: a keyed hash. The key lies beside the recordings and is in no table.
+"""Pseudonyms of people in tables: keyed hashes. The key is stored next to the recordings and is not in any table.
 
-`DATA/analytics-people/key` is the key; `forgotten` beside it lists those who must not come back, one pseudonym a line.
+`DATA/analytics-people/key` is the key; `forgotten` in the same folder lists those who must not come back, one pseudonym
+per line.
 """
 
 import base64
@@ -24,18 +25,18 @@ def pseudonym(data: Path, user_id: int) -> str:
 
 
 def is_pseudonym(name: str) -> bool:
-    """Whether a name is that of a person, and not the code of an anonymous vote."""
+    """Whether a name is a person's pseudonym, and not the code of an anonymous vote."""
     return _PSEUDONYM.match(name) is not None
 
 
 def forgotten(data: Path) -> frozenset[str]:
-    """Those who are in no table, whatever the logs hold."""
+    """The people who must not be in any table, whatever the logs contain."""
     path = data / _FOLDER / "forgotten"
     return frozenset(path.read_text().split()) if path.exists() else frozenset()
 
 
 def forget(data: Path, person: str) -> None:
-    """Has builds leave a person out from now on."""
+    """Excludes a person from all later builds."""
     path = data / _FOLDER / "forgotten"
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"forgotten.{secrets.token_hex(8)}")

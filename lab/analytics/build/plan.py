@@ -1,4 +1,4 @@
-"""What a build has to do: which units of which tables are not what the recordings and the code say."""
+"""Plans a build: which units of which tables are out of date with respect to recordings and code."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ GROUP_BRANCHES = 1_000
 
 @dataclass(frozen=True)
 class Dirty:
-    """What is to be made of one table: units, each with the last event that it is already made of (0: all anew)."""
+    """The dirty units of one table, each with the last event that is already included (0: make it again completely)."""
 
     table: Table
     units: Mapping[str, int]
@@ -22,7 +22,7 @@ class Dirty:
 
 @dataclass
 class Plan:
-    """The work of a build, table by table, each after those that it needs."""
+    """The work of a build by table, in dependency order."""
 
     tables: list[Dirty] = field(default_factory=list)
 
@@ -41,16 +41,16 @@ def dirty_branches(
     anew: Collection[str] = (),
     is_full: bool = False,
 ) -> Plan:
-    """What is to be made of the tables of branches.
+    """The dirty tables of branches.
 
     Args:
         base: the newest build.
-        ledger: the branches as they have been read now.
-        tables: those wanted, with their needs.
+        ledger: the branches as read by this build.
+        tables: the requested ones with their needs.
         codes: the digests of their code.
-        only: branches; without, all.
-        anew: branches of which all is made anew.
-        is_full: makes everything anew.
+        only: branches; all by default.
+        anew: branches that are made again completely.
+        is_full: makes everything again.
     """
     branches = set(ledger) if only is None else set(only) & set(ledger)
     plan = Plan()
@@ -80,16 +80,16 @@ def dirty_logs(
     *,
     is_full: bool = False,
 ) -> Plan:
-    """What is to be made of the tables of logs, of classes and over all, but those that are read.
+    """The dirty tables of logs, of classes and over all, except those that are read directly.
 
     Args:
         base: the newest build.
-        ledger: the logs as they have been read now.
-        tables: those wanted, with their needs.
+        ledger: the logs as read by this build.
+        tables: the requested ones with their needs.
         codes: the digests of their code.
         chosen: logs.
-        classes: the classes to look at, each with the logs that their tables are made of.
-        is_full: makes everything anew.
+        classes: the classes to build, each with the logs that their tables are made from.
+        is_full: makes everything again.
     """
     logs = {name: entry.last_seq for name, entry in ledger.items() if entry.unit == "log"}
     now: dict[str, Mapping[str, int]] = {
@@ -109,7 +109,7 @@ def dirty_logs(
 
 
 def groups(plan: Plan, ledger: Mapping[str, BranchEntry]) -> list[list[str]]:
-    """The branches of a plan in groups that are built one after the other; parents before what was forked of them."""
+    """The branches of a plan in groups that are built one after the other, parents before their forks."""
     found: list[list[str]] = []
     events = 0
     for branch in sorted(plan.units, key=lambda one: (ledger[one].created_ms, one)):

@@ -1,4 +1,4 @@
-"""Which recordings there are, and what each says of itself: its branch, its run, and what it was forked from."""
+"""Finds recordings, with their descriptions: branch, run, and what they were forked from."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ EVENTS_FOLDER = "events-0"
 
 
 def recordings(runs: Sequence[str] | None = None) -> list[Found]:
-    """The recordings of this installation, of all runs or of some, parents before what was forked of them."""
+    """The recordings of this installation, of all runs or of some, parents before their forks."""
     chosen = Branch.objects.select_related("run", "parent", "run__classroom").order_by("pk")
     if runs is not None:
         chosen = chosen.filter(run__slug__in=runs)

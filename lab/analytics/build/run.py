@@ -1,4 +1,4 @@
-"""One build, from beginning to end: read, make, check, publish."""
+"""One build from start to end: read, make, check, publish."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -39,15 +39,15 @@ BRONZE_FORMAT = "2"
 
 
 class CancelledError(Exception):
-    """Whoever asked for the build does not want it any more."""
+    """The build was cancelled."""
 
 
 @dataclass
 class Wanted:
-    """What a build is asked for.
+    """The request for a build.
 
-    `found` are the recordings to look at; `tables` the names of those wanted, all without; `is_full` makes everything
-    anew; `is_cancelled` is asked between tables. `held` is what the build before has in memory.
+    `found` are the recordings to read; `tables` the names of the requested tables, by default all; `is_full` makes
+    everything again; `is_cancelled` is called between tables. `held` is what the previous build has in memory.
     """
 
     found: Sequence[Found]
@@ -62,7 +62,9 @@ class Wanted:
 
 @dataclass
 class Outcome:
-    """What a build did. `build` is the newest one, `published` those of this one, one for each group of branches."""
+    """The result of a build. `build` is the newest build, `published` those published by this one, one for each group
+    of branches.
+    """
 
     build: Build | None
     published: list[int] = field(default_factory=list)
@@ -72,19 +74,19 @@ class Outcome:
 
 
 def build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted) -> Outcome:
-    """Brings the tables up to the recordings. `session` is asked for Spark only if there is something to do.
+    """Updates the tables from the recordings. `session` is called only if there is work to do.
 
     Raises:
-        CheckError: a rule that must hold does not, in all units.
-        ConflictError: other builds were always first.
+        CheckError: a rule with severity `stop` is violated in all units.
+        ConflictError: other builds always published first.
         CancelledError: `wanted.is_cancelled` said so.
-        OSError: the place takes no more files. What was published before stays.
+        OSError: the files cannot be written. What was published before is kept.
     """
     return until_published(store, lambda outcome: _build(session, store, wanted, outcome))
 
 
 def until_published(store: Store, attempt: Callable[[Outcome], None]) -> Outcome:
-    """Builds again after another build was first. Raises ConflictError when others were always first."""
+    """Builds again if another build published first. Raises ConflictError after several attempts."""
     attempts.sweep(store)
     outcome = Outcome(store.newest())
     for tries in range(MAX_TRIES):
@@ -160,7 +162,7 @@ def _group(
     number = 1 if base is None else base.number + 1
     ledger: dict[str, BranchEntry] = {} if base is None else base.ledger()
     mine = set(group)
-    # `publish` sees only what others publish from here on.
+    # `publish` only detects conflicts with builds published after this point.
     read = sorted(one for one in mine & todo.entries.keys() if ledger.get(one) != todo.before.get(one))
     if read:
         raise ConflictError(f"another build has read {', '.join(read[:3])} since this one was planned")
@@ -170,7 +172,7 @@ def _group(
         anew=todo.anew & mine,
     )
     every = {**ledger, **part.entries}
-    # On a cluster, its workers read and write.
+    # On a cluster, the workers read and write.
     held = memory if place.is_local() and is_few(every[branch] for branch in mine) else None
     current = Current(session, store, base, held)
     layouts = kept(store, every.values())
@@ -195,9 +197,9 @@ def _read_and_make(
     wanted: Wanted,
     attempt: attempts.Attempt,
 ) -> tuple[dict[str, BranchEntry], list[CheckResult]]:
-    """Reads what is new and makes tables; returns the ledger's entries with what was read, and rules that are broken.
+    """Reads new events and makes tables; returns the updated ledger entries, and the violated rules.
 
-    `planned` is the plan and what tables are made with, given such entries.
+    `planned` returns the plan and the job for such entries.
     """
     if job.held is None or not part.spans:
         entries = read_bronze(job, part) if part.entries else {}
@@ -205,7 +207,7 @@ def _read_and_make(
         return entries, _make(*planned(entries), wanted, attempt)
     known, plan = planned(hold(job, part))
     job.current.being_written = EVENTS.name
-    # Tables are made of what is in memory while that is written.
+    # Tables are made from memory while the events are being written.
     with ThreadPoolExecutor(1) as pool:
         bronze = pool.submit(read_bronze, job, part)
         warnings = _make(known, plan, wanted, attempt)
@@ -215,7 +217,7 @@ def _read_and_make(
 
 
 def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntry], gone: set[str]) -> None:
-    """Recordings that are not there any more keep their rows until they are dropped, and have the state `gone`."""
+    """Deleted recordings get the state `gone` and keep their rows until they are dropped."""
     noted = {
         branch: msgspec.structs.replace(ledger[branch], state="gone")
         for branch in gone & ledger.keys()
@@ -236,5 +238,5 @@ def _make(job: Job, plan: Plan, wanted: Wanted, attempt: attempts.Attempt) -> li
 
 
 def _with(plan: Plan, todo: Unread) -> Plan:
-    """A plan whose units include those of which only events are new."""
+    """A plan that also includes units with only new events."""
     return Plan([*plan.tables, Dirty(EVENTS, dict.fromkeys(todo.entries, 0))])

@@ -1,7 +1,7 @@
-"""What is new in the log of a recording: whole batches, verified; and what of it could not be read.
+"""New data in the log of a recording: complete, verified batches; and the damaged parts.
 
-Offsets are seqs and a batch's last timestamp is an instant in simulated microseconds. The value of a record is
-`[at_us, node, cause_seq, [kind, field, ...]]`. Imports nothing of Spark or Django: executors import this.
+Offsets are seqs and a batch's last timestamp is an instant in simulated microseconds. The value of a record is `[at_us,
+node, cause_seq, [kind, field, ...]]`. Imports neither Spark nor Django, because executors import it.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ _MAGIC_POSITION = 16
 
 
 class Span(NamedTuple):
-    """Whole batches of a segment: the bytes from `start` to `end` of a file."""
+    """Complete batches of a segment: the bytes from `start` to `end` of a file."""
 
     path: str
     start: int
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 class SpanOf(NamedTuple):
-    """A span, and what `read` has to know of it."""
+    """A span with the arguments of `read`."""
 
     branch: str
     run: str
@@ -65,9 +65,9 @@ class Batch(NamedTuple):
 
 @dataclass
 class News:
-    """What has been written since a recording was last read. `first` is the record at offset 0, if it is among it.
+    """What has been written since a recording was last read. `first` is the record at offset 0, if it is included.
 
-    `is_rewritten`: what was read before is not there any more, so that all has to be read again.
+    `is_rewritten`: data read before no longer exists, so everything has to be read again.
     """
 
     spans: list[Span] = field(default_factory=list)
@@ -80,15 +80,15 @@ class News:
 
 
 def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int) -> News:
-    """What a log holds after what is known of it: whole batches only, so it may be read while it is written.
+    """The unread part of a log: complete batches only, so a log can be read while it is being written.
 
     Args:
         folder: the log.
-        known: what has been read of it.
-        damage: what could not be read.
-        last_seq: the last event that is known.
-        own_from_seq: events up to this one are the parent's: their batches are verified, but in no range, and damage of
-            theirs is told of the parent.
+        known: ranges that have been read.
+        damage: parts that could not be read.
+        last_seq: the last known event.
+        own_from_seq: events up to this one belong to the parent: their batches are verified but not returned, and
+            damage in them is reported for the parent.
 
     Raises FileNotFoundError if the log is gone.
     """
@@ -110,14 +110,15 @@ def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], las
 def read(
     branch: str, run: str, own_from_seq: int, span: Span, vocabularies: Sequence[Written] = PRESENT
 ) -> Iterator[pa.RecordBatch]:
-    """The events of a span after `own_from_seq`, the payload as JSON text; what is no event has kind `UNREADABLE`.
+    """The events of a span after `own_from_seq`, with the payload as JSON text; invalid records have the kind
+    `UNREADABLE`.
 
     Args:
         branch: of all rows.
         run: of all rows.
-        own_from_seq: events up to this one are left out.
-        span: where they are.
-        vocabularies: what they were written with, the oldest first; at least one.
+        own_from_seq: events up to this one are skipped.
+        span: the location.
+        vocabularies: the vocabularies used, oldest first; at least one.
     """
     with Path(span.path).open("rb") as stream:
         stream.seek(span.start)
@@ -145,7 +146,7 @@ def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
 
 
 def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:
-    """`ends_with`: the last event of the segment, as the name of the next one says; 0 in the last one."""
+    """`ends_with`: the last event of the segment, derived from the name of the next one; 0 for the last segment."""
     run: list[Batch] = []
     position = mark
     while position < len(data):
@@ -180,7 +181,7 @@ def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, en
 
 
 def _close(path: Path, run: Sequence[Batch], found: News) -> None:
-    """Batches without a gap between become a range, and spans of it."""
+    """Makes a range and its spans of contiguous batches."""
     if not run:
         return
     start, end = run[0].start, run[-1].end
@@ -193,7 +194,7 @@ def _close(path: Path, run: Sequence[Batch], found: News) -> None:
 
 
 def _batch(data: bytes, position: int) -> "Batch | str":
-    """The batch at a position, or why there is none: `torn`, `length` or `crc`."""
+    """The batch at a position, or the reason why it is invalid: `torn`, `length` or `crc`."""
     if position + HEADER_BYTES > len(data):
         return "torn"
     base, length, _, magic, crc, _, delta, _, max_timestamp, *_ = HEADER.unpack_from(data, position)
@@ -208,10 +209,10 @@ def _batch(data: bytes, position: int) -> "Batch | str":
 
 
 def _next_good(data: bytes, position: int, after_seq: int) -> int | None:
-    """Where the next batch begins whose header and checksum hold; None if there is none."""
+    """The start of the next batch with a valid header and checksum; None if there is none."""
     at = position + 1
     while True:
-        # The magic of each batch is 2, and few other bytes are.
+        # The magic byte of each batch is 2, which few other bytes are.
         found = data.find(b"\x02", at + _MAGIC_POSITION)
         if found < 0:
             return None
@@ -228,7 +229,7 @@ def _next_good(data: bytes, position: int, after_seq: int) -> int | None:
 
 
 def _marks(known: Sequence[ReadRange], damage: Sequence[Damage]) -> dict[str, int]:
-    """Up to which byte each segment has been read or given up."""
+    """The byte up to which each segment has been read or skipped."""
     marks: dict[str, int] = {}
     for segment, end in [(one.segment, one.to_byte) for one in known] + [(one.segment, one.to_byte) for one in damage]:
         marks[segment] = max(end, marks.get(segment, 0))
@@ -236,7 +237,7 @@ def _marks(known: Sequence[ReadRange], damage: Sequence[Damage]) -> dict[str, in
 
 
 def _is_unchanged(segment: str, data: bytes, known: Sequence[ReadRange]) -> bool:
-    """Whether what was read of a segment is still there, by the checksums in the headers of its batches."""
+    """Whether the part of a segment that was read is unchanged, by the checksums in the batch headers."""
     for one in known:
         if one.segment == segment and _digest(_crcs(data, one.from_byte, one.to_byte)) != one.digest:
             return False
@@ -244,7 +245,7 @@ def _is_unchanged(segment: str, data: bytes, known: Sequence[ReadRange]) -> bool
 
 
 def _is_repaired(segment: str, data: bytes, damage: Sequence[Damage]) -> bool:
-    """Whether a whole batch begins where none could be read."""
+    """Whether a valid batch now starts at a position that could not be read."""
     return any(
         one.segment == segment and one.reason in _OF_BATCHES and not isinstance(_batch(data, one.from_byte), str)
         for one in damage

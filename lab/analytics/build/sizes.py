@@ -1,4 +1,4 @@
-"""Settings of a session that follow the size of a build. Those that belong to a cluster's owner are left alone."""
+"""Session settings that depend on the size of a build. On a cluster, its own settings are not changed."""
 
 import os
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryM
 
 
 def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
-    """What a build of so many events sets. On a cluster, how queries are compiled and shuffled is its owner's."""
+    """The settings for a build of this many events. On a cluster, compilation and shuffle settings are not changed."""
     found = dict(_ALWAYS)
     if is_local and events >= MANY_EVENTS:
         found |= _COMPILED
@@ -31,7 +31,7 @@ def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
 
 @contextmanager
 def sized(spark: "SparkSession", events: int) -> Iterator[None]:
-    """The settings for a build of so many events, while it lasts."""
+    """Applies the settings for a build of this many events within the context."""
     wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local())
     before = {name: str(spark.conf.get(name)) for name in wanted}
     for name, value in wanted.items():

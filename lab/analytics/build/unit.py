@@ -1,4 +1,4 @@
-"""Makes the tables of some branches: gives each function its frames, and writes and checks what it returns."""
+"""Makes the tables of some branches: calls each function with its frames, and writes and checks the result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +29,7 @@ _NAMES = pa.schema([(BRANCH, pa.int32()), ("run", pa.string()), ("branch", pa.st
 
 
 class Job(NamedTuple):
-    """What all tables of a build are made with."""
+    """The context shared by all tables of a build."""
 
     spark: "SparkSession"
     store: Store
@@ -46,7 +46,7 @@ class Job(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A table that was made: how many rows, and rules that are broken without stopping the build."""
+    """A table that was made: its number of rows, and violated rules that do not stop the build."""
 
     table: Table
     units: int
@@ -55,9 +55,9 @@ class Made(NamedTuple):
 
 
 def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lambda made: None) -> Made:
-    """Makes one table for some branches and enters its file into `job.current`.
+    """Makes one table for some branches and adds its file to `job.current`.
 
-    Raises CheckError: rows break a rule that must hold; the file is deleted and nothing entered.
+    Raises CheckError if rows violate a rule with severity `stop`; the file is then deleted and not added.
     """
     table = dirty.table
     numbers = {branch: number for number, branch in enumerate(sorted(dirty.units))}
@@ -67,7 +67,7 @@ def make_for_branches(job: Job, dirty: Dirty, say: Callable[[Made], None] = lamb
     )
     named = _named(job, made, numbers).select(*(column.name for column in table.stored))
     events = sum(job.ledger[branch].last_seq - after for branch, after in dirty.units.items())
-    # What is made of all events of a branch replaces what was made of some.
+    # Rows made from all events of a branch replace those made from some of them.
     anew = {branch for branch, after in dirty.units.items() if after == 0 or not table.per_event}
     result = enter(
         job, table, named, {branch: job.ledger[branch].last_seq for branch in dirty.units},
@@ -81,9 +81,9 @@ def enter(
     job: Job, table: Table, frame: "DataFrame", units: Mapping[str, int], replaced: Sequence[str] | Mapping[str, int],
     parts: int = 1,
 ) -> Made:  # fmt: skip
-    """Writes and checks rows, and enters the file as these units of the table, each with the last event it is made of.
+    """Writes and checks rows, and adds the file for these units of the table, each with the last included event.
 
-    Raises CheckError as `make_for_branches` does.
+    Raises CheckError like `make_for_branches`.
     """
     written = write(
         job.store,
@@ -108,7 +108,7 @@ def enter(
 
 
 def state_of(table: Table) -> TableState:
-    """What a build says of a table."""
+    """The state of a table in a build."""
     columns = tuple(StoredColumn(one.name, one.type, one.unit, one.doc, one.personal) for one in table.stored)
     return TableState((), table.unit, table.key, table.sort, columns, table.doc)
 
@@ -124,9 +124,9 @@ def _next(job: Job, table: Table) -> int:
 
 
 def _named(job: Job, made: "DataFrame", numbers: Mapping[str, int]) -> "DataFrame":
-    """Rows with the names of their branches in place of the numbers."""
+    """Rows with branch names instead of branch numbers."""
     if len(numbers) == 1:
-        # The usual case, of one run that is looked at. A join costs a job.
+        # The common case of a single run. A join would cost a job.
         (branch,) = numbers
         return made.withColumns({"run": F.lit(job.ledger[branch].run), "branch": F.lit(branch)})
     rows = [{BRANCH: number, "run": job.ledger[one].run, "branch": one} for one, number in numbers.items()]
@@ -181,7 +181,7 @@ def _branches(job: Job, numbers: Mapping[str, int]) -> pa.Table:
 
 
 def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
-    """The rules that are broken and may be. Raises CheckError for those that must hold."""
+    """The violated rules with severity `warn`. Raises CheckError for those with severity `stop`."""
     unit = unit_column(table.unit)
     found = []
     names = list(dict.fromkeys([*([unit] if unit is not None else []), *table.key]))

@@ -1,6 +1,6 @@
-"""What a record of a recording says, as a row of bronze: typed by the vocabulary that it was written with.
+"""Converts a record of a recording to a row of bronze, typed by the vocabulary that it was written with.
 
-Imports nothing of Spark or Django: executors import this.
+Imports neither Spark nor Django, because executors import it.
 """
 
 import base64
@@ -23,7 +23,7 @@ Row = tuple[int, str, int, str, str, str]
 
 
 class Unreadable(msgspec.Struct):
-    """Why an event cannot be read: `json`, `range` or `vocabulary`; and the first bytes of it in base64."""
+    """Why an event cannot be read: `json`, `range` or `vocabulary`; and its first bytes in base64."""
 
     reason: str
     detail: str
@@ -31,8 +31,8 @@ class Unreadable(msgspec.Struct):
 
 
 class Written(NamedTuple):
-    """The vocabulary of events from `first_seq` on. `kinds` are those that it has, None if nothing says; `private` says
-    where fields of kinds lie that are in no table.
+    """The vocabulary of events from `first_seq` on. `kinds` are its kinds, None if unknown; `private` lists the
+    positions of fields that are not in any table.
     """
 
     first_seq: int
@@ -42,7 +42,7 @@ class Written(NamedTuple):
 
 
 class UnreadableError(ValueError):
-    """A record is no event that can be read."""
+    """A record is not a readable event."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -56,7 +56,7 @@ _decode = msgspec.json.Decoder(tuple[int, str, int, msgspec.Raw]).decode
 
 
 def written(first_seq: int, hash: str, fields: Mapping[str, Sequence[str]] | None) -> Written:
-    """A vocabulary as tasks need it: the fields of its kinds in order, None for those of the present one."""
+    """A vocabulary as tasks need it: the fields of its kinds in order, None for the current vocabulary."""
     every = fields if fields is not None else {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
     found = ((kind, name) for kind, name in _PRIVATE.items() if name in every.get(kind, ()))
     private = {kind: list(every[kind]).index(name) + 1 for kind, name in found}
@@ -67,7 +67,7 @@ PRESENT = (written(0, UNDESCRIBED, None),)
 
 
 def row_of(value: bytes, vocabulary: Written) -> Row:
-    """The row of an event; one of kind `UNREADABLE` for what is none."""
+    """The row of an event; a row of kind `UNREADABLE` if the record is invalid."""
     try:
         return _row(value, vocabulary)
     except UnreadableError as error:
@@ -83,7 +83,7 @@ def _row(value: bytes, vocabulary: Written) -> Row:
     payload = bytes(raw).decode()
     end = payload.find('"', 2)
     if not payload.startswith('["') or end < 0 or "\\" in payload[2:end]:
-        # As others write JSON: with blanks, or letters as escapes.
+        # JSON from other writers: with spaces, or escaped letters.
         payload = _plain(raw)
         end = payload.index('"', 2)
     kind = payload[2:end]
@@ -121,5 +121,5 @@ def _unreadable(value: bytes, reason: str, detail: str) -> Row:
 
 
 def unreadable(data: bytes, reason: str, detail: str) -> str:
-    """The payload of a row in place of an event that cannot be read."""
+    """The payload of the row for an unreadable event."""
     return msgspec.json.encode(Unreadable(reason, detail[:200], base64.b64encode(data).decode())).decode()

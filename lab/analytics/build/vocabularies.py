@@ -21,10 +21,10 @@ Fields = Mapping[str, Sequence[str]]
 
 
 def noted(store: Store, recording: Path) -> tuple[tuple[int, str], ...]:
-    """The vocabularies of a recording as its entry in the ledger has them, each with the first event; keeps them."""
+    """Stores the vocabularies of a recording and returns them as in its ledger entry, each with its first event."""
     lines = vocabularies_of(recording)
     for line in lines:
-        # A file of this name says the same.
+        # A file of this name has the same contents.
         with contextlib.suppress(FileExistsError):
             store.files.create(_name(line.hash), packed(line.kinds))
     found = tuple((line.first_seq, line.hash) for line in lines)
@@ -37,13 +37,13 @@ def hashes_of(entry: BranchEntry) -> set[str]:
 
 
 def kept(store: Store, entries: Iterable[BranchEntry]) -> dict[str, Fields]:
-    """The fields of the vocabularies of some recordings, by hash, the present one left out."""
+    """The fields of the vocabularies of some recordings, by hash, without the current one."""
     hashes = {hash for entry in entries for hash in hashes_of(entry)} - {UNDESCRIBED, CORE.hash}
     return {hash: _fields(unpacked(store.files.read(_name(hash)), Kinds)) for hash in sorted(hashes)}
 
 
 def of_entry(entry: BranchEntry, kinds: Mapping[str, Fields]) -> tuple[Written, ...]:
-    """What tasks that read a recording need to know of its vocabularies."""
+    """The information about its vocabularies that tasks need to read a recording."""
     if not entry.vocabularies:
         return PRESENT
     present = {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
@@ -54,7 +54,9 @@ def of_entry(entry: BranchEntry, kinds: Mapping[str, Fields]) -> tuple[Written, 
 
 
 def lacking(recording: Path, known: Sequence[tuple[int, str]], last_seq: int) -> Iterator[Damage]:
-    """What tables need and vocabularies of a recording do not have: fields without a default, one note a vocabulary."""
+    """Fields that tables need but the vocabularies of a recording do not have and that have no default, one note per
+    vocabulary.
+    """
     lines = vocabularies_of(recording)
     for place, line in enumerate(lines):
         if (line.first_seq, line.hash) in known or line.hash == CORE.hash:

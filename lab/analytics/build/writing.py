@@ -1,4 +1,4 @@
-"""Writes the rows of a table as Parquet, under names that nothing has used yet."""
+"""Writes the rows of a table as Parquet, under new names."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,9 +20,9 @@ _FAILED = "__failed"
 
 
 class Written(NamedTuple):
-    """Files that a build has written: a file or a folder of parts, or nothing where there were no rows.
+    """Files that a build has written: a file or a folder of parts, or nothing if there were no rows.
 
-    `data`: the rows, where they have passed through the driver.
+    `data`: the rows, if they passed through the driver.
     """
 
     path: str
@@ -36,15 +36,15 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     """Writes the rows of `frame`, which has the stored columns of the table.
 
     Args:
-        store: where to.
-        name: of the file or folder, without the table's.
+        store: the target.
+        name: name of the file or folder, without the table's.
         table: the table.
         frame: its rows, in any order.
-        parts: how many files the rows of a large table are written as.
-        is_small: whether there are few rows, also of a table that usually has many.
+        parts: number of files for a large table.
+        is_small: whether there are few rows, even of a table that usually has many.
 
     Raises:
-        OSError: the place takes no more.
+        OSError: the files cannot be written.
     """
     unit = unit_column(table.unit)
     order = [*([unit] if unit is not None else []), *table.sort]
@@ -63,7 +63,7 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
 
 
 def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", order: list[str]) -> Written:
-    """Through the driver: a job of Spark's own writer costs more than these rows do."""
+    """Writes through the driver, because a job of Spark's own writer costs more than these rows."""
     broken = [failing(check).alias(f"{_FAILED}{place}") for place, check in enumerate(table.checks)]
     rows: pa.Table = frame.select("*", *broken).toArrow()
     if rows.num_rows == 0:
@@ -79,12 +79,12 @@ def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", orde
 
 
 def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
-    """Some columns of what was written."""
+    """Some columns of the written files."""
     return ds.dataset(f"{store.files.address}/{path}", format="parquet").to_table(columns=names)
 
 
 def has_broken_rows(table: Table, frame: "DataFrame") -> bool:
-    """Whether a row of a large table breaks one of its checks."""
+    """Whether a row of a large table violates one of its checks."""
     if not table.checks:
         return False
     condition = failing(table.checks[0])

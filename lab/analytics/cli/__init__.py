@@ -1,1 +1,1 @@
-"""What `manage.py analytics` does, a function for each verb; the command itself only parses and prints."""
+"""The verbs of `manage.py analytics`, one function each; the command itself only parses and prints."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class AnalyticsError(Exception):
-    """What was asked cannot be done: a sentence for whoever asked."""
+    """The request cannot be fulfilled; the message is for the user."""
 
 
 def store_at(place: str | None = None) -> Store:
@@ -39,7 +39,7 @@ def store_at(place: str | None = None) -> Store:
 
 @contextmanager
 def spark() -> "Iterator[Callable[[], SparkSession]]":
-    """Starts Spark when it is asked for, and stops it at the end."""
+    """Starts Spark on demand, and stops it at the end."""
     started: list[Spark] = []
 
     def session() -> "SparkSession":
@@ -64,8 +64,8 @@ def build_tables(
     is_full: bool,
     place: str | None,
 ) -> tuple[Outcome, float]:
-    """Brings the tables up to the recordings and logs, a line for each table. With `runs` or `classes` only those are
-    looked at. Returns what was done and the seconds it took.
+    """Updates the tables from the recordings and logs, with a line for each table. With `runs` or `classes` only those
+    are read. Returns the result and the elapsed seconds.
 
     Raises AnalyticsError for a run, a class or a table that does not exist.
     """
@@ -115,9 +115,9 @@ def _both(one: Outcome, other: Outcome) -> Outcome:
 
 
 def forget_person(name: str, place: str | None) -> int:
-    """Takes a person out of all tables, for good: no later build reads of them. Returns how many acts went.
+    """Permanently removes a person from all tables, including later builds. Returns the number of removed acts.
 
-    Raises AnalyticsError for a name that no account has.
+    Raises AnalyticsError for an unknown account.
     """
     user = get_user_model().objects.filter(username=name).first()
     if user is None:
@@ -131,7 +131,7 @@ def forget_person(name: str, place: str | None) -> int:
 
 
 def named(pattern: str) -> list[str]:
-    """The tables that a name or a pattern stands for. Raises AnalyticsError."""
+    """The tables that match a name or a pattern. Raises AnalyticsError."""
     try:
         return matching(pattern)
     except KeyError:
@@ -139,7 +139,7 @@ def named(pattern: str) -> list[str]:
 
 
 def newest(place: str | None = None) -> tuple[Store, Build]:
-    """The newest build. Raises AnalyticsError before the first."""
+    """The newest build. Raises AnalyticsError if there is none."""
     store = store_at(place)
     found = store.newest()
     if found is None:
@@ -148,7 +148,7 @@ def newest(place: str | None = None) -> tuple[Store, Build]:
 
 
 def forget_run(run: str, place: str | None) -> int:
-    """Takes a run out of the tables; returns how many branches that were. Raises AnalyticsError."""
+    """Removes a run from the tables; returns the number of its branches. Raises AnalyticsError."""
     store, found = newest(place)
     units = {branch for branch, entry in found.ledger().items() if entry.run == run}
     if not units:

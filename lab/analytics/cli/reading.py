@@ -27,7 +27,9 @@ MAX_PRINTED = 10_000
 
 
 def status(place: str | None) -> dict[str, Any]:
-    """What has been read, what could not be, and how large the tables are. Raises AnalyticsError before a build."""
+    """What has been read, what could not be read, and the sizes of the tables. Raises AnalyticsError if there is no
+    build.
+    """
     _, found = newest(place)
     ledger = found.ledger()
     return {
@@ -57,7 +59,7 @@ def status(place: str | None) -> dict[str, Any]:
 
 
 def explain(name: str) -> Iterator[str]:
-    """A table's columns with units, its key, and the chain down to kinds of events. Raises AnalyticsError."""
+    """A table's columns with units, its key, and its lineage down to kinds of events. Raises AnalyticsError."""
     (table,) = (TABLES[one] for one in named(name)[:1])
     yield f"{table.name}: {table.doc}"
     yield f"unit {table.unit}, key {', '.join(table.key)}"
@@ -115,9 +117,9 @@ def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]
 
 
 def sql_without_spark(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """What SQLite answers, within the limits of the page of the tables, about all units and columns.
+    """The result of a query in SQLite, within the limits of the tables page, on all units and columns.
 
-    Raises AnalyticsError for what it rejects.
+    Raises AnalyticsError if SQLite rejects the query.
     """
     store, found = newest(place)
     try:
@@ -143,9 +145,9 @@ def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
 
 
 def export(name: str, target: Path, runs: Sequence[str] | None, place: str | None, *, has_people: bool) -> int:
-    """Writes a table as CSV (RFC 4180, UTF-8) or Parquet, by the ending of the file's name; returns the rows.
+    """Writes a table as CSV (RFC 4180, UTF-8) or Parquet, by the file extension; returns the number of rows.
 
-    Raises AnalyticsError for another ending or an unknown table.
+    Raises AnalyticsError for another extension or an unknown table.
     """
     store, found = newest(place)
     full = named(name)[0]

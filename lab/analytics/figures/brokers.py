@@ -1,4 +1,4 @@
-"""Charts of what brokers do: how long messages take, what is added to disks and removed."""
+"""Charts of brokers: message latencies, and bytes added to and removed from disks."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ _WHYS = {"appended": "--produce", "truncated": "--outisr", "retention": "--group
 
 
 def rpc_timings(rows: Rows, words: Words) -> Figure:
-    """The 99th percentile of the time on the way, and of the time in a purgatory, for each API."""
+    """The 99th percentile of the time in flight, and of the time in a purgatory, for each API."""
     data = []
     found = series(rows, lambda row: row["api"], lambda row: row["messages"])
     for (name, own), colour in zip(found.items(), COLOURS, strict=False):

@@ -1,4 +1,4 @@
-"""The charts of a class: who is where, what is taken for true, which questions are hard, where people are stuck."""
+"""The charts of a class: progress, misconceptions, difficulty of questions, and where learners are stuck."""
 
 from collections import defaultdict
 
@@ -24,7 +24,7 @@ _US_PER_MIN = 60e6
 
 
 def progress(rows: Rows, words: Words) -> Figure:
-    """How many learners had done each step at an instant of the class."""
+    """Number of learners who had completed each step, by class time."""
     by_place: dict[str, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: (row["lesson_no"], row["step_no"])):
         if row["class_us"] is not None:
@@ -53,7 +53,7 @@ def progress(rows: Rows, words: Words) -> Figure:
 
 
 def misconceptions(rows: Rows, words: Words) -> Figure:
-    """How many learners showed each misconception, those who were sure of it apart."""
+    """Number of learners with each misconception, with confident ones counted separately."""
     shown = sorted(rows, key=lambda row: -row["learners"])
     parts = (
         (words("analytics.sure"), "--danger", lambda row: row["sure"] or 0),
@@ -71,7 +71,7 @@ def _belief(row: Row) -> str:
 
 
 def mistakes(rows: Rows, words: Words) -> Figure:
-    """Which learner showed which misconception; those with the same ones stand side by side."""
+    """Misconceptions of each learner; learners with the same ones are adjacent."""
     people = [person for row in rows for person in row["numbers"]]
     tags = in_order([tag for row in sorted(rows, key=lambda row: -row["learners"]) for tag in row["tags"]])
     of = {person: row for row in rows for person in row["numbers"]}
@@ -90,7 +90,7 @@ def mistakes(rows: Rows, words: Words) -> Figure:
 
 
 def groups(rows: Rows, words: Words) -> Figure:
-    """Learners with the same mistakes."""
+    """Groups of learners with the same misconceptions."""
     parts = ((words("analytics.learners"), "--group", lambda row: row["learners"]),)
     shown = sorted(rows, key=lambda row: -row["learners"])
     return counts(

@@ -42,7 +42,7 @@ def consumer_lag(rows: Rows, words: Words) -> Figure:
 
 
 def throughput(rows: Rows, words: Words) -> Figure:
-    """Bytes that leaders appended for producers, a second, stacked by partition."""
+    """Bytes per second that leaders appended for producers, stacked by partition."""
     written = [row for row in rows if row["topic"] is not None]
     found = with_others(written, partition_name, "bytes", words("analytics.others"))
     data = [
@@ -59,7 +59,7 @@ def throughput(rows: Rows, words: Words) -> Figure:
 
 
 def batch_fill(rows: Rows, words: Words) -> Figure:
-    """Records a batch over time, a line for each producer; the marks say why the batches were closed."""
+    """Records per batch over time, one line per producer; marks show why the batches were closed."""
     symbols = {"linger": "circle", "full": "square"}
     found = series(rows, lambda row: row["client"], lambda row: row["batches"])
     data = []
@@ -78,7 +78,7 @@ def batch_fill(rows: Rows, words: Words) -> Figure:
 
 
 def produce_stages(rows: Rows, words: Words) -> Figure:
-    """Where the time of acknowledged batches goes: the median of each stage over time, for each acks."""
+    """Latency of acknowledged batches by stage: the median of each stage over time, for each acks."""
     data = []
     for (acks, stage), own in sorted(_by_stage(rows).items(), key=lambda item: (item[0][0], item[1][0]["stage_no"])):
         name = f"{_ACKS.get(acks, acks)} · {words(f'analytics.produce.{stage}')}"
@@ -98,7 +98,7 @@ def _by_stage(rows: Rows) -> dict[tuple[int, str], list[Row]]:
 
 
 def rebalances(rows: Rows, words: Words) -> Figure:
-    """What each member did during a rebalance; hatched: the time in which a partition had no owner."""
+    """What each member did during a rebalance; hatched: time in which a partition had no owner."""
     phases: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     stopped = []
     labels: list[str] = []
@@ -112,7 +112,7 @@ def rebalances(rows: Rows, words: Words) -> Figure:
         if row["stop_the_world_us"]:
             label = f"{row['group']} · {words('analytics.no_owner')}"
             labels.append(label)
-            # A partition may be given up before the coordinator notices.
+            # A partition may be revoked before the coordinator notices.
             began_us = row["at_us"] if row["stopped_us"] is None else row["stopped_us"]
             stopped.append((label, began_us, began_us + row["stop_the_world_us"]))
     data = [
@@ -125,7 +125,7 @@ def rebalances(rows: Rows, words: Words) -> Figure:
 
 
 def transactions(rows: Rows, words: Words) -> Figure:
-    """From the first partition of a transaction to its last marker, by how it ended."""
+    """From the first partition of a transaction to its last marker, by outcome."""
     shown, note = newest(rows, 4 * MAX_SPANS, words)
     spans: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
     for row in shown:

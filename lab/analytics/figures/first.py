@@ -1,4 +1,4 @@
-"""The charts that a page shows first: positions of replicas, in-sync replicas, commit latency, mix of messages."""
+"""The charts that a page shows first: offsets of replicas, in-sync replicas, commit latency, mix of messages."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class Partition(NamedTuple):
 
     @property
     def place(self) -> tuple[bool, str, int]:
-        """Topics of people before those of brokers, partitions by number."""
+        """Sort key: user topics before internal ones, partitions by number."""
         return is_internal(self.topic), self.topic, self.partition
 
 
@@ -60,7 +60,7 @@ class Span(NamedTuple):
 
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
-    """Log end offset and high watermark of each replica, one plot a partition; the hue is the role at that time."""
+    """Log end offset and high watermark of each replica, one plot per partition; the hue is the role at that time."""
     steps: dict[tuple[Partition, int], dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         steps[Partition.of(row), row["broker"]][row["measure"]].append((row["at_us"], row["value"]))
@@ -213,7 +213,7 @@ def isr(rows: Rows, words: Words) -> Figure:
         "bargap": 0.3,
         "hovermode": "closest",
         "margin": {"l": 96},
-        # Bars would begin at 0, however late the first partition came.
+        # Otherwise bars would begin at 0, however late the first partition was created.
         "xaxis": {"title": words("analytics.seconds"), "range": [began_us / 1e6, end_us / 1e6]},
         "yaxis": {"categoryorder": "array", "categoryarray": labels[::-1], "type": "category", "automargin": True},
     }
@@ -227,7 +227,7 @@ def isr(rows: Rows, words: Words) -> Figure:
 
 
 def latency(rows: Rows, words: Words) -> Figure:
-    """Which share of the batches was committed within which time, a line for each acks."""
+    """Share of batches committed within a given time, one line per acks."""
     data = []
     for acks, own in groupby(rows, lambda row: row["acks"]):
         points = list(own)
@@ -259,7 +259,7 @@ def latency(rows: Rows, words: Words) -> Figure:
 
 
 def rpcs(rows: Rows, words: Words) -> Figure:
-    """How many messages of which API were sent in each span of time, stacked; the hue is the API's family."""
+    """Messages sent in each interval by API, stacked; the hue is the API's family."""
     series = _largest(rows, words("analytics.other_apis"))
     width_us = rows[0]["bucket_us"]
     shades: dict[str, int] = defaultdict(int)
@@ -292,7 +292,7 @@ def rpcs(rows: Rows, words: Words) -> Figure:
 
 
 def _largest(rows: Rows, others: str) -> dict[str, list[tuple[int, int]]]:
-    """(instant, messages) by API; the APIs with the fewest messages are one, named `others`."""
+    """(instant, messages) by API; the APIs with the fewest messages are combined as `others`."""
     totals: Counter[str] = Counter()
     for row in rows:
         totals[row["api"]] += row["messages"]
@@ -303,7 +303,7 @@ def _largest(rows: Rows, others: str) -> dict[str, list[tuple[int, int]]]:
     return {api: sorted(points.items()) for api, points in series.items()}
 
 
-# What they share
+# Shared
 
 
 def _note(text: str, **place: Any) -> Figure:

@@ -1,7 +1,7 @@
-"""What the charts of classes and of lessons have in common: steps of learners as signs, shares, times, confidence.
+"""Shared parts of the charts of classes and lessons: signs for steps of learners, shares, times, confidence.
 
-A row has, beside the columns of its table, what the reader adds (`lab.analytics.serve.learning_reader`): `place`, the
-step as the axis has it; `person`, who the learner is; `open`, the address that a click on the mark opens, or nothing.
+A row has the columns of its table and those added by the reader (`lab.analytics.serve.learning_reader`): `place`, the
+step on the axis; `person`, the learner; `open`, the address that a click on the mark opens, or empty.
 """
 
 import textwrap
@@ -28,12 +28,12 @@ _SIGNS = (
 
 
 def in_order(labels: Sequence[str]) -> list[str]:
-    """Each label once, in the order in which it first comes."""
+    """The distinct labels, in order of first occurrence."""
     return list(dict.fromkeys(labels))
 
 
 def wrapped(text: str) -> str:
-    """A sentence in lines, for what is shown under the pointer."""
+    """A sentence wrapped into lines, for hover texts."""
     return "<br>".join(textwrap.wrap(text, _HOVER_WIDTH))
 
 
@@ -51,7 +51,7 @@ def _height_of(labels: Sequence[str], least: int) -> int:
 
 
 def sign_of(row: Row) -> str:
-    """What became of a step: skipped, at work, first answered wrong, done with hints, or done."""
+    """The result of a step: skipped, in progress, first answer wrong, done with hints, or done."""
     if row["skipped"]:
         return "skipped"
     if row["right"] is False:
@@ -62,7 +62,9 @@ def sign_of(row: Row) -> str:
 
 
 def signs(rows: Rows, words: Words) -> Figure:
-    """A sign for each person and step: what became of it. Of several attempts the last one that was at the step."""
+    """A sign for each person and step, for its result. If there are several attempts, the last one that reached the
+    step counts.
+    """
     cells = {(row["person"], row["place"]): row for row in sorted(rows, key=lambda row: row["began_ms"])}
     every = in_order([row["person"] for row in rows])
     people, places = every[:MAX_LEARNERS], in_order([row["place"] for row in sorted(rows, key=_order)])
@@ -84,7 +86,7 @@ def signs(rows: Rows, words: Words) -> Figure:
 
 
 def heat(x: Sequence[str], y: Sequence[str]) -> Figure:
-    """The part of a trace that all heat maps have: cells with a sign, and a text under the pointer."""
+    """The common part of heat map traces: cells with a sign and a hover text."""
     return {
         "type": "heatmap", "x": list(x), "y": list(y), "texttemplate": "%{text}", "xgap": 2, "ygap": 2,
         "showscale": False, "hoverongaps": False, "textfont": {"color": "--ink"},
@@ -119,13 +121,13 @@ def _cell(row: Row, words: Words) -> str:
 
 
 def _scale(colours: Sequence[str]) -> list[list[float | str]]:
-    """A scale of colours without anything between them: one for each whole number."""
+    """A discrete colour scale: one colour per integer."""
     count = len(colours)
     return [[edge / count, colour] for place, colour in enumerate(colours) for edge in (place, place + 1)]
 
 
 def share_of_time(rows: Rows, words: Words) -> Figure:
-    """From the lower quarter to nine of ten of the times at a step, with the median."""
+    """The range from the 25th to the 90th percentile of the times at a step, with the median."""
     shown = [row for row in rows if row["spent_p50_s"] is not None]
     labels = [row["place"] for row in shown]
     trace = {
@@ -144,7 +146,7 @@ def share_of_time(rows: Rows, words: Words) -> Figure:
 
 
 def items(rows: Rows, words: Words) -> Figure:
-    """A question by how many were right and how well it tells learners apart; the area says how many answered."""
+    """Questions by share of right answers and by discrimination; the area is the number of answers."""
     known = [row["discrimination"] is not None for row in rows]
     most = max(row["n"] for row in rows)
     trace = {
@@ -181,7 +183,7 @@ def _percent(share: float) -> str:
 
 
 def said_and_was(rows: Rows, words: Words) -> Figure:
-    """How sure people were against how often it came true; on the line both are the same."""
+    """Calibration: share of right answers against confidence; on the line both are equal."""
     shown = sorted(rows, key=lambda row: row["said"])
     most = max(row["answers"] for row in shown)
     line = {
@@ -210,7 +212,7 @@ def counts(
     rows: Rows, label: Callable[[Row], str], parts: Sequence[tuple[str, str, Callable[[Row], float]]], title: str,
     hover: Callable[[Row], str], *, barmode: str = "stack",
 ) -> Figure:  # fmt: skip
-    """Horizontal bars of `parts`, each a name, a colour and what to count; under the pointer is what `hover` says."""
+    """Horizontal bars of `parts`, each a name, a colour and the value to count; `hover` is the hover text."""
     labels = [label(row) for row in rows]
     data = [
         {
@@ -226,6 +228,6 @@ def counts(
         figure["layout"]["height"] = FRAME_HEIGHT + BAR * len(parts) * max(len(labels), 2)
     elif (height := _height_of(labels, BAR)) > BAR:
         figure["layout"]["height"] = FRAME_HEIGHT + height * max(len(labels), 2)
-    # On a narrow page each part has a line of the legend.
+    # On a narrow page each part needs a line of the legend.
     figure["layout"]["height"] += _LEGEND_LINE * (len(parts) - 1)
     return figure

@@ -1,4 +1,4 @@
-"""The charts of a lesson: over all learners for those who teach it, and one's own."""
+"""The charts of a lesson: for all learners, for those who teach it, and for one's own attempts."""
 
 from lab.analytics.figures.classes import CALIBRATION, ITEMS, STEP_COLUMNS, TIMES
 from lab.analytics.figures.learners import counts, items, said_and_was, share_of_time, signs
@@ -6,7 +6,7 @@ from lab.analytics.figures.parts import Figure, Rows, Stored, Words
 
 
 def stops(rows: Rows, words: Words) -> Figure:
-    """How many learners were at a step, and how many attempts ended there."""
+    """Number of learners who reached a step, and number of attempts that ended there."""
     parts = (
         (words("analytics.were_there"), "--fetch", lambda row: row["learners"]),
         (words("analytics.stopped_there"), "--danger", lambda row: row["stopped"]),
@@ -17,7 +17,7 @@ def stops(rows: Rows, words: Words) -> Figure:
 
 
 def wrong_states(rows: Rows, words: Words) -> Figure:
-    """How many learners passed through a state of the cluster that is not the goal."""
+    """Number of learners whose cluster reached a wrong state."""
     shown = sorted(rows, key=lambda row: -row["learners"])
     parts = ((words("analytics.learners"), "--outisr", lambda row: row["learners"]),)
     return counts(
@@ -27,7 +27,7 @@ def wrong_states(rows: Rows, words: Words) -> Figure:
 
 
 def hints(rows: Rows, words: Words) -> Figure:
-    """How many were right of those who had opened a hint before they answered, and of the others."""
+    """Share of right answers with and without a hint opened before."""
     parts = (
         (words("analytics.with_hint"), "--leader", lambda row: row["right_with_hint"]),
         (words("analytics.without_hint"), "--fetch", lambda row: row["right_without_hint"]),

@@ -1,4 +1,4 @@
-"""What the charts of stored tables have in common."""
+"""Shared parts of the charts of stored tables."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -36,12 +36,12 @@ class Stored:
     """A chart of a stored table.
 
     Attributes:
-        name: what texts, addresses and the page call it.
+        name: its name in texts, addresses and the page.
         table: the table.
-        columns: what it reads, which are those of the table beside it, too.
-        make: from rows, words, and the rows of the tables `beside` to a figure. Called with at least one row.
-        is_per_partition: rows are of partitions, so that those of Kafka's own topics may be left out.
-        beside: other tables that it reads, each with the columns.
+        columns: the columns that it reads, which are also those of the table next to it.
+        make: makes a figure from rows, words, and the rows of the tables `beside`. Called with at least one row.
+        is_per_partition: rows belong to partitions, so that internal topics may be left out.
+        beside: other tables that it reads, each with its columns.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Stored:
 
 
 def is_internal(topic: str | None) -> bool:
-    """Whether a topic is one that brokers made for themselves."""
+    """Whether a topic is internal to Kafka."""
     return (topic or "").startswith("__")
 
 
 def seconds(at_us: int) -> float:
-    """Microseconds as the axis has them."""
+    """Microseconds in the unit of the axis."""
     return at_us / 1e6
 
 
@@ -68,7 +68,7 @@ def partition_name(row: Row) -> str:
 
 
 def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float]) -> dict[str, list[Row]]:
-    """Rows by name, in the order of their names: of many the ones with the greatest weight."""
+    """Rows by name, ordered by name; if there are too many, those with the greatest weight."""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[name(row)].append(row)
@@ -77,23 +77,25 @@ def series(rows: Rows, name: Callable[[Row], str], weight: Callable[[Row], float
 
 
 def newest(rows: Rows, count: int, words: Words) -> tuple[list[Row], Figure]:
-    """The newest of many rows, in the order of time, and what the figure says of the others."""
+    """The newest rows, ordered by time, and the figure's note about the others."""
     shown = sorted(rows, key=lambda row: row["at_us"])[-count:]
     return shown, noted(words, "analytics.newest", len(shown), len(rows))
 
 
 def noted(words: Words, text: str, shown: int, count: int) -> Figure:
-    """The part of a figure that says how many of its things are drawn, unless all are."""
+    """The note of a figure about how many of its items are drawn, unless all are."""
     return {"note": words(text, n=shown, count=count)} if shown < count else {}
 
 
 def of_largest(rows: Rows, name: Callable[[Row], str], words: Words) -> Figure:
-    """The part of a figure made of `series` that says how many there are."""
+    """The note of a figure made with `series` about how many there are."""
     return noted(words, "analytics.largest", SERIES_SHOWN, len({name(row) for row in rows}))
 
 
 def with_others(rows: Rows, name: Callable[[Row], str], value: str, others: str) -> dict[str, list[Row]]:
-    """Rows by name; those of many with the smallest sums are one, named `others`, so that the whole is the whole."""
+    """Rows by name; if there are too many, those with the smallest sums are combined as `others`, so that the total is
+    correct.
+    """
     totals: dict[str, float] = defaultdict(float)
     for row in rows:
         totals[name(row)] += row[value] or 0
@@ -111,10 +113,10 @@ def with_others(rows: Rows, name: Callable[[Row], str], value: str, others: str)
 
 
 def steps(rows: Rows, value: str, name: str, colour: str, unit: str) -> Figure:
-    """A line of steps over time; a click seeks the instant of the step."""
+    """A step line over time; a click seeks to the instant of the step."""
     return {
         "type": "scatter",
-        # A single step would be no line.
+        # A single step would not be visible as a line.
         "mode": "lines" if len(rows) > 1 else "markers",
         "x": [seconds(row["at_us"]) for row in rows],
         "y": [row[value] for row in rows],
@@ -158,7 +160,7 @@ def bars(labels: Sequence[str], data: list[Figure], title: str, **more: Any) -> 
 
 
 def unchanged(words: Words) -> Figure:
-    """In place of a chart of changes when nothing has changed."""
+    """Replaces a chart of changes if nothing has changed."""
     note = {
         "text": words("analytics.unchanged"), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False,
         "xanchor": "center", "yanchor": "middle", "font": {"size": 10.5},
@@ -168,7 +170,7 @@ def unchanged(words: Words) -> Figure:
 
 
 def span_bar(spans: Iterable[tuple[str, int, int]], name: str, colour: str, **marker: Any) -> Figure:
-    """Bars from one instant to another, each on its label's row."""
+    """Bars between two instants, each in the row of its label."""
     found = list(spans)
     return {
         "type": "bar",

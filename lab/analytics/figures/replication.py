@@ -1,4 +1,4 @@
-"""Charts of replication: how far behind, who led when, how steady the ISR was."""
+"""Charts of replication: lag, failovers, and stability of the ISR."""
 
 from lab.analytics.figures.parts import (
     COLOURS,
@@ -35,7 +35,7 @@ def _replica(row: Row) -> str:
 
 
 def lag(rows: Rows, words: Words) -> Figure:
-    """Records behind: the high watermark behind the leader's log end, a follower behind its leader."""
+    """Lag in records: of the high watermark behind the leader's log end, and of followers behind their leader."""
     found = series(rows, _replica, lambda row: row["max"])
     data = [
         steps(own, "max", name if "@" in name else f"{name} HW", colour, words("analytics.records"))
@@ -68,8 +68,8 @@ def _election(row: Row) -> str:
 
 
 def _length_ms(row: Row, start: str, end: str) -> float:
-    """0 where one of the two did not happen. A session that was still open at the election was never noticed: until
-    then all the time is that of the election.
+    """0 if one of the two did not happen. If the session was still open at the election, all the time until then counts
+    as election time.
     """
     began = row[start]
     if began is None and start == "noticed_us":
@@ -78,7 +78,7 @@ def _length_ms(row: Row, start: str, end: str) -> float:
 
 
 def isr_churn(rows: Rows, words: Words) -> Figure:
-    """How often replicas left the ISR, came back, and how often that was refused."""
+    """Number of ISR shrinks, expansions and rejected changes."""
     changed = [row for row in rows if any(row[change] for change, _ in _CHANGES)]
     if not changed:
         return unchanged(words)

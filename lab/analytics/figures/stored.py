@@ -20,9 +20,9 @@ ROWS_SHOWN = 200
 def figure_of(
     stored: Stored, rows: Sequence[Row], words: Words, *beside: Sequence[Row], internal: bool
 ) -> Figure | None:
-    """A chart and the rows beside it; None where there is nothing to draw.
+    """A chart and its rows; None if there is nothing to draw.
 
-    Rows of Kafka's own topics are left out unless `internal`, or there are no others.
+    Internal topics are left out unless `internal` is set or there are no others.
     """
     chosen: Rows = rows
     if stored.is_per_partition and not internal:

@@ -1,1 +1,1 @@
-"""Gold: what a chart, a page or a report shows, made of silver alone."""
+"""Gold: tables for charts, pages and reports, made only from silver."""

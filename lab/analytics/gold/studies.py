@@ -1,4 +1,4 @@
-"""What studies found. No recording holds it: `manage.py study` simulates the clusters and writes these rows."""
+"""Results of studies. They are not in recordings: `manage.py study` simulates the clusters and writes these rows."""
 
 from pyspark.sql import DataFrame
 

@@ -1,1 +1,1 @@
-"""Stored tables for pages: read by pyarrow in the web process, in milliseconds and without a JVM."""
+"""Stored tables for pages: read with pyarrow in the web process, in milliseconds and without a JVM."""

@@ -1,4 +1,4 @@
-"""What pages show of a class and of a lesson out of rows: those of live rounds, or stored ones."""
+"""What pages show of a class or a lesson, from rows of live rounds or from stored rows."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +33,7 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 class StoredRows(NamedTuple):
-    """Rows of a class or a lesson by table, up to `as_of_ms` of wall time (0: none); of a class also its clock."""
+    """Rows of a class or a lesson by table, up to `as_of_ms` of wall time (0: none); for a class also its clock."""
 
     tables: Tables
     as_of_ms: int = 0
@@ -51,7 +51,7 @@ def figures_of(which: Mapping[str, Stored], tables: Tables, scene: Scene) -> dic
 
 
 def ready(stored: Stored, tables: Tables, scene: Scene) -> list[Row]:
-    """The rows of a chart, as it draws and lists them."""
+    """The rows of a chart, as drawn and listed."""
     own = tables.get(stored.table, ())
     if stored.table == GROUPS:
         own = only_tags(own, shown_tags(tables.get(TAGS, ())))
@@ -72,11 +72,11 @@ def _empty(stored: Stored) -> pa.Schema:
 
 
 def stored_class(slug: str, people: Collection[str]) -> StoredRows:
-    """What is stored of a class.
+    """The stored rows of a class.
 
     Args:
         slug: the class.
-        people: pseudonyms of those who take part.
+        people: pseudonyms of the participants.
     """
     return of_newest(lambda store, build: _class(store, build, slug, people)) or StoredRows({})
 
@@ -92,7 +92,7 @@ def _class(store: Store, build: Build, slug: str, people: Collection[str]) -> St
 
 
 def stored_lesson(lesson: str) -> StoredRows:
-    """What is stored of a lesson over all learners."""
+    """The stored rows of a lesson for all learners."""
     return of_newest(lambda store, build: _lesson(store, build, lesson)) or StoredRows({})
 
 
@@ -104,7 +104,7 @@ def _lesson(store: Store, build: Build, lesson: str) -> StoredRows:
 
 
 def stored_own(person: str, lesson: str) -> StoredRows:
-    """What is stored of one learner in a lesson."""
+    """The stored rows of one learner in a lesson."""
     return of_newest(lambda store, build: _own(store, build, person, lesson)) or StoredRows({})
 
 
@@ -128,11 +128,11 @@ def instant_of(clock: Sequence[tuple[int, int]], at_ms: int | None) -> int | Non
 
 
 def is_behind(found: Sequence[FoundLog], tables: Collection[str], unit: str) -> bool:
-    """Whether logs hold what tables of a unit do not. Reads what is new alone.
+    """Whether logs have records that the tables of a unit do not include. Reads only new records.
 
     Args:
-        found: the logs that the unit is made of.
-        tables: all of this unit.
+        found: the logs that the unit is made from.
+        tables: all tables of this unit.
         unit: a class, `all`, or the name of a log.
     """
     return of_newest(lambda store, build: _is_behind(build, found, tables, unit)) in (None, True)
@@ -141,7 +141,7 @@ def is_behind(found: Sequence[FoundLog], tables: Collection[str], unit: str) -> 
 def _is_behind(build: Build, found: Sequence[FoundLog], tables: Collection[str], unit: str) -> bool:
     ledger = build.ledger()
     logs = {name: entry.last_seq for name, entry in ledger.items() if entry.unit == "log"}
-    # As `lab.analytics.build.plan.dirty_logs` has it.
+    # The same rule as in `lab.analytics.build.plan.dirty_logs`.
     made_of = sum(logs.values()) if unit == ALL else sum(logs.get(one.entry.branch, 0) for one in found)
     if any(build.made_to(table).get(unit) != made_of for table in tables):
         return True
@@ -155,7 +155,7 @@ def _has_news(found: FoundLog, entry: BranchEntry | None) -> bool:
         new = news(found.folder, entry.ranges, entry.damage, entry.last_seq, 0)
     except FileNotFoundError:
         return False
-    # The log of a class that is replaced by its recording holds less, and changes nothing.
+    # A class log that was replaced with its recording has fewer events, which changes nothing.
     return bool(new.ranges) or (new.is_rewritten and bool(found.entry.learner))
 
 

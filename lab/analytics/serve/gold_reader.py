@@ -1,4 +1,4 @@
-"""What pages show of a branch out of stored tables."""
+"""What pages show of a branch from stored tables."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -24,9 +24,9 @@ MADE = "gold.run_summary"
 
 
 class Shown(NamedTuple):
-    """The charts of a branch, made of events up to `last_seq` (0: none yet); damage as (from event, to event, why).
+    """The charts of a branch, including events up to `last_seq` (0: none yet); damage as (from event, to event, why).
 
-    `internal`: how many partitions of Kafka's own topics there are beside others.
+    `internal`: number of partitions of internal topics if there are other topics.
     """
 
     last_seq: int
@@ -84,7 +84,7 @@ T = TypeVar("T")
 
 
 def of_newest(read: Callable[[Store, Build], T]) -> T | None:
-    """What is read of the newest build; None before the first one."""
+    """The result of reading the newest build; None if there is none."""
     for _ in range(TRIES - 1):
         try:
             found = _newest()

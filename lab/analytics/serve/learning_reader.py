@@ -1,6 +1,6 @@
-"""Rows of learning as charts draw them: with the step's number, who the learner is, and what a click opens.
+"""Rows of learning prepared for charts: with the step number, the learner, and the target of a click.
 
-Staff of a class see who did what in it; everybody else sees numbers of people only, and none of fewer than five.
+Staff of a class see individual learners; everyone else sees only counts of at least five.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ MIN_ANSWERS = 5
 
 
 class Person(NamedTuple):
-    """A participant: their number in the class, and what they call themselves if it may be shown."""
+    """A participant: their number in the class, and their name if it may be shown."""
 
     number: int
     name: str = ""
@@ -26,12 +26,12 @@ class Person(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What rows are looked at with.
+    """The context in which rows are prepared.
 
     Attributes:
-        language: of the sentences of misconceptions.
-        people: who may be named, by pseudonym; rows of others are left out.
-        lab: the address of a lab at an event, empty where the asker has no right to see it.
+        language: the language of the misconceptions.
+        people: those who may be named, by pseudonym; rows of others are left out.
+        lab: the address of a lab at an event, empty if the viewer may not see it.
         class_us: the instant of the class, in microseconds, at an instant of wall time.
         replay: the address of the class at such an instant.
     """
@@ -43,18 +43,18 @@ class Scene(NamedTuple):
     replay: Callable[[int], str] = lambda class_us: ""
 
     def at(self, at_ms: int | None) -> str:
-        """The address of the class at an instant of wall time; empty where there is none."""
+        """The address of the class at an instant of wall time; empty if there is none."""
         class_us = self.class_us(at_ms)
         return "" if class_us is None else self.replay(class_us)
 
 
 def prepared(name: str, rows: Rows, scene: Scene) -> list[Row]:
-    """The rows of the chart `name`, with what it needs beside the columns of its table."""
+    """The rows of the chart `name`, with the additional columns that it needs."""
     return _PREPARE[name](rows, scene)
 
 
 def placed(rows: Iterable[Row]) -> list[Row]:
-    """Rows with the number of their step, `step_no`, and `place`, as the axis has it: in the order of the lessons."""
+    """Rows with the number of their step, `step_no`, and `place` for the axis, in the order of the lessons."""
     found = list(rows)
     lessons = sorted({row["lesson"] or "" for row in found})
     known = exercises()
@@ -66,7 +66,7 @@ def placed(rows: Iterable[Row]) -> list[Row]:
     made = []
     for row in found:
         lesson, step = row["lesson"] or "", row["step"] or ""
-        # The log of a class has numbers of steps.
+        # The log of a class contains step numbers.
         number = int(step) if step.isdecimal() else numbers.get(lesson, {}).get(step, 0)
         name = str(number) if number else step
         head = lesson.partition("-")[0] if lesson[:1].isdigit() else lesson
@@ -86,7 +86,7 @@ def _steps(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def _progress(rows: Rows, scene: Scene) -> list[Row]:
-    """Of each learner the first time that a step was done."""
+    """For each learner, the first time that a step was completed."""
     first: dict[tuple[str, str, str], Row] = {}
     for row in sorted((row for row in rows if row["reached_ms"] is not None), key=lambda row: row["reached_ms"]):
         first.setdefault((row["learner"], row["lesson"], row["step"]), row)
@@ -115,7 +115,7 @@ def _misconceptions(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def shown_tags(rows: Rows) -> frozenset[str]:
-    """The misconceptions of a class that enough people were asked about.
+    """The misconceptions of a class with enough answers to show.
 
     Args:
         rows: of `gold.misconceptions`.
@@ -124,7 +124,7 @@ def shown_tags(rows: Rows) -> frozenset[str]:
 
 
 def only_tags(rows: Rows, tags: frozenset[str]) -> list[Row]:
-    """Groups of learners by those of their mistakes that are among `tags`.
+    """Groups of learners by their misconceptions among `tags`.
 
     Args:
         rows: of `gold.mistake_groups`.
@@ -158,7 +158,7 @@ def _mistakes(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def _groups(rows: Rows, scene: Scene) -> list[Row]:
-    """Where more than one learner has the same mistakes."""
+    """Groups of more than one learner."""
     return [row for row in _mistakes(rows, scene) if row["learners"] > 1]
 
 
@@ -175,7 +175,7 @@ def _of_lesson(rows: Rows, scene: Scene) -> list[Row]:
 
 
 def _hints(rows: Rows, scene: Scene) -> list[Row]:
-    """Steps with a question whose answers are enough to say something of."""
+    """Steps with enough answers to show."""
     shown = [row for row in rows if row["right_with_hint"] is not None or row["right_without_hint"] is not None]
     return _of_lesson(shown, scene)
 

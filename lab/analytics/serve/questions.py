@@ -1,4 +1,4 @@
-"""Questions to begin with, for the page of the tables. The title of each is `tables.question.<name>`."""
+"""Sample queries for the tables page. The title of each is `tables.question.<name>`."""
 
 QUESTIONS: dict[str, str] = {
     "hardest_steps": """select class, lesson, step, n,

@@ -1,5 +1,5 @@
-"""Questions in SQL about stored tables. A process of its own answers each (sql_child.py), out of the rows that whoever
-asks may see, and is killed when it takes too long.
+"""SQL queries on stored tables. Each runs in a separate process (sql_child.py) on the rows that the user may see, and
+is killed if it takes too long.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _asking: set[int] = set()
 
 
 class Answer(NamedTuple):
-    """Rows, as JSON has them. `is_cut`: there are more of them. `build`: the build of the tables that were asked."""
+    """The rows as JSON values. `is_cut`: there are more rows. `build`: the queried build."""
 
     columns: list[str]
     rows: list[list[Any]]
@@ -58,16 +58,16 @@ class Answer(NamedTuple):
 
 
 async def ask(store: Store, build: Build, query: str, visible: Visible, asker: int | None = None) -> Answer:
-    """What SQLite answers about a build.
+    """The result of a query in SQLite on a build.
 
     Args:
         store: the tables.
-        build: which version of them.
+        build: the version of the tables.
         query: one `select`.
-        visible: the units that are seen.
-        asker: the user, who asks one question at a time; None for the operator.
+        visible: the units that the user may see.
+        asker: the user, who may run one query at a time; None for the operator.
 
-    Raises Refusal: a mistake, with its line; a limit that was met; another question of theirs that goes on.
+    Raises Refusal: an error with its line; an exceeded limit; another running query of the user.
     """
     if not _ASIDE.sub(" ", query).strip(" \n\r\t;"):
         raise Refusal("refusal.sql_empty")
@@ -88,7 +88,7 @@ async def ask(store: Store, build: Build, query: str, visible: Visible, asker: i
 
 
 async def _within_limits(order: bytes) -> bytes:
-    """What the process says. Whatever it does, it is killed when nobody waits for it any more."""
+    """The output of the process. The process is killed when its caller stops waiting."""
     async with _turn():
         limit = asyncio.timeout(READ_LIMIT_S)
         process = await asyncio.create_subprocess_exec(
@@ -124,7 +124,7 @@ def _turn() -> asyncio.Semaphore:
 
 async def _kill(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
-        # Not `process.kill`, which may wait for it itself and so take its end from whoever waits here.
+        # Not `process.kill`, which may reap the process itself.
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
@@ -151,7 +151,7 @@ def _answer(said: bytes, took_ms: int, build: int) -> Answer:
 
 
 def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str, Any]:
-    """What the process is told: the tables that the question names, and of them the columns that it names."""
+    """The order for the process: the tables and columns that the query names."""
     bare = _COUNT_ALL.sub(" ", _ASIDE.sub(" ", query))
     words = {word.lower() for word in _NAME.findall(bare)}
     first = _FIRST.fullmatch(_ASIDE.sub(" ", query))
@@ -173,7 +173,7 @@ def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str
 
 
 def columns_of(table: Table, visible: Visible) -> list[tuple[str, str]]:
-    """The columns that are seen, each with its type in SQLite."""
+    """The visible columns with their SQLite types."""
     return [
         (column.name, _TYPES.get(column.type, "text"))
         for column in table.stored
@@ -191,7 +191,7 @@ def _table(store: Store, build: Build, table: Table, visible: Visible, words: se
 def _files(store: Store, build: Build, table: Table, visible: Visible) -> list[dict[str, Any]]:
     units, column = visible.units(table.unit), unit_column(table.unit)
     if table.unit == "log" and units is not None:
-        # What learners did in a class lies in logs of their own.
+        # Learners' acts in a class are in their own logs.
         rows: list[Any] = [[(column, sorted(units)), ("class", sorted(visible.classes))]]
         units = None
     else:

@@ -1,9 +1,8 @@
-"""The process that answers one question in SQL. It imports nothing of the lab: it is told which rows it may read.
+"""The process that runs one SQL query. It does not import the lab: the order lists the rows that it may read.
 
-Standard input: an order as JSON (sql_box.py makes it). Standard output: an empty line when the tables are there, then
-one JSON object with the rows, or with what was wrong. Tables are copied into memory first; then the process gives up
-the right to open anything, so that the question itself meets no file and no network, whatever SQLite's functions offer.
-An authorizer lets it read those rows and nothing else.
+Standard input: an order as JSON (sql_box.py makes it). Standard output: an empty line when the tables are loaded, then
+one JSON object with the rows or the error. Tables are copied into memory first; then the process gives up the right to
+open anything, so that the query has no access to files and network. An authorizer permits only reading these rows.
 """
 
 import json
@@ -19,7 +18,7 @@ from typing import Any
 
 
 class NoPandas:
-    """pyarrow imports pandas if it is there, which takes longer than most questions; nothing here needs it."""
+    """pyarrow imports pandas if it is installed, which takes longer than most queries and is not needed here."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -81,7 +80,7 @@ def main() -> None:
 
 
 def opened(order: dict[str, Any]) -> sqlite3.Connection:
-    """A database in memory with the tables of an order, without rows yet."""
+    """An in-memory database with the empty tables of an order."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute("pragma temp_store = memory")
     connection.execute(f"pragma hard_heap_limit = {int(order['memory_bytes'])}")
@@ -93,7 +92,7 @@ def opened(order: dict[str, Any]) -> sqlite3.Connection:
     connection.create_aggregate("median", 1, Median)  # type: ignore[arg-type]
     connection.create_aggregate("quantile", 2, Median)  # type: ignore[arg-type]
     for name in LISTS:
-        # SQLite declares them at their first use, which the authorizer would take for a change of the schema.
+        # SQLite declares them on first use, which the authorizer would treat as a schema change.
         connection.execute(f"select * from {name}('[]')")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, len(LAYERS))
@@ -102,7 +101,7 @@ def opened(order: dict[str, Any]) -> sqlite3.Connection:
 
 def _answer(order: dict[str, Any]) -> dict[str, Any]:
     connection = opened(order)
-    # What is wrong with the question is told before its tables are read.
+    # Errors in the query are reported before its tables are read.
     connection.set_authorizer(allows)
     mistake = checked(connection, order["query"])
     if mistake is not None:
@@ -117,7 +116,7 @@ def _answer(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def checked(connection: sqlite3.Connection, query: str) -> dict[str, Any] | None:
-    """What is wrong with a question, as far as it shows without a row; None for nothing."""
+    """Errors of a query that can be detected without rows; None if there are none."""
     words = _bare(query).lower().split(None, 1)
     if words and words[0] == "explain":
         return None
@@ -125,7 +124,7 @@ def checked(connection: sqlite3.Connection, query: str) -> dict[str, Any] | None
         connection.execute(f"explain {query}")
     except (sqlite3.Error, sqlite3.Warning) as error:
         return _mistake(connection, query, error)
-    # Others, such as vacuum, are refused no sooner than they run.
+    # Others, such as vacuum, are only rejected when they run.
     return None if words and re.match(r"(select|with|values)\b|\(", words[0]) else {"error": "refused"}
 
 
@@ -134,7 +133,7 @@ def _name(table: dict[str, Any]) -> str:
 
 
 def _load(connection: sqlite3.Connection, table: dict[str, Any], first_rows: int | None) -> None:
-    """Copies a table's columns that are wanted, and its rows that may be seen, or the first of them."""
+    """Copies the requested columns and visible rows of a table, up to the limit."""
     columns = [name for name, _ in table["columns"]]
     insert = f"insert into {_name(table)} values ({', '.join('?' * len(columns))})"
     connection.execute("begin")
@@ -168,7 +167,7 @@ def _batches(files: list[dict[str, Any]], columns: list[str]) -> Iterator[Any]:
 
 
 def _values(column: Any) -> list[Any]:
-    """The values as SQLite takes them; lists, maps and rows within rows as JSON."""
+    """The values as SQLite accepts them; lists, maps and structs as JSON."""
     values: list[Any] = column.to_pylist()
     kind = str(column.type)
     if kind.startswith("map"):
@@ -183,7 +182,7 @@ def allows(action: int, one: str | None, other: str | None, database: str | None
     match action:
         case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
             return sqlite3.SQLITE_OK
-        # Without a column it is only counted.
+        # Without a column, rows are only counted.
         case sqlite3.SQLITE_READ if database in LAYERS or one in LISTS or not other:
             return sqlite3.SQLITE_OK
         case sqlite3.SQLITE_FUNCTION if (other or "").lower() not in _DENIED:
@@ -192,7 +191,7 @@ def allows(action: int, one: str | None, other: str | None, database: str | None
 
 
 def confine(order: dict[str, Any]) -> None:
-    """Limits the process: from here on nothing can be opened or started, and time and memory are short."""
+    """Limits the process: from here on nothing can be opened or started, and time and memory are limited."""
     used_s = math.ceil(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
     limit_s = used_s + order["cpu_s"]
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
@@ -236,7 +235,7 @@ def _shown(value: Any) -> Any:
 
 
 def _mistake(connection: sqlite3.Connection, query: str, error: Exception) -> dict[str, Any]:
-    """What SQLite rejects, and the line that it is in."""
+    """The error of SQLite and its line."""
     said = str(error)
     if "one statement" in said:
         return {"error": "several"}
@@ -265,7 +264,7 @@ def _line(connection: sqlite3.Connection, query: str, said: str) -> int:
 
 
 def _near(connection: sqlite3.Connection, query: str, what: str, said: str) -> int:
-    """Where the token stands that SQLite stumbles over: the first one at which it says the same of what ends there."""
+    """The position of the token that SQLite rejects: the first prefix with the same error."""
     ends = [
         found
         for found in _TOKEN.finditer(_bare(query))
@@ -281,7 +280,7 @@ def _near(connection: sqlite3.Connection, query: str, what: str, said: str) -> i
 
 
 def _bare(query: str) -> str:
-    """The question with blanks for comments and texts, so that places stay."""
+    """The query with comments and strings blanked out, so that positions stay the same."""
     return _ASIDE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), query)
 
 

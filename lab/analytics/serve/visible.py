@@ -1,4 +1,4 @@
-"""Which rows of the tables a person may see: their own runs, and the classes that they are staff of."""
+"""The rows of the tables that a person may see: their own runs, and the classes that they are staff of."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class Visible:
 
     Attributes:
         branches: of runs.
-        classes: by slug; also rows about them in the logs of others.
+        classes: by slug, including rows about them in the logs of others.
         logs: of classes, and one's own.
-        has_all: tables over all learners are seen, too.
-        is_everything: no unit and no column is left out: for the operator.
+        has_all: includes tables over all learners.
+        is_everything: includes all units and columns, for the operator.
     """
 
     branches: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Visible:
     is_everything: bool = False
 
     def units(self, unit: str) -> frozenset[str] | None:
-        """Those of a kind of unit; None for all of them."""
+        """The visible units of a kind; None for all."""
         if self.is_everything or unit == "study" or (unit == "all" and self.has_all):
             return None
         return {"branch": self.branches, "class": self.classes, "log": self.logs}.get(unit, frozenset())
@@ -43,15 +43,15 @@ EVERYTHING = Visible(is_everything=True)
 
 
 def may_ask(user: User) -> bool:
-    """Whether somebody may ask in SQL: who gives classes, or is staff of one."""
+    """Whether a user may run SQL: instructors and staff of classes."""
     return may(user, None, "staff") or bool(_classes(user))
 
 
 def visible_to(user: User, ledger: Mapping[str, BranchEntry]) -> Visible:
-    """What `may` allows. Asks the database."""
+    """The units that `may` allows, from the database."""
     classes = _classes(user)
     own = set(Run.objects.filter(owner_id=user.pk).values_list("slug", flat=True))
-    # Who may take the recording of a class away sees the labs in it.
+    # A user who may export the recording of a class sees the labs in it.
     runs = own | set(Run.objects.filter(classroom__in=classes).values_list("slug", flat=True))
     slugs = frozenset(one.slug for one in classes)
     return Visible(

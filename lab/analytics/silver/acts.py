@@ -1,4 +1,4 @@
-"""What people did, in classes and alone: one row an act, whichever log it was written to."""
+"""What people did, in classes and alone: one row per act, from all logs."""
 
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ def acts(t: Tables) -> "DataFrame":
         F.when(is_class, F.when(_field("sure", "int") >= 0, _field("sure", "double") / 100))
         .otherwise(F.nullif(_field("p", "double"), F.lit(0.0))).alias("p"),
         _field("choices", "int").alias("choices"),
-        # The right answer of a poll, where it was known when the poll was made.
+        # The right answer of a poll, if it was known when the poll was made.
         F.coalesce(_field("outcome"), F.when(F.col("kind") == "PollMade", F.nullif(_field("right"), F.lit(""))))
         .alias("outcome"),
         F.when(F.col("kind") != "PollMade", _field("right", "boolean")).alias("right"),

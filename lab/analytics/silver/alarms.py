@@ -1,4 +1,4 @@
-"""Guarantees that do not hold any more, and acknowledged records that are lost."""
+"""Violated guarantees, and lost acknowledged records."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

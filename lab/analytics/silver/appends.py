@@ -1,4 +1,4 @@
-"""Batches that Produce requests brought to a leader's log, and when they were committed."""
+"""Batches appended to a leader's log by Produce requests, and when they were committed."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -37,10 +37,9 @@ _ADVANCE, _BATCH = 0, 1
 def appends(t: Tables) -> DataFrame:
     """Produced batches with the advance that committed them.
 
-    A log is cut into stretches, within which it only grows: truncation, a restart and a new topic of the same name
-    begin another one. Within one, offsets order batches and advances alike, so that the first advance over a batch is
-    the earliest of those that go at least as far; a batch that outlives its stretch may be committed in the next one
-    that gets so far.
+    A log is divided into stretches within which it only grows: truncation, a restart and a recreated topic start a new
+    one. Within one, offsets order batches and advances alike, so that the first advance past a batch is the earliest
+    one that reaches at least its end; a batch that survives its stretch may be committed in a later one.
     """
     batches = t.batches.select(
         *_REPLICA, "seq", "at_us", "base_offset", (F.col("last_offset") + 1).alias("end_offset"), "records",
@@ -93,7 +92,7 @@ def _committed(produced: DataFrame, offsets: DataFrame) -> DataFrame:
 
 
 def _carried(stretches: DataFrame) -> DataFrame:
-    """Batches moved to the stretch in which they are committed."""
+    """Batches assigned to the stretch in which they are committed."""
     reach = (
         stretches.where(F.col("row") == _ADVANCE)
         .groupBy(*_REPLICA, "stretch")

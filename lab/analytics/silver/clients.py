@@ -1,4 +1,4 @@
-"""What the lab's producers and consumers are doing: their states, and what consumers read."""
+"""States of the lab's producers and consumers, and what consumers read."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -102,10 +102,10 @@ CONSUME_COLUMNS = (
 
 
 def consumes(t: Tables) -> DataFrame:
-    """What consumers read, without the records, and where they were set to."""
+    """Reads and position resets of consumers, without the records."""
     partition = of_partition(F.col("partition"))
     client = F.col("client")
-    # A count, where the records themselves are not kept.
+    # A count, if the records themselves are not kept.
     count = F.coalesce(
         F.try_variant_get("records", "$", "int"), F.size(F.try_variant_get("records", "$", "array<variant>"))
     )

@@ -26,7 +26,7 @@ OFFSET_COMMIT_COLUMNS = (
 
 
 def offset_commits(t: Tables) -> DataFrame:
-    """Each step of a committed offset, one row a partition."""
+    """Each change of a committed offset, one row per partition."""
     accepted = t.kind("OffsetCommitAccepted").withColumn(
         "one", F.explode(F.try_variant_get("offsets", "$", "array<array<variant>>"))
     )

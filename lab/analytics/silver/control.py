@@ -1,4 +1,4 @@
-"""The control plane: sessions, watches, the controller, and what brokers learn from it."""
+"""The control plane: sessions, watches, the controller, and what it propagates to brokers."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame

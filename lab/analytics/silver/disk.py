@@ -1,4 +1,4 @@
-"""What brokers do to the files of their logs."""
+"""Operations of brokers on the files of their logs."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
@@ -30,7 +30,7 @@ DISK_OP_COLUMNS = (
 
 
 def disk_ops(t: Tables) -> DataFrame:
-    """Each operation on files that is more than an append."""
+    """Each operation on files other than appends."""
     return stacked([*_of_segments(t), *_removals(t), *_of_cleaner(t), *_of_recovery(t), *_of_brokers(t)])
 
 

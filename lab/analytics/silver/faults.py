@@ -1,4 +1,4 @@
-"""Faults: what was done to nodes, links and disks, and what else went wrong, as spans of time."""
+"""Faults of nodes, links and disks, and other failures, as spans of time."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -64,7 +64,7 @@ def _of_nodes(t: Tables) -> list[DataFrame]:
 
 
 def _of_links(t: Tables) -> list[DataFrame]:
-    """A restored link carries messages both ways again."""
+    """A restored link delivers messages in both directions again."""
     restored = t.kind("LinkRestored")
     ends = F.sort_array(F.array("a", "b"))
     one_way = t.kind("LinkCutOneWay").withColumns({"a": F.col("source"), "b": F.col("destination")})

@@ -1,4 +1,4 @@
-"""Consumer groups: their states at the coordinator, their members, and who is to read what."""
+"""Consumer groups: their states at the coordinator, their members, and their assignments."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -26,7 +26,7 @@ _GROUP = (BRANCH, "group", "broker")
 
 
 def group_generations(t: Tables) -> DataFrame:
-    """The states of groups, each until the next one, or until its coordinator forgets the group or ends."""
+    """The states of groups, each until the next one, or until its coordinator unloads the group or stops."""
     states = t.kind("GroupTransitioned").select(
         *_GROUP, "seq", "at_us", F.lit(0).alias("joins"), F.col("to_state").alias("state"),
         F.struct("generation_id", "protocol", "leader", "why").alias("said"),
@@ -82,7 +82,7 @@ GROUP_MEMBER_COLUMNS = (
 
 
 def group_members(t: Tables) -> DataFrame:
-    """What coordinators say of members."""
+    """Members according to coordinators."""
     same = {name: F.col(name) for name in ("group", "broker", "member")}
     protocols = F.transform(pairs(F.col("protocols")), lambda one: F.get(one, F.lit(0)))
     timeouts = {name: F.col(name) for name in ("session_timeout_ms", "rebalance_timeout_ms")}
@@ -129,7 +129,7 @@ GROUP_ASSIGNMENT_COLUMNS = (
 
 
 def group_assignments(t: Tables) -> DataFrame:
-    """Who is to read what, one row a partition."""
+    """Assignments, one row per partition."""
     columns = GROUP_ASSIGNMENT_COLUMNS
     each = t.kind("GroupAssigned").withColumn(
         "one", F.explode(F.try_variant_get("assignments", "$", "array<array<variant>>"))
@@ -160,7 +160,7 @@ def group_assignments(t: Tables) -> DataFrame:
 
 
 def _partitions(frame: DataFrame, names: Value, **values: Value) -> DataFrame:
-    """A row for each partition, or one without if there is none."""
+    """A row for each partition, or one row without a partition."""
     each = frame.withColumn("_name", F.explode_outer(names))
     name = F.col("_name")
     return rows(each, GROUP_ASSIGNMENT_COLUMNS, **of_partition(name), is_empty=name.isNull(), **values)

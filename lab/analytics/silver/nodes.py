@@ -29,7 +29,7 @@ _KINDS = ("RunStarted", "NodeAdded", "NodeRemoved", "ClientRefused", "ClientIden
 
 
 def nodes(t: Tables) -> DataFrame:
-    """Nodes from their beginning to their end, and the run itself."""
+    """Nodes from start to end, and the run itself."""
     added = t.kind("NodeAdded")
     settings = F.try_variant_get("settings", "$", "array<array<string>>")
     group = F.get(F.filter(settings, lambda one: F.get(one, F.lit(0)) == "group.id"), F.lit(0))
@@ -71,7 +71,7 @@ def nodes(t: Tables) -> DataFrame:
 
 
 def _run(t: Tables) -> DataFrame:
-    """The run as a node of its own, which lasts as long as everything."""
+    """The run as a node that exists from start to end."""
     started = t.kind("RunStarted")
     values = {
         "node": F.lit("lab"), "node_no": F.lit(1), "node_kind": F.lit("run"), "from_seq": F.col("seq"),
@@ -106,7 +106,7 @@ _ENGINE_SOURCES = ("play", "exercise")
 
 
 def commands(t: Tables) -> DataFrame:
-    """Commands, with what became of them."""
+    """Commands and their results."""
     source = F.col("source")
     is_learner = ~source.isin(*_ENGINE_SOURCES)
     received = t.kind("CommandReceived").select(

@@ -1,4 +1,4 @@
-"""Where the logs of replicas begin and end, what is committed, what is stable, and which batches they hold."""
+"""Start and end of replicas' logs, high watermarks, last stable offsets, and batches."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
@@ -114,7 +114,7 @@ def _covered() -> dict[str, Value]:
 
 
 def batches(t: Tables) -> DataFrame:
-    """Each batch that a replica's log took in."""
+    """Each batch appended to a replica's log."""
     return rows(
         t.kind("BatchAppended"), BATCH_COLUMNS, **_covered(), size_bytes=F.col("size"),
         position_bytes=F.col("position"),
@@ -131,7 +131,7 @@ BATCHES = Table(
 
 
 def producer_batches(t: Tables) -> DataFrame:
-    """What logs note of the producers that number their batches."""
+    """Producer state in logs for idempotent producers."""
     return rows(
         t.kind("ProducerBatchAppended"), PRODUCER_BATCH_COLUMNS, **_covered(),
         **{name: F.col(name) for name in ("producer_id", "producer_epoch", "first_sequence", "is_transactional")},
@@ -158,7 +158,7 @@ BELIEF_COLUMNS = (
 
 
 def beliefs(t: Tables) -> DataFrame:
-    """What leaders know of their followers."""
+    """The leaders' view of their followers."""
     return rows(
         t.kind("RemoteReplicaUpdated"), BELIEF_COLUMNS, **of_replica(F.col("replica")),
         follower=broker_id(F.col("follower")), from_offset=F.col("from_offset"),

@@ -1,4 +1,4 @@
-"""Which consumer of a group owns a partition, and when none does."""
+"""Owners of partitions within a group, and times without an owner."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -20,9 +20,9 @@ _PARTITION = (BRANCH, "group", "topic", "partition")
 
 
 def partition_owners(t: Tables) -> DataFrame:
-    """Spans in which a consumer owns a partition, and those between, in which nobody does.
+    """Spans in which a consumer owns a partition, and those in between without an owner.
 
-    A consumer owns what it was assigned until it says something else, or is gone.
+    A consumer owns what it was assigned until its next change or its end.
     """
     said = t.group_assignments.where("change = 'owned'")
     each = said.select(BRANCH, "client", "seq", "at_us").distinct()

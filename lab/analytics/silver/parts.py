@@ -1,4 +1,4 @@
-"""What the functions of silver tables have in common: parts of names, and rows of different kinds in one table."""
+"""Shared parts of silver tables: parsing of names, and rows of different kinds in one table."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -77,14 +77,12 @@ def pairs(value: Value, of: str = "string") -> Value:
 
 
 def last(name: str) -> Value:
-    """The newest known value of a column, to be taken over the events before."""
+    """The last known value of a column over the preceding events."""
     return F.last(name, ignorenulls=True)
 
 
 def spans(states: DataFrame, *key: str) -> DataFrame:
-    """States (`seq`, `at_us`) as spans `from_seq, from_us, to_us` until the next one; those that last no time are left
-    out.
-    """
+    """States (`seq`, `at_us`) as spans `from_seq, from_us, to_us` until the next one; empty ones are left out."""
     in_order = Window.partitionBy(*key).orderBy("seq")
     values = (name for name in states.columns if name not in (*key, "seq", "at_us"))
     timed = states.select(

@@ -1,4 +1,4 @@
-"""Where the leader of each partition is in its log, and how far groups are behind it."""
+"""Positions of partition leaders in their logs, and the lag of groups."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -73,7 +73,7 @@ LAG_COLUMNS = (
 
 
 def lag(t: Tables) -> DataFrame:
-    """How many committed records a group has not processed, whenever that changes."""
+    """Changes of the number of committed records that a group has not processed."""
     commits = t.offset_commits.where("step in ('committed', 'removed')").select(
         *_PARTITION, "group", "seq", "at_us", F.struct(F.col("offset").alias("value")).alias("committed")
     )

@@ -1,4 +1,4 @@
-"""Batches of the lab's own producers, from the first record to the answer."""
+"""Batches of the lab's own producers, from the first record to the response."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -93,7 +93,7 @@ def _at(kind: str) -> Value:
 
 
 def _steps(t: Tables) -> DataFrame:
-    """The events of all batches in one frame, with the number of the client's life in which they happened."""
+    """The events of all batches in one frame, with the number of the client's incarnation."""
     shown = {
         "count": "bigint", "size": "bigint", "acks": "bigint", "leader": "string", "request": "bigint",
         "base_offset": "bigint", "latency_us": "bigint", "error": "string", "why": "string", "rule": "string",
@@ -144,7 +144,7 @@ def _steps(t: Tables) -> DataFrame:
 
 
 def _appended(t: Tables, steps: DataFrame) -> DataFrame:
-    """When the leader appended a batch first, and when it was first committed, by whichever attempt."""
+    """When the leader first appended a batch, and when it was first committed, over all attempts."""
     attempts = steps.where(_is("ProduceStarted", "ProduceRepeated") & (F.col("leader") != "")).select(
         *_KEY, "sent_seq", *(value.alias(name) for name, value in of_partition(F.col("name")).items())
     )
@@ -163,7 +163,7 @@ def _appended(t: Tables, steps: DataFrame) -> DataFrame:
 
 
 def _lost(t: Tables, batches: DataFrame) -> DataFrame:
-    """How many acknowledged records of a batch a later leader lacks."""
+    """Number of acknowledged records of a batch that a later leader lacks."""
     losses = with_incarnation(
         t.kind("AcknowledgedRecordsLost").select(
             BRANCH, "seq", F.col("partition").alias("name"), topic_of(F.col("partition")).alias("topic"),

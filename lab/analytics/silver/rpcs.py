@@ -32,7 +32,7 @@ RPC_COLUMNS = (
 )
 
 _KEY = (BRANCH, "rpc_no")
-#: how waiting usually ends
+#: the usual end of a wait
 _ENDS = ("satisfied", "expired", "superseded")
 _KINDS = (
     "RpcSent", "RpcDelivered", "RpcDropped", "RpcHeld", "RpcRescheduled", "RequestParked", "RequestCompleted",
@@ -40,7 +40,7 @@ _KINDS = (
 
 
 def rpcs(t: Tables) -> DataFrame:
-    """Each message with its whole fate, in one row."""
+    """Each message with everything that happened to it, in one row."""
     first = F.try_variant_get("fields", "$[0][0]", "string")
     acks = F.when(
         (F.col("api") == "Produce") & (F.col("kind") == "request") & (first == "acks"),
@@ -80,7 +80,9 @@ def rpcs(t: Tables) -> DataFrame:
 
 
 def _times(t: Tables) -> DataFrame:
-    """What happens to most messages: they arrive, wait, and are answered. As numbers, which are grouped by hashing."""
+    """The common events of messages: they arrive, wait, and are answered. Keyed by number, which Spark groups by
+    hashing.
+    """
     shown = ("arrived_seq", "arrived_us", "answer_no", "answered_us", "parked_us", "completed_us", "ended")
 
     def times(frame: DataFrame, **values: Value) -> DataFrame:
@@ -111,7 +113,7 @@ def _numbered(t: Tables, kind: str, name: str) -> DataFrame:
 
 
 def _fates(t: Tables) -> DataFrame:
-    """What happens to few messages: they are dropped, held, or scheduled anew, or their waiting ends in an error."""
+    """The rare events of messages: they are dropped, held, rescheduled, or their wait ends with an error."""
     each = []
     for kind, name in (
         ("RpcDropped", "rpc"), ("RpcHeld", "rpc"), ("RpcRescheduled", "rpc"), ("RequestCompleted", "request"),

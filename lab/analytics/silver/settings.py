@@ -1,4 +1,4 @@
-"""Settings: what nodes were started with, what ZooKeeper holds, and what brokers took up."""
+"""Settings: with which nodes were started, those in ZooKeeper, and those applied by brokers."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame

@@ -1,4 +1,4 @@
-"""Topics, and what ZooKeeper and the controller say of their partitions and replicas."""
+"""Topics, and their partitions and replicas in ZooKeeper and at the controller."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -45,7 +45,7 @@ TOPIC_COLUMNS = (
 
 
 def topics(t: Tables) -> DataFrame:
-    """Topics by creation: offsets of a deleted topic never meet those of its namesake."""
+    """Topics by creation: offsets of a deleted topic are not mixed with those of a recreated one."""
     data = F.from_json("data", _ASSIGNMENT)["partitions"]
     made, changed, deleted = (
         _of_topics(t.kind(kind)).select(
@@ -92,7 +92,7 @@ TOPICS = Table(
 
 
 def with_incarnation(frame: DataFrame, topics: DataFrame, seq: str = "seq") -> DataFrame:
-    """Rows that have a topic, with its incarnation at `seq`; null where no znode says that the topic existed."""
+    """Rows that have a topic, with its incarnation at `seq`; null if no znode shows that the topic existed."""
     own = Window.partitionBy(BRANCH, "topic").orderBy("incarnation")
     spans = topics.select(
         F.col(BRANCH).alias("_branch"),
@@ -122,7 +122,7 @@ PARTITION_STATE_COLUMNS = (
 
 
 def partition_states(t: Tables) -> DataFrame:
-    """Each state of a partition: as ZooKeeper has it, and as a controller's state machine has it."""
+    """Each state of a partition: in ZooKeeper, and in a controller's state machine."""
     said = F.from_json("data", _STATE)
     where = {
         "topic": _topic_in(F.col("path")),
@@ -177,7 +177,7 @@ REPLICA_COLUMNS = (
 
 
 def replicas(t: Tables) -> DataFrame:
-    """Spans in which a broker is assigned a replica, cut where the controller's state of it changes."""
+    """Spans in which a broker is assigned a replica, split where the controller's state of it changes."""
     assigned = _assigned(t)
     states = t.kind("ReplicaStateChanged").select(
         BRANCH,
@@ -204,7 +204,7 @@ def replicas(t: Tables) -> DataFrame:
 
 
 def _assigned(t: Tables) -> DataFrame:
-    """Each change by which a broker is assigned a replica, or is not any more."""
+    """Each assignment or removal of a replica."""
     said = F.from_json("data", _ASSIGNMENT)["partitions"]
     nobody = F.create_map().cast("map<string, array<int>>")
     changes = stacked(
@@ -268,7 +268,7 @@ LEADER_EPOCH_COLUMNS = (
 
 
 def leader_epochs(t: Tables) -> DataFrame:
-    """What the controller decides about leaders, and what replicas do about it."""
+    """Leader decisions of the controller, and the replicas' reactions."""
     replica = of_replica(F.col("replica"))
     columns = LEADER_EPOCH_COLUMNS
     last = F.element_at(F.try_variant_get("entries", "$", "array<array<bigint>>"), -1)
@@ -324,7 +324,7 @@ ISR_CHANGE_COLUMNS = (
 
 
 def isr_changes(t: Tables) -> DataFrame:
-    """What leaders do to the ISR."""
+    """Changes of the ISR by leaders."""
     replica = of_replica(F.col("replica"))
     columns = ISR_CHANGE_COLUMNS
     done = [

@@ -1,4 +1,4 @@
-"""Transactions: what coordinators decide, which markers logs hold, and who coordinates."""
+"""Transactions: decisions of coordinators, markers in logs, and the coordinators themselves."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

@@ -8,6 +8,6 @@ TABLES/
   _attempts/<attempt>.json                  builds that are being made, so that what is left of a dead one is swept
   _quarantine/                              bytes that could not be read
 
-To create the build's file publishes the build, atomically and for all tables at once. Whoever reads keeps to one build
-and never sees half of another. Nothing here needs a JVM.
+Creating the build's file publishes the build, atomically and for all tables at once. A reader uses one build and never
+sees part of another. No JVM is needed.
 """

@@ -1,4 +1,4 @@
-"""Builds that are being made. Each notes who makes it, so that the files of one that has died are swept by the next."""
+"""Builds in progress. Each records its process, so that the files of a dead one are swept by the next."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process may still run: known for those of this machine, assumed for others for an hour."""
+        """Whether its process may still be running: checked on this machine, assumed for an hour for others."""
         if self.host != socket.gethostname():
             return time.time() * 1_000 - self.heard_ms < STALE_S * 1_000
         try:
@@ -38,14 +38,14 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 def begin(store: Store) -> Attempt:
-    """Notes an attempt of this process."""
+    """Records an attempt of this process."""
     attempt = Attempt(uuid.uuid4().hex[:16], socket.gethostname(), os.getpid(), int(time.time() * 1_000))
     store.files.write(_name(attempt), packed(attempt))
     return attempt
 
 
 def heard(store: Store, attempt: Attempt) -> None:
-    """Says that an attempt goes on."""
+    """Heartbeat: the attempt is still in progress."""
     store.files.write(_name(attempt), packed(msgspec.structs.replace(attempt, heard_ms=int(time.time() * 1_000))))
 
 
@@ -55,7 +55,7 @@ def end(store: Store, attempt: Attempt) -> None:
 
 
 def abandon(store: Store, attempt: Attempt) -> int:
-    """Deletes what an attempt wrote and no build lists. Returns how many files that were."""
+    """Deletes files of an attempt that no build lists. Returns their number."""
     listed = _listed(store)
     count = 0
     for name in store.files.names(""):
@@ -67,7 +67,7 @@ def abandon(store: Store, attempt: Attempt) -> int:
 
 
 def sweep(store: Store) -> int:
-    """Deletes what dead attempts have left. Returns how many files that were."""
+    """Deletes the files of dead attempts. Returns their number."""
     count = 0
     for attempt in attempts(store):
         if not attempt.is_alive:
@@ -76,7 +76,7 @@ def sweep(store: Store) -> int:
 
 
 def attempts(store: Store) -> list[Attempt]:
-    """All attempts that are noted."""
+    """All recorded attempts."""
     found = []
     for name in store.files.names(_FOLDER):
         try:

@@ -1,4 +1,4 @@
-"""A build: which files hold the rows of each table, and how far each recording was read."""
+"""A build: the files of each table, and how far each recording was read."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,11 +13,11 @@ _PINS = "_pins"
 
 
 class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A Parquet file of a table. Without a path it says that some units have been made and have no rows.
+    """A Parquet file of a table. Without a path, the units have been made and have no rows.
 
-    `units` are those whose rows count, each with the last event that its rows are made of; `held` is how many units the
-    file holds. Where there are fewer, the rows of others have been replaced, and whoever reads it filters by unit.
-    `code` is the digest of what made it.
+    `units` are those whose rows count, each with the last event included; `held` is the number of units in the file. If
+    `units` has fewer, the rows of the others have been replaced, and readers filter by unit. `code` is the digest of
+    what made it.
     """
 
     path: str
@@ -34,7 +34,7 @@ class StoredFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredColumn(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A column as it was declared when the build was made."""
+    """A column as declared when the build was made."""
 
     name: str
     type: str
@@ -44,7 +44,7 @@ class StoredColumn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A table in a build: its chunks of files, and what its rows are."""
+    """A table in a build: its chunks of files, and its description."""
 
     chunks: tuple[str, ...]
     unit: str
@@ -66,7 +66,7 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The file of a build. Its number orders builds, not its instant: the clock of a server may jump."""
+    """The file of a build. Builds are ordered by number, not by time: the clock of a server may jump."""
 
     build: int
     parent: int
@@ -82,7 +82,7 @@ class BuildFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Build:
-    """One build, read as it was published, however many follow."""
+    """A published build, which does not change when others follow."""
 
     def __init__(self, store: "Store", file: BuildFile) -> None:
         self._store = store
@@ -98,8 +98,8 @@ class Build:
         return self.file.tables.keys()
 
     def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
-        """The files of a table that hold these units, or all; none if there is no such table. `units` in them are
-        reduced to those asked for, so that `is_whole` says whether rows have to be filtered.
+        """The files of a table that hold these units, or all; none if there is no such table. Their `units` are reduced
+        to the requested ones, so that `is_whole` tells whether rows have to be filtered.
         """
         found = [file for file in self.entries(table) if file.path]
         if units is None:
@@ -109,16 +109,16 @@ class Build:
         return [msgspec.structs.replace(file, units=wanted) for file, wanted in reduced if wanted]
 
     def entries(self, table: str) -> list[StoredFile]:
-        """All that is listed of a table, units without a row included."""
+        """All entries of a table, including units without rows."""
         state = self.file.tables.get(table)
         return [] if state is None else self._store.file_chunks.read(state.chunks)
 
     def made_to(self, table: str, code: str | None = None) -> dict[str, int]:
-        """The units that have been made of a table, each with the last event that its rows are made of.
+        """The units of a table that have been made, each with the last event included.
 
         Args:
             table: its name.
-            code: a digest: units that other code has made are left out.
+            code: a digest; units made by other code are left out.
         """
         found: dict[str, int] = {}
         others: set[str] = set()
@@ -155,7 +155,7 @@ class Store:
             try:
                 return self.build(numbers.pop())
             except FileNotFoundError:
-                # Vacuum has deleted it since; a newer one was there by then.
+                # Vacuum has deleted it since; there is a newer one.
                 numbers = self.numbers()
         return None
 
@@ -173,7 +173,7 @@ class Store:
         return Build(self, file)
 
     def pin(self, number: int, *, is_pinned: bool = True) -> None:
-        """Has vacuum keep a build, or lets it go. Raises FileNotFoundError if there is no such build."""
+        """Pins a build so that vacuum keeps it, or unpins it. Raises FileNotFoundError if there is no such build."""
         name = f"{_PINS}/{number:012d}"
         if not is_pinned:
             self.files.delete(name)
@@ -191,7 +191,7 @@ class Store:
 
 
 def build_name(number: int) -> str:
-    """Where the file of a build lies."""
+    """The path of the file of a build."""
     return f"{_FOLDER}/{number:012d}.json.zst"
 
 

@@ -1,4 +1,4 @@
-"""Lists in pieces that are named by their digest: what has not changed is neither written nor read again."""
+"""Lists in chunks that are named by their digest: unchanged chunks are neither written nor read again."""
 
 import contextlib
 import hashlib
@@ -27,11 +27,11 @@ class Chunks(Generic[Entry]):
         self._read = lru_cache(_KEPT)(self._read_one)
 
     def write(self, entries: Sequence[Entry]) -> list[str]:
-        """Writes a list and returns the names of its pieces. Pieces that exist are left as they are."""
+        """Writes a list and returns the names of its chunks. Existing chunks are not rewritten."""
         return [self._write_one(entries[start : start + CHUNK]) for start in range(0, len(entries), CHUNK)]
 
     def read(self, names: Iterable[str]) -> list[Entry]:
-        """A list by the names of its pieces. Raises FileNotFoundError for one that vacuum has deleted."""
+        """A list by the names of its chunks. Raises FileNotFoundError if vacuum has deleted one."""
         return [entry for name in names for entry in self._read(name)]
 
     def _write_one(self, entries: Sequence[Entry]) -> str:
@@ -47,7 +47,7 @@ class Chunks(Generic[Entry]):
 
 
 def chunk_file(name: str) -> str:
-    """Where a piece lies."""
+    """The path of a chunk."""
     return f"{CHUNKS}{name}.json.zst"
 
 

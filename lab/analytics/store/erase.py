@@ -1,6 +1,7 @@
-"""Takes a person out of the tables: acts that name them are written anew without, and all that was made of acts goes.
+"""Removes a person from the tables: files of acts are rewritten without them, and everything derived from acts is
+deleted.
 
-The next build makes it again, without them. Needs no JVM.
+The next build makes it again, without them. Does not need a JVM.
 """
 
 import uuid
@@ -24,7 +25,7 @@ _NAMING = ("log", "who", "payload")
 
 
 class NotErasedError(Exception):
-    """A person is in a file that should not hold them any more."""
+    """A person is still in a file after the erasure."""
 
 
 def people_in(store: Store, build: Build) -> dict[str, set[str]]:
@@ -39,11 +40,12 @@ def people_in(store: Store, build: Build) -> dict[str, set[str]]:
 
 
 def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozenset()) -> int:
-    """Takes people and whole logs out of all tables, of older builds and pinned ones, too. Returns how many acts went.
+    """Removes people and whole logs from all tables, including older and pinned builds. Returns the number of removed
+    acts.
 
     Raises:
-        ConflictError: a build that is being made is about the same logs.
-        NotErasedError: a file still holds one of the people.
+        ConflictError: a build in progress uses the same logs.
+        NotErasedError: a file still contains one of the people.
     """
     ledger = build.ledger()
     gone = logs | {name for name, entry in ledger.items() if entry.learner in people}
@@ -65,7 +67,7 @@ def erase(store: Store, build: Build, people: Set[str], logs: Set[str] = frozens
 
 
 def _write_anew(store: Store, build: Build, changes: Changes, people: Set[str]) -> int:
-    """Writes the acts that stay as one file. Returns how many do not."""
+    """Writes the remaining acts as one file. Returns the number of removed ones."""
     acts = rows(store, build, ACTS)
     if acts is None:
         return 0
@@ -91,13 +93,13 @@ def _written(store: Store, table: pa.Table) -> tuple[str, int]:
 
 
 def _naming(table: pa.Table, person: str) -> pa.ChunkedArray:
-    """Which rows of acts name somebody."""
+    """The rows of acts that refer to the people."""
     found = [pc.match_substring(table.column(name), person) for name in _NAMING]
     return pc.fill_null(pc.or_kleene(pc.or_kleene(found[0], found[1]), found[2]), False)
 
 
 def _insist_on_gone(store: Store, people: Set[str]) -> None:
-    """Reads each file that is left. Raises NotErasedError."""
+    """Checks each remaining file. Raises NotErasedError."""
     build = store.newest()
     if build is None or not people:
         return

@@ -1,4 +1,4 @@
-"""Where tables lie, and the few things that the store asks of such a place."""
+"""The storage of tables, and the operations that the store needs."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from typing import Protocol
 
 
 class Files(Protocol):
-    """A place for files, by names relative to it, with `/` between folders."""
+    """A file storage. Names are relative, with `/` between folders."""
 
     @property
     def address(self) -> str:
-        """What pyarrow and Spark find it by."""
+        """The address for pyarrow and Spark."""
         ...
 
     def read(self, name: str) -> bytes:
@@ -22,7 +22,7 @@ class Files(Protocol):
         ...
 
     def create(self, name: str, data: bytes) -> None:
-        """Writes a file that must not exist, atomically: of many that try, one succeeds. Raises FileExistsError."""
+        """Creates a file atomically: of several concurrent attempts, one succeeds. Raises FileExistsError."""
         ...
 
     def write(self, name: str, data: bytes) -> None:
@@ -34,7 +34,7 @@ class Files(Protocol):
         ...
 
     def size(self, name: str) -> int:
-        """How many bytes a file has. Raises FileNotFoundError."""
+        """The size of a file in bytes. Raises FileNotFoundError."""
         ...
 
     def delete(self, name: str) -> None:
@@ -43,7 +43,7 @@ class Files(Protocol):
 
 
 class LocalFiles:
-    """A folder of this machine. It is made with the first file."""
+    """A folder of this machine, created with the first file."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -58,7 +58,7 @@ class LocalFiles:
     def create(self, name: str, data: bytes) -> None:
         target = self._target(name)
         with self._beside(target, data) as whole:
-            # Unlike a rename, a link does not replace what is there.
+            # Unlike a rename, a link does not replace an existing file.
             os.link(whole, target)
         _sync_folder(target.parent)
 
@@ -104,7 +104,7 @@ class LocalFiles:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A name that was created is there after a power loss, too."""
+    """Makes created names survive a power loss."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,10 +1,10 @@
-"""The ledger: what of each recording has been read, so that nothing is read twice and nothing is left out."""
+"""The ledger: which parts of each recording have been read, so that nothing is read twice or left out."""
 
 import msgspec
 
 
 class ReadRange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Events of a branch that a build has read: whole batches of one segment, with the digest of their bytes."""
+    """Events of a branch that a build has read: complete batches of one segment, with the digest of their bytes."""
 
     from_seq: int
     to_seq: int
@@ -31,11 +31,11 @@ class Damage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A branch as the tables know it. It owns the events after `own_from_seq`; those before are its parent's.
+    """A branch in the tables. It owns the events after `own_from_seq`; earlier ones belong to its parent.
 
-    `state`: `open`, `closed` or `gone`. `identity` and `origin` are what the recording says of itself and of what it
-    was forked or copied from. `vocabularies`: what its events were written with, each from which event on.
-    `unit` is `log` where it is not a branch, but a log of acts.
+    `state`: `open`, `closed` or `gone`. `identity` and `origin` are from the recording's description: its own id, and
+    that of the recording it was forked or copied from. `vocabularies`: the vocabularies of its events, each with its
+    first event. `unit` is `log` if the entry is not a branch but a log of acts.
     """
 
     branch: str
@@ -63,7 +63,7 @@ class BranchEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     damage: tuple[Damage, ...] = ()
 
     def kinds(self) -> dict[str, int]:
-        """How many events of each kind it owns."""
+        """Number of events of each kind that it owns."""
         counts: dict[str, int] = {}
         for one in self.ranges:
             for kind, count in one.kinds.items():

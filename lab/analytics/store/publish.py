@@ -19,14 +19,14 @@ MAX_TRIES = 20
 
 
 class ConflictError(Exception):
-    """Another build has published some of the same units: this one has to be planned again."""
+    """Another build has published some of the same units: this build has to be planned again."""
 
 
 @dataclass
 class TableChange:
     """What a build does to one table: `files` are added; rows of `replaced` units no longer count.
 
-    `state` describes the table as it is from now on; its chunks are not looked at.
+    `state` describes the table from now on; its chunks are ignored.
     """
 
     state: TableState
@@ -36,7 +36,7 @@ class TableChange:
 
 @dataclass
 class Changes:
-    """What a build does. `touched` are the units that it was planned for."""
+    """The changes of a build. `touched` are the units that it was planned for."""
 
     tables: dict[str, TableChange] = field(default_factory=dict)
     ledger: dict[str, BranchEntry] = field(default_factory=dict)
@@ -47,17 +47,17 @@ class Changes:
 
 
 def publish(store: Store, base: Build | None, changes: Changes, at: Callable[[str], None] = lambda step: None) -> Build:
-    """Publishes changes that were planned against `base`, on top of what has been published since.
+    """Publishes changes that were planned against `base`, on top of builds published since.
 
     Args:
         store: where the files have been written.
         base: the newest build when the changes were planned.
         changes: what to publish.
-        at: told each step before it is taken.
+        at: called before each step.
 
     Raises:
         ConflictError: a build since `base` has touched the same units.
-        OSError: the place takes no more files; nothing is visible.
+        OSError: the files cannot be written; nothing is published.
     """
     for _ in range(MAX_TRIES):
         newest = store.newest()
@@ -74,7 +74,7 @@ def publish(store: Store, base: Build | None, changes: Changes, at: Callable[[st
 
 
 def _insist_on_apart(store: Store, base: Build | None, newest: Build | None, changes: Changes) -> None:
-    """Raises ConflictError unless all builds since `base` are about other units."""
+    """Raises ConflictError if a build since `base` touched the same units."""
     first = 1 if base is None else base.number + 1
     for number in range(first, 1 if newest is None else newest.number + 1):
         try:
@@ -116,7 +116,7 @@ def _merged(store: Store, newest: Build | None, changes: Changes, at: Callable[[
 
 
 def _without(files: Iterable[StoredFile], replaced: Collection[str]) -> list[StoredFile]:
-    """The files without these units; a file of which no unit is left is left out."""
+    """The files without these units; files without remaining units are left out."""
     kept = []
     for file in files:
         units = {unit: seq for unit, seq in file.units.items() if unit not in replaced}

@@ -1,4 +1,4 @@
-"""Bytes of recordings that could not be read: copied aside, listed by the branches that they belong to."""
+"""Unreadable bytes of recordings, copied and listed by branch."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ _FOLDER = "_quarantine"
 
 
 def keep(store: Store, branch: str, data: bytes) -> str:
-    """Copies up to 1 MB of what could not be read. Returns where to; the same bytes are kept once."""
+    """Copies up to 1 MB of unreadable bytes. Returns the path; identical bytes are stored once."""
     copied = data[:MAX_COPIED_BYTES]
     name = f"{_FOLDER}/{branch}/{hashlib.sha256(copied).hexdigest()[:32]}"
     with contextlib.suppress(FileExistsError):
@@ -20,5 +20,5 @@ def keep(store: Store, branch: str, data: bytes) -> str:
 
 
 def damaged(build: Build) -> dict[str, tuple[Damage, ...]]:
-    """The branches of which a part could not be read."""
+    """The branches with unreadable parts."""
     return {branch: entry.damage for branch, entry in build.ledger().items() if entry.damage}

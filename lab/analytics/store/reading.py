@@ -1,4 +1,4 @@
-"""Stored rows, read by pyarrow: no JVM, a few milliseconds for the rows of a chart."""
+"""Reads stored rows with pyarrow: no JVM, a few milliseconds for the rows of a chart."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ _UNIT_COLUMNS = {"branch": "branch", "log": "log", "class": "class", "study": "s
 
 
 def unit_column(unit: str) -> str | None:
-    """The column that says which unit a row is of; None in a table over everything."""
+    """The column with the unit of a row; None for a table over everything."""
     return _UNIT_COLUMNS.get(unit)
 
 
 def dataset(store: Store, build: Build, table: str, units: Collection[str] | None = None) -> ds.Dataset | None:
-    """The files of a table as a dataset, for engines that scan one; None where there are none.
+    """The files of a table as a dataset, for engines that scan one; None if there are none.
 
-    Rows of other units may be in it: filter by `unit_filter`.
+    It may contain rows of other units: filter with `unit_filter`.
     """
     files = build.files(table, units)
     if not files:
@@ -31,7 +31,7 @@ def dataset(store: Store, build: Build, table: str, units: Collection[str] | Non
 
 
 def unit_filter(build: Build, table: str, files: Sequence[StoredFile]) -> "pc.Expression | None":
-    """What selects the rows of `files` that count; None where all do."""
+    """The filter for the rows of `files` that count; None if all do."""
     column = unit_column(build.file.tables[table].unit)
     if column is None or all(file.is_whole for file in files):
         return None
@@ -46,9 +46,9 @@ def rows(
     units: Collection[str] | None = None,
     columns: Sequence[str] | None = None,
 ) -> pa.Table | None:
-    """The rows of a table for some units, or all, in the table's order; None if the build has none of them.
+    """The rows of a table for some units, or all, in the table's order; None if the build has none.
 
-    Raises FileNotFoundError if vacuum has deleted the build since it was opened.
+    Raises FileNotFoundError if vacuum has deleted the build in the meantime.
     """
     files = build.files(table, units)
     if not files:

@@ -1,4 +1,4 @@
-"""Deletes builds that nobody needs any more, and the files that only they list."""
+"""Deletes old builds, and the files that only they list."""
 
 import time
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class Vacuumed:
 
 
 def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed:
-    """Keeps the newest `keep` builds, those that began less than `young_s` ago, and pinned ones.
+    """Keeps the newest `keep` builds, those that started less than `young_s` ago, and pinned ones.
 
-    Files that no build lists are kept while an attempt that may list them goes on.
+    Files that no build lists are kept while an attempt that may list them is in progress.
     """
     done = Vacuumed()
     attempts.sweep(store)
@@ -37,7 +37,7 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
         build for build in builds if build.number in newest or build.number in pinned or build.file.began_ms > border_ms
     ]
     names = _names(kept)
-    # First the builds, then what they list: a build that is there is whole.
+    # Builds first, then their files: an existing build is always complete.
     for build in builds:
         if build not in kept:
             store.files.delete(build_name(build.number))
@@ -47,7 +47,7 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
         if not _is_derived(name) or name in names or any(attempt in name for attempt in alive):
             continue
         if alive and name.startswith(CHUNKS):
-            # An attempt may have written it, or found it there, to list it in a moment.
+            # An attempt may have written or found it, and may be about to list it.
             continue
         done.bytes += store.files.size(name)
         store.files.delete(name)
@@ -56,7 +56,7 @@ def vacuum(store: Store, keep: int = KEEP, young_s: float = YOUNG_S) -> Vacuumed
 
 
 def _names(builds: list[Build]) -> set[str]:
-    """All files that builds are made of."""
+    """All files of builds."""
     found: set[str] = set()
     for build in builds:
         found.update(file.path for table in build.tables for file in build.files(table))

@@ -1,4 +1,4 @@
-"""What must hold of each row of a table: conditions in SQL, which a build evaluates over the rows that it writes."""
+"""Rules for each row of a table: conditions in SQL, which a build evaluates on the rows that it writes."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,23 +20,23 @@ class Check:
 
 
 def holds(rule: str, condition: str, severity: Severity = "stop") -> Check:
-    """A condition with a name of its own."""
+    """A named condition."""
     return Check(rule, condition, severity)
 
 
 def not_null(*columns: str, severity: Severity = "stop") -> Check:
-    """These columns have a value in each row."""
+    """These columns are not null."""
     return Check(f"not_null({', '.join(columns)})", " and ".join(f"`{name}` is not null" for name in columns), severity)
 
 
 def ordered(*columns: str, severity: Severity = "stop") -> Check:
-    """The values do not decrease from one column to the next; columns without a value are left out."""
+    """The values do not decrease from one column to the next; nulls are ignored."""
     pairs = (f"coalesce(`{first}` <= `{then}`, true)" for first, then in combinations(columns, 2))
     return Check(f"ordered({', '.join(columns)})", " and ".join(pairs), severity)
 
 
 def between(column: str, low: float, high: float, severity: Severity = "stop") -> Check:
-    """The value lies within both ends."""
+    """The value is within both bounds, inclusive."""
     return Check(f"between({column}, {low}, {high})", f"`{column}` between {low} and {high}", severity)
 
 

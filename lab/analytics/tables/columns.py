@@ -10,7 +10,7 @@ BOOLEAN = "boolean"
 BINARY = "binary"
 VARIANT = "variant"
 
-#: What the end of a name says about the unit of its values.
+#: Units by suffix of the name.
 _UNITS = {
     "_us": "µs",
     "_ms": "ms",
@@ -24,7 +24,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. `personal`: its values lead to a person, so it is left out where people must not appear."""
+    """A column of a table. `personal`: its values identify a person, so it is left out where people must not appear."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class Column:
 
 
 def c(name: str, type: str, doc: str = "", *, unit: str = "", personal: bool = False) -> Column:
-    """A column. Its unit is what its name ends in, unless given."""
+    """A column. By default its unit is taken from the suffix of its name."""
     found = unit or next((shown for end, shown in _UNITS.items() if name.endswith(end)), "")
     return Column(name, type, doc, found, personal)
 

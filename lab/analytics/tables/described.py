@@ -1,4 +1,4 @@
-"""What the registry says of itself: for the page of the tables and for `manage.py analytics tables`."""
+"""The description of the registry, for the tables page and `manage.py analytics tables`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,8 @@ from lab.analytics.tables.table import Table
 
 
 def described(tables: Mapping[str, Table] = TABLES) -> list[dict[str, Any]]:
-    """Each table as JSON has it: what a row is, its unit, key and sources, and its columns with their units. Gold comes
-    first; tables of a layer are sorted by name.
+    """Each table as JSON: what a row is, its unit, key and sources, and its columns with their units. Gold comes first;
+    tables of a layer are sorted by name.
     """
     layers = ("gold", "silver", "bronze")
     return [_table(table) for layer in layers for _, table in sorted(tables.items()) if table.layer == layer]

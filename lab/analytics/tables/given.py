@@ -1,4 +1,4 @@
-"""What a table's function is given: the tables and the events that it declared, and nothing else."""
+"""The input of a table's function: only the tables and events that it declared."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +16,7 @@ BRANCH_COLUMNS = (
 
 
 class Declaring(Protocol):
-    """What a table says about what it is made of."""
+    """The declared inputs of a table."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ class Tables:
         return self._frames[name]
 
     def __getattr__(self, name: str) -> "DataFrame":
-        """A needed table by what follows the dot of its name. Raises AttributeError for one that is not declared."""
+        """A needed table by its short name. Raises AttributeError for one that is not declared."""
         for full in self._table.needs:
             if full.partition(".")[2] == name:
                 return self._frames[full]

@@ -13,7 +13,7 @@ LAYERS = ("lab.analytics.silver", "lab.analytics.gold")
 def checked(tables: Iterable[Table]) -> dict[str, Table]:
     """Tables by name, each after those that it needs.
 
-    Raises TableError: a name twice, a need that no table has or that is ambiguous, a circle.
+    Raises TableError: duplicate names, unknown or ambiguous needs, cycles.
     """
     by_name: dict[str, Table] = {}
     for table in tables:
@@ -44,7 +44,7 @@ def _declared() -> Iterator[Table]:
         modules = [package]
         if hasattr(package, "__path__"):
             modules += [import_module(found.name) for found in walk_packages(package.__path__, f"{layer}.")]
-        # A table that a module imports from another one is the same object.
+        # An imported table is the same object.
         seen: set[int] = set()
         for module in modules:
             for value in vars(module).values():
@@ -58,7 +58,9 @@ TABLES: Mapping[str, Table] = checked(_declared())
 
 
 def upstream(names: Iterable[str], tables: Mapping[str, Table] = TABLES) -> list[Table]:
-    """The tables of these names and all that they need, each after its needs. Raises KeyError for an unknown name."""
+    """The tables with these names and everything that they need, in dependency order. Raises KeyError for an unknown
+    name.
+    """
     wanted = set()
     waiting = list(names)
     while waiting:
@@ -70,7 +72,7 @@ def upstream(names: Iterable[str], tables: Mapping[str, Table] = TABLES) -> list
 
 
 def matching(pattern: str) -> list[str]:
-    """The tables that a pattern such as `gold.*` stands for. Raises KeyError if there are none."""
+    """The tables that match a pattern such as `gold.*`. Raises KeyError if there are none."""
     found = [name for name in TABLES if fnmatchcase(name, pattern)]
     if not found:
         raise KeyError(pattern)
@@ -78,7 +80,7 @@ def matching(pattern: str) -> list[str]:
 
 
 def downstream(names: Iterable[str]) -> set[str]:
-    """These tables and all that are made of them."""
+    """These tables and all tables made from them."""
     found = set(names)
     for name, table in TABLES.items():
         if found & set(table.needs):

@@ -1,4 +1,4 @@
-"""A table: what its rows are, what they are made of, and the function that makes them."""
+"""A table: its rows, its inputs, and the function that makes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _DECLARED_UNITS: dict[Unit, str] = {"log": "log", "class": "class", "study": "st
 
 
 class TableError(ValueError):
-    """A table contradicts itself or the others: an error of the code, found when it is imported."""
+    """An inconsistent declaration of a table: a bug that is detected at import."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Learning: what a learner, an author and the staff of a class ask of what was done."""
+"""Learning: tables for learners, authors and the staff of a class."""

@@ -1,4 +1,4 @@
-"""Attempts at lessons, with their steps and the wrong states that they passed through. One unit a log."""
+"""Attempts at lessons, with their steps and wrong states. One unit per log."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ ATTEMPT = c("attempt", STRING, "learner, lesson and number of the attempt", pers
 
 
 def _of_attempts(acts: "DataFrame") -> "DataFrame":
-    """The acts of learners' own logs in lessons, each with its attempt: one begins with each start of part 1."""
+    """The acts of learners' own logs in lessons, each with its attempt; each start of part 1 begins one."""
     rows = acts.where(F.col("class_us").isNull() & F.col("lesson").isNotNull() & ~F.col("kind").isin(*_NOT_OF_LESSONS))
     before = Window.partitionBy("log", "lesson").orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
     starts = F.sum(F.when((F.col("kind") == "LessonStarted") & (F.col("part") == 1), 1).otherwise(0)).over(before)
@@ -30,7 +30,7 @@ def _of_attempts(acts: "DataFrame") -> "DataFrame":
 
 
 def _brings_step() -> Column:
-    """Whether an act is the one by which a step is done."""
+    """Whether an act completes a step."""
     kind = F.col("kind")
     return kind.isin("StepChecked", "PredictionSettled") | ((kind == "AnswerGiven") & F.col("right"))
 
@@ -45,7 +45,7 @@ def attempts(t: Tables) -> "DataFrame":
     gap_ms = F.col("at_ms") - F.lag("at_ms").over(order)
     rows = rows.withColumn("worked_ms", F.when(gap_ms.between(0, PAUSE_MS), gap_ms).otherwise(0))
     kind, is_answer = F.col("kind"), F.col("kind").isin(*_ANSWERS)
-    # An attempt that a later one follows will not be gone on with.
+    # An attempt that is followed by another one has ended.
     later = F.max("number").over(Window.partitionBy("log", "lesson"))
     rows = rows.withColumn("is_last", F.col("number") == later)
     # The first answer to each step counts.

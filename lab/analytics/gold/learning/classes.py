@@ -1,4 +1,4 @@
-"""What a class found hard, took for true, and was sure of. One unit a class; private acts are in none of these."""
+"""Difficulty, misconceptions and confidence in a class. One unit per class; private acts are excluded."""
 
 from typing import TYPE_CHECKING
 
@@ -26,13 +26,13 @@ def in_class() -> Column:
 
 
 def first_steps(steps: "DataFrame", *keys: str) -> "DataFrame":
-    """Of each learner the first time that they were at a step."""
+    """For each learner, the first time at a step."""
     order = Window.partitionBy(*keys, "learner", "lesson", "step").orderBy("began_ms", "attempt")
     return steps.withColumn("place", F.row_number().over(order)).where("place = 1").drop("place")
 
 
 def statistics(first: "DataFrame", *keys: str) -> "DataFrame":
-    """What the first answers to each question say, by `keys`, lesson and step."""
+    """Statistics of the first answers to each question, by `keys`, lesson and step."""
     score = Window.partitionBy(*keys, "learner", "lesson")
     right = F.col("right").cast("int")
     rows = first.withColumn("rest", F.sum(right).over(score) - right)
@@ -282,7 +282,7 @@ STUCK = Table(
 
 
 def by_stop(acts: "DataFrame", *keys: str) -> "DataFrame":
-    """Predictions by how sure they were."""
+    """Predictions by confidence."""
     rows = acts.where(F.col("kind").isin("PredictionSettled", "TransferAnswered") & F.col("p").isNotNull())
     is_guess = F.abs(F.col("p") - 1 / F.col("choices")) < 1e-6
     stop = F.when(is_guess, "guess").otherwise(F.format_string("%.2f", "p")).alias("stop")

@@ -1,4 +1,4 @@
-"""What a lesson does, for those who write and teach it: over all learners, and never of fewer than five."""
+"""Statistics of lessons for authors and teachers: over all learners, and only for groups of at least five."""
 
 from typing import TYPE_CHECKING
 

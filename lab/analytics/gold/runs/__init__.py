@@ -1,1 +1,1 @@
-"""What happened in a run: few rows for each branch, each with the instant that a click leads to."""
+"""Tables of runs: few rows per branch, each with the instant to which a click leads."""

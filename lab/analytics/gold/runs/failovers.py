@@ -47,7 +47,7 @@ def failovers(t: Tables) -> DataFrame:
 
 
 def _elections(t: Tables) -> DataFrame:
-    """Elections that found a leader, with the leader before, and the span from one to the next."""
+    """Elections that chose a leader, with the previous leader, and the time until the next election."""
     elected = with_incarnation(t.leader_epochs.where("role = 'elected' and broker >= 0"), t.topics)
     in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
     return elected.select(
@@ -58,7 +58,7 @@ def _elections(t: Tables) -> DataFrame:
 
 
 def _losses(t: Tables, elections: DataFrame) -> DataFrame:
-    """When the leader before stopped, and when its session ended, since it was elected."""
+    """When the previous leader stopped, and when its session ended, since its election."""
     faults = t.faults.select(
         BRANCH, broker_id(F.col("subject")).alias("from_broker"), "fault", "from_seq", "from_us"
     ).where("from_broker is not null")
@@ -102,7 +102,7 @@ def _takes_over(t: Tables, elections: DataFrame) -> DataFrame:
 
 
 def _truncated(t: Tables, elections: DataFrame) -> DataFrame:
-    """How many records replicas removed between an election and the next one."""
+    """Number of records truncated by replicas between an election and the next one."""
     cuts = t.replica_offsets.where("measure = 'log_end' and lowered").select(
         BRANCH, "topic", "partition", F.col("seq").alias("then_seq"), (F.col("previous") - F.col("value")).alias("cut")
     )

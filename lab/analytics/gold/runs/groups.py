@@ -29,7 +29,7 @@ _REBALANCE = (BRANCH, "group", "broker", "seq")
 
 
 def rebalances(t: Tables) -> DataFrame:
-    """Each rebalance from the first state in which the group waits to the stable one."""
+    """Each rebalance, from the first waiting state of the group to the stable one."""
     waits = _waits(t)
     return (
         waits.join(_moved(t, waits), [*_REBALANCE], "left")
@@ -74,7 +74,7 @@ def _waits(t: Tables) -> DataFrame:
 
 
 def _moved(t: Tables, waits: DataFrame) -> DataFrame:
-    """How many partitions another member has than before."""
+    """Number of partitions that changed owner."""
     of_partition = Window.partitionBy(BRANCH, "group", "topic", "partition").orderBy("seq")
     assigned = t.group_assignments.where("change = 'assigned' and not is_empty").select(
         BRANCH, "group", "generation_id", "member", F.lag("member").over(of_partition).alias("before")
@@ -89,7 +89,7 @@ def _moved(t: Tables, waits: DataFrame) -> DataFrame:
 
 
 def _unowned(t: Tables, waits: DataFrame) -> DataFrame:
-    """How long partitions had no owner: from when the last one gave it up to when the next one has it."""
+    """How long partitions had no owner: from the revocation by the previous owner until the next one has it."""
     gaps = t.partition_owners.where("client is null and to_us is not null").select(
         BRANCH, "group", F.col("from_us").alias("gap_us"), F.col("to_us").alias("owned_us")
     )
@@ -111,7 +111,7 @@ def _unowned(t: Tables, waits: DataFrame) -> DataFrame:
 
 
 def _by_member(t: Tables, waits: DataFrame) -> DataFrame:
-    """The states of the group's consumers while it rebalances."""
+    """The states of the group's consumers during the rebalance."""
     in_order = Window.partitionBy(BRANCH, "client").orderBy("seq")
     consumers = t.nodes.where("node_kind = 'consumer'").select(
         BRANCH, F.col("node").alias("client"), "group", F.col("from_us").alias("opened_us"),

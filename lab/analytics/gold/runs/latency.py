@@ -21,7 +21,7 @@ COMMIT_LATENCY_COLUMNS = (
 def commit_latency(t: Tables) -> DataFrame:
     """The distribution of the commit latency by acks, in 200 points.
 
-    A batch that its leader never saw committed while it had it has no latency.
+    A batch that its leader did not see committed has no latency.
     """
     times = t.appends.where("committed_us is not null").select(
         BRANCH, "acks", F.col("sent_seq").alias("seq"), F.col("sent_us").alias("at_us"), F.col("seq").alias("append"),
@@ -82,9 +82,9 @@ STAGE_COLUMNS = (
 
 
 def produce_stages(t: Tables) -> DataFrame:
-    """Where the time of an acknowledged batch goes: in the producer, on the way, in replication, on the way back.
+    """Latency of acknowledged batches by stage: in the producer, on the wire, in replication, and for the response.
 
-    With acks=all a batch is answered when it is committed, otherwise when it is appended.
+    With acks=all the leader responds when the batch is committed, otherwise when it is appended.
     """
     waits_for = F.when(F.col("acks") == -1, F.col("committed_us")).otherwise(F.col("appended_us"))
     stages = F.array(

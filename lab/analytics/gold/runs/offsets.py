@@ -1,4 +1,4 @@
-"""Offsets over time: the steps of each replica, and how far high watermarks are behind."""
+"""Offsets over time: the steps of each replica, and the lag of high watermarks."""
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -19,7 +19,7 @@ OFFSET_STEP_COLUMNS = (
 
 
 def offset_steps(t: Tables) -> DataFrame:
-    """The last value of each span of time, and every value that something was lowered to."""
+    """The last value in each interval, and every value to which an offset was decreased."""
     changes = with_width(
         t.replica_offsets.where("measure in ('log_end', 'high_watermark') and value is not null"), t.branches, BUCKETS
     )
@@ -51,9 +51,10 @@ _PARTITION = (BRANCH, "topic", "partition")
 
 
 def hw_lag(t: Tables) -> DataFrame:
-    """How many records the leader has that are not committed, or that a follower has not; of partitions with records.
+    """Number of the leader's records that are not committed, or that a follower does not have; for partitions with
+    records.
 
-    Followers that are down count, as their logs stay behind.
+    Followers that are down are included.
     """
     used = t.leader_positions.where("log_end > 0").select(*_PARTITION).distinct()
     leaders = t.leader_positions.join(F.broadcast(used), [*_PARTITION], "left_semi")
@@ -67,7 +68,7 @@ def hw_lag(t: Tables) -> DataFrame:
 
 
 def _followers(leaders: DataFrame, offsets: DataFrame) -> DataFrame:
-    """Spans of the lag of each replica that is not the leader."""
+    """Spans of the lag of each follower."""
     ends = offsets.where("measure = 'log_end' and value is not null").select(
         *_PARTITION, "broker", "seq", "at_us", F.col("value").alias("own"),
         F.lit(None).cast("struct<broker:int, log_end:bigint>").alias("leader"),
@@ -111,7 +112,7 @@ CONSUMER_LAG_COLUMNS = (
 
 
 def consumer_lag(t: Tables) -> DataFrame:
-    """How far groups are behind, by span of time."""
+    """Lag of consumer groups by interval."""
     lags = with_width(t.lag, t.branches)
     weighted = weighted_by_time(lags, "group", "topic", "partition", kept=("committed", "log_end"))
     return weighted.select("*", "last.committed", "last.log_end").drop("last")

@@ -1,4 +1,4 @@
-"""What the functions of a run's gold tables have in common: spans of time of equal width, and percentiles."""
+"""Shared parts of the gold tables of runs: time buckets of equal width, and percentiles."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame
@@ -12,7 +12,9 @@ FEW_BUCKETS = 100
 
 
 def with_width(frame: DataFrame, branches: DataFrame, buckets: int = FEW_BUCKETS) -> DataFrame:
-    """Rows with `bucket_us`, the width that cuts their run into at most `buckets` spans, and `end_us`, its end."""
+    """Rows with `bucket_us`, the width that divides their run into at most `buckets` intervals, and `end_us`, its
+    end.
+    """
     end = F.coalesce("last_at_us", F.lit(0))
     widths = branches.select(
         BRANCH, (F.floor(end / buckets) + 1).cast("bigint").alias("bucket_us"), end.alias("end_us")
@@ -21,22 +23,22 @@ def with_width(frame: DataFrame, branches: DataFrame, buckets: int = FEW_BUCKETS
 
 
 def bucket(at_us: str = "at_us") -> Value:
-    """The number of the span that an instant is in."""
+    """The number of the interval that contains an instant."""
     return F.floor(F.col(at_us) / F.col("bucket_us")).cast("bigint")
 
 
 def begins_at(number: str = "bucket") -> Value:
-    """When a span begins."""
+    """The start of an interval."""
     return F.col(number) * F.col("bucket_us")
 
 
 def share_of(part: Value, whole: Value) -> Value:
-    """A share in 0..1; null of nothing."""
+    """A share in 0..1; null if the total is 0."""
     return F.when(whole > 0, part / whole)
 
 
 def weighted_by_time(spans: DataFrame, *key: str, kept: tuple[str, ...] = ()) -> DataFrame:
-    """The most (`max`) and the mean of `lag` in each bucket that a span `from_us` to `to_us` lies in, wholly or partly.
+    """The maximum (`max`) and the mean of `lag` in each bucket that overlaps a span `from_us` to `to_us`.
 
     `kept`: columns whose value at the end of the bucket is in the struct `last`.
     """

@@ -1,4 +1,4 @@
-"""Who leads, who is in the ISR, and what changes that."""
+"""Leaders, ISR members, and their changes."""
 
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
@@ -26,7 +26,7 @@ ROLE_SPAN_COLUMNS = (
 def role_spans(t: Tables) -> DataFrame:
     """Spans in which a broker leads a partition, is in its ISR, or is out of it, in ZooKeeper.
 
-    Only while it is assigned a replica; of neighbours with the same role one span is made.
+    Only while it is assigned a replica; adjacent spans with the same role are merged.
     """
     in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
     states = t.partition_states.where("source != 'controller'").select(
@@ -46,7 +46,7 @@ def role_spans(t: Tables) -> DataFrame:
         .otherwise("outisr")
     )
     from_us, to_us = F.greatest("at_us", "assigned_us"), F.least("end", "gone_us")
-    # A deleted partition has no ISR, and no roles.
+    # A deleted partition has neither an ISR nor roles.
     spans = (
         states.where(F.size("isr") > 0)
         .join(replicas, [*_PARTITION])
@@ -97,7 +97,7 @@ _USUAL_LAG_TIME_MS = 30_000
 
 
 def isr_churn(t: Tables) -> DataFrame:
-    """How steady the ISR of each partition is, in ZooKeeper and at its leaders."""
+    """Stability of the ISR of each partition, in ZooKeeper and at its leaders."""
     states = _isr_states(t)
     lasts = F.col("to_us") - F.col("from_us")
 
@@ -122,7 +122,7 @@ def isr_churn(t: Tables) -> DataFrame:
 
 
 def _isr_states(t: Tables) -> DataFrame:
-    """Spans of an ISR in ZooKeeper, with the number of replicas that exist and of those that have to be in sync."""
+    """Spans of an ISR in ZooKeeper, with the number of replicas and min.insync.replicas."""
     states = t.partition_states.where("source != 'controller'").select(
         *_PARTITION, "seq", "at_us", F.struct("leader", "isr").alias("state"), F.lit(None).cast("int").alias("min_isr")
     )
@@ -154,13 +154,13 @@ def _isr_states(t: Tables) -> DataFrame:
 
 
 def _of_brokers(t: Tables, setting: str, name: str) -> DataFrame:
-    """A setting that the brokers of each branch were started with."""
+    """A setting with which the brokers of each branch were started."""
     value = F.try_element_at("settings", F.lit(setting)).try_cast("bigint")
     return t.settings.where("source = 'node'").groupBy(BRANCH).agg(F.max(value).alias(name))
 
 
 def _flaps(t: Tables) -> DataFrame:
-    """How often a replica was removed from the ISR and soon added again."""
+    """Number of times a replica was removed from the ISR and added again soon after."""
     out, back = F.array_except("from_isr", "to_isr"), F.array_except("to_isr", "from_isr")
     changed = F.when(F.col("change") == "shrunk", out).when(F.col("change") == "expanded", back)
     each = t.isr_changes.select(*_PARTITION, "seq", "at_us", "change", F.explode(changed).alias("replica"))

@@ -1,4 +1,4 @@
-"""Messages over time: how many of which API, and how long they took."""
+"""Messages over time: counts and latencies by API."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,7 +18,7 @@ RPC_MIX_COLUMNS = (
 
 
 def _named(rpcs: DataFrame) -> DataFrame:
-    """Requests and watches, those of consumers told from those of followers."""
+    """Requests and watches; fetches of consumers and of followers are distinguished."""
     of_consumer = (F.col("api") == "Fetch") & broker_id(F.col("source")).isNull()
     return rpcs.where("message != 'response'").withColumn(
         "api", F.when(of_consumer, "Fetch (consumer)").otherwise(F.col("api"))
@@ -26,7 +26,7 @@ def _named(rpcs: DataFrame) -> DataFrame:
 
 
 def rpc_mix(t: Tables) -> DataFrame:
-    """How many messages of which API were sent in each span of time."""
+    """Number of messages sent in each interval, by API."""
     sent = with_width(_named(t.rpcs).withColumn("at_us", F.col("sent_us")), t.branches)
     return (
         sent.groupBy(BRANCH, "api", bucket().alias("bucket"), "bucket_us")
@@ -56,7 +56,7 @@ RPC_TIMING_COLUMNS = (
 
 
 def rpc_timings(t: Tables) -> DataFrame:
-    """How long messages were on the way, and how long requests waited at their destination."""
+    """How long messages were in flight, and how long requests waited at their destination."""
     arrived = _named(t.rpcs).where("arrived_us is not null").select(
         BRANCH, "api", F.col("sent_seq").alias("seq"), F.col("sent_us").alias("at_us"),
         (F.col("arrived_us") - F.col("sent_us")).alias("network_us"),

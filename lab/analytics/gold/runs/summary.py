@@ -37,7 +37,7 @@ _NO_FAULTS = ("starting", "session closed")
 
 
 def run_summary(t: Tables) -> DataFrame:
-    """Counts of everything that a list of runs, or a comparison of runs, shows."""
+    """The counts that lists and comparisons of runs show."""
     latency_us = F.col("committed_us") - F.col("sent_us")
     parts = (
         _of(
@@ -113,7 +113,7 @@ ALARM_MARK_COLUMNS = (
 
 
 def alarm_marks(t: Tables) -> DataFrame:
-    """Where charts mark that a guarantee was broken."""
+    """Instants at which charts mark a violated guarantee."""
     return t.alarms.select(BRANCH, *(column.name for column in ALARM_MARK_COLUMNS))
 
 

@@ -64,7 +64,7 @@ def _transactions(t: Tables) -> DataFrame:
 
 
 def _held(t: Tables, transactions: DataFrame) -> DataFrame:
-    """The longest time in which the last stable offset of a partition stood still meanwhile."""
+    """The longest time in which the last stable offset of a partition did not advance meanwhile."""
     in_order = Window.partitionBy(BRANCH, "topic", "partition", "broker").orderBy("seq")
     held = (
         t.replica_offsets.where("measure = 'first_unstable'")

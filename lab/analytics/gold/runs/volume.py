@@ -1,4 +1,4 @@
-"""How much is produced, batched, kept and removed."""
+"""Volumes: produced, batched, stored and removed data."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,7 +26,7 @@ THROUGHPUT_COLUMNS = (
 
 
 def throughput(t: Tables) -> DataFrame:
-    """What leaders append for producers, and how many fetches are sent, by span of time."""
+    """Data appended by leaders for producers, and number of fetches, by interval."""
     appended = t.appends.select(BRANCH, "topic", "partition", "seq", "at_us", "records", "size_bytes", "sent_seq")
     fetched = t.rpcs.where("api = 'Fetch' and message = 'request' and arrived_us is not null").select(
         BRANCH, F.lit(None).cast("string").alias("topic"), F.lit(None).cast("int").alias("partition"),
@@ -68,7 +68,7 @@ BATCH_FILL_COLUMNS = (
 
 
 def batch_fill(t: Tables) -> DataFrame:
-    """How full batches are when they are sent."""
+    """Fill level of batches when they are sent."""
     is_early = (F.col("wait_why") == "linger") & (F.col("started_us") < F.col("linger_until_us"))
     closed_by = F.when(is_early, "full").otherwise(F.coalesce("wait_why", F.lit("at once")))
     closed = t.produces.where("started_us is not null").select(
@@ -109,7 +109,7 @@ _REMOVALS = {
 
 
 def disk_growth(t: Tables) -> DataFrame:
-    """What is added to the disks of brokers, and what is removed and why."""
+    """Bytes added to and removed from the disks of brokers, by reason."""
     added = t.batches.select(
         BRANCH, "broker", "topic", "seq", "at_us", F.lit("appended").alias("why"),
         F.col("size_bytes").alias("appended"), F.lit(0).cast("bigint").alias("removed"),
