@@ -196,7 +196,7 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     chinese = "WEBVTT\n\n00:00.000 --> 00:59.000\nb1 已停止".encode()
     upload.set_input_files({**bad, "buffer": chinese})  # type: ignore[arg-type]
     expect(caption).to_have_text("b1 已停止")
-    replay.get_by_role("button", name="EN · ZH").first.click()
+    replay.locator("hw-replay-transport").get_by_label("Captions").select_option("both")
     expect(caption.locator("p")).to_have_count(2)
     assert violations(replay, within=".replay-side") == []
     replay.get_by_role("searchbox").fill("broker gone")

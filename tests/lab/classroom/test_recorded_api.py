@@ -25,7 +25,7 @@ RIGHT_OF = {
     f"{BASE}/captions/<language>.vtt": ("GET", "see"),
     f"{BASE}/captions/<language>": ("GET", "see"),
     f"{BASE}/captions/<language>/file": ("PUT", "staff"),
-    f"{BASE}/captions/<language>/recognised": ("POST", "staff"),
+    f"{BASE}/captions/<language>/recognised": ("GET", "staff"),
     f"{BASE}/captions/<language>/cues": ("POST", "staff"),
     f"{BASE}/captions/<language>/cues/<number>": ("DELETE", "staff"),
     f"{BASE}/labs/<lab>/index.json": ("GET", "see"),

@@ -3,12 +3,13 @@ import { computed, effect, signal } from "@preact/signals-core";
 import { lastIndex } from "../../../core/last_index.js";
 import { HwElement, html } from "../../kit/element.js";
 import { choicesOf, displayed as displayedOf, LANGUAGES, show, shown } from "../../classroom/caption_choice.js";
+import { onValue } from "../../kit/events.js";
 import { language, t } from "../../kit/i18n.js";
 import { refuse } from "./actions.js";
 import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
-/** @import { Language } from "../../classroom/caption_choice.js" */
+/** @import { Choice, Language } from "../../classroom/caption_choice.js" */
 /** @typedef {{ cue: number, from_us: number, to_us: number, text: string, source: "typed" | "file" | "recognised" }} Cue */
 
 /** Those that the recording has captions in; the page's language first. */
@@ -67,6 +68,7 @@ export function captionChoice() {
   const there = languages.value;
   if (!there.length) return "";
   const now = shown.value === "off" ? "off" : shown.value === "both" && there.length > 1 ? "both" : displayed.value[0];
-  return html`<div class="seg" role="group" aria-label=${t("caption.title")} title="${t("caption.title")} ( C )">${choicesOf(there).map(
-    (one) => html`<button aria-pressed=${now === one} @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
+  return html`<select class="chip" aria-label=${t("caption.title")} title="${t("caption.title")} ( C )" @change=${onValue((to) =>
+    show(/** @type {Choice} */ (to)))}>${choicesOf(there).map((one) => html`<option value=${one} .selected=${now === one}>${t(
+    one === "off" ? "caption.choice.off" : "caption.shown", { language: t(`caption.choice.${one}`) })}</option>`)}</select>`;
 }

@@ -97,7 +97,9 @@ async function save() {
 /** For the transport: where one may carry the recording away. */
 export function saveButton() {
   const found = replay.manifest.value;
-  return found?.can.export ? html`<button class="chip" @click=${open}>${t("save_page.action")}</button>` : "";
+  return found?.can.export ? html`<button class="chip" aria-label=${t("save_page.action")} title=${t("save_page.action")}
+    @click=${open}><svg width="14" height="14" viewBox="0 0 14 14" fill="none" stroke="currentColor" stroke-width="1.500"
+    aria-hidden="true"><path d="M7 2v6.500M4 6l3 3 3-3M2 12h10"></path></svg></button>` : "";
 }
 
 class HwReplaySave extends HwElement {

@@ -170,25 +170,28 @@ effect(() => {
 });
 
 class HwReplayStageBar extends HwElement {
+  /** What the picture shows. @param {number} n the lab */
+  #shown(n) {
+    const { seq, at_us, last, said, alarms, lost } = shownEvent.value;
+    return html`<span class="chip"><bdi>${replay.manifest.value?.labs[n]?.title}</bdi></span>
+      <span class="said" title=${said}>${said}</span>
+      ${alarms ? html`<span class="tag bad">✕ ${t("health.alarms", { n: alarms })}</span>` : ""}
+      ${lost ? html`<span class="tag bad">✕ ${t("health.lost", { n: lost })}</span>` : ""}
+      <span class="mono dim">${labClock(at_us).clock} · ${t("replay.event_of", { n: seq, of: last })}</span>`;
+  }
+
   render() {
     const { lead, stage } = tree.value;
-    const labs = replay.manifest.value?.labs ?? [];
     const n = lab.value;
     const screen = view()?.screen;
-    const { seq, at_us, last, said, alarms, lost } = shownEvent.value;
     const name = lead?.name || (stage?.shown ? stage.name : "") || "";
     return html`<b>${t("replay.stage")}</b>
       <div class="seg" role="group" aria-label=${t("replay.camera")}>${/** @type {const} */ (["led", "free"]).map((one) => html`<button
         aria-pressed=${replay.camera.value === one} @click=${() => (replay.camera.value = one)}>${one === "led"
           ? t(name ? "replay.camera_of" : "replay.camera_led", { name }) : t("replay.camera_free")}</button>`)}</div>
-      ${n !== null ? html`<span class="chip"><bdi>${labs[n]?.title}</bdi></span>` : ""}
       ${screen && SCREENS.includes(screen) && lead ? html`<span class="tag">${t("replay.looks_at",
         { name, screen: t(`stage.${screen}`) })}</span>` : ""}
-      <span class="spacer"></span>
-      ${n !== null && alarms ? html`<span class="tag bad">✕ ${t("health.alarms", { n: alarms })}</span>` : ""}
-      ${n !== null && lost ? html`<span class="tag bad">✕ ${t("health.lost", { n: lost })}</span>` : ""}
-      ${n === null ? "" : html`<span class="said">${said}</span><span class="mono dim">${labClock(at_us).clock} · ${t("replay.event_of",
-        { n: seq, of: last })}</span>`}
+      ${n === null ? "" : this.#shown(n)}
       ${replay.stepped.value ? html`<button class="chip" @click=${() => void replay.seek(replay.atNow())}>${t("replay.back_to",
         { at: clockText(replay.at_us.value) })}</button>` : ""}`;
   }

@@ -1,5 +1,6 @@
 // How the replay plays: play, steps, the clock, speed, idle, loop, captions.
 import { HwElement, html } from "../../kit/element.js";
+import { onValue } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
 import { captionChoice } from "./captions.js";
@@ -11,9 +12,13 @@ import * as replay from "./store.js";
 
 const SHAPES = {
   back: "M9.500 2.500v9L4 7z", play: "M3.500 1.800v10.400L12 7z", pause: "M3 2h3v10H3zM8 2h3v10H8z", event: "M4.500 2.500v9L10 7z",
-  home: "M3 2v10H1.500V2zM12 2v10L4 7z",
+  skip: "M2 2.500v9L6.500 7zM7 2.500v9L11.500 7zM12 2.500h1.500v9H12z", home: "M3 2v10H1.500V2zM12 2v10L4 7z",
   rpc: "M1 2.500v9L6.500 7zM8 6.200h2.800L9.400 4.800l1-1L13.500 7l-3.100 3.200-1-1 1.400-1.400H8z",
 };
+
+/** @param {keyof typeof SHAPES} shape @param {string} [look] */
+const drawn = (shape, look = "") => html`<svg class=${look} width="14" height="14" viewBox="0 0 14 14" fill="currentColor"
+  aria-hidden="true"><path d=${SHAPES[shape]}></path></svg>`;
 
 /**
  * @param {keyof typeof SHAPES} shape
@@ -24,9 +29,7 @@ const SHAPES = {
  * @param {string} [look]
  */
 const button = (shape, label, key, action, off = false, look = "") => html`<button class=${look} title="${label} ( ${key} )"
-  aria-label=${label} ?disabled=${off} @click=${action}><svg width="14" height="14" viewBox="0 0 14 14" fill="currentColor"
-    aria-hidden="true"><path
-    d=${SHAPES[shape]}></path></svg></button>`;
+  aria-label=${label} ?disabled=${off} @click=${action}>${drawn(shape)}</button>`;
 
 /** To the chapter before or after the instant. @param {1 | -1} direction */
 export function toChapter(direction) {
@@ -42,6 +45,7 @@ class HwReplayTransport extends HwElement {
     const none = lab.value === null;
     const { manifest, playing, speed, skips, loop } = replay;
     if (!manifest.value) return "";
+    const saves = replay.savedUs.value < 1e6 ? "" : t("replay.saves", { time: clockText(replay.savedUs.value) });
     return html`<div class="buttons" role="group" aria-label=${t("replay.playing")}>
         ${button("home", t("replay.start"), "Home", () => void replay.seek(0))}
         ${button("back", t("replay.event_back"), ",", () => step(-1), none)}
@@ -55,13 +59,17 @@ class HwReplayTransport extends HwElement {
         <button class="chip" title=${t("replay.to_now_title")} @click=${replay.toNow}>${t("replay.to_now")}</button>` : ""}
       <div class="seg" role="group" aria-label=${t("replay.speed")}>${replay.SPEEDS.map((one) => html`<button
         aria-pressed=${speed.value === one} @click=${() => replay.setSpeed(one)}>${one}×</button>`)}</div>
-      <button class="chip" aria-pressed=${skips.value} @click=${replay.toggleSkips}>${t("replay.skip_idle")}
-        <span class="dim">${t("replay.saves", { time: clockText(replay.savedUs.value) })}</span></button>
-      <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
-        @click=${replay.toggleLoop}>⟲ ${t("replay.loop")}</button>
+      <select class="chip speeds" aria-label=${t("replay.speed")} @change=${onValue((to) => replay.setSpeed(Number(to)))}>
+        ${replay.SPEEDS.map((one) => html`<option value=${one} .selected=${speed.value === one}>${one}×</option>`)}</select>
+      <button class="chip" aria-pressed=${skips.value} aria-label="${t("replay.skip_idle")} ${saves}"
+        title="${t("replay.skip_idle")} ${saves}" @click=${replay.toggleSkips}>${drawn("skip", "narrow")}<span
+          class="wide">${t("replay.skip_idle")}</span> <span class="dim wide">${saves}</span></button>
+      <button class="chip" aria-pressed=${loop.value !== null} aria-label=${t("replay.loop")} title=${t("replay.loop_title")}
+        @click=${replay.toggleLoop}>⟲ <span class="wide">${t("replay.loop")}</span></button>
+      <span class="spacer"></span>
       ${captionChoice()}
-      ${manifest.value.can.note ? html`<button class="chip"
-        @click=${() => write("notes")}>＋ ${t("replay.note")} <kbd>N</kbd></button>` : ""}
+      ${manifest.value.can.note ? html`<button class="chip" aria-label=${t("replay.note")} title="${t("replay.note")} ( N )"
+        @click=${() => write("notes")}>＋ <span class="wide">${t("replay.note")} <kbd>N</kbd></span></button>` : ""}
       <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
         @click=${() => (helpShown.value = true)}>?</button>
       ${saveButton()}
