@@ -1,4 +1,5 @@
-// The page with the charts of a run: draws what is stored, has the tables brought up to the run, and seeks the replay on a click.
+// The page with the charts of a run: draws stored data, requests an update of the tables, and seeks the replay on a
+// click.
 import { request, here } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { has, t } from "../kit/i18n.js";
@@ -14,8 +15,8 @@ import { colour } from "../parts/plots.js";
 
 /**
  * @typedef {{ made_to: number, last_seq: number, figures: Record<string, Figure>, internal: number,
- *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of partitions of
- *   Kafka's own topics
+ *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of
+ *   partitions of internal topics
  */
 
 /** Charts whose x axis is not the time of the run. */
@@ -23,14 +24,14 @@ const BY_OTHERS = new Set(["latency", "failovers", "isr_churn"]);
 
 const TABLES = `${here.api}/analytics/tables`;
 
-/** Are the partitions of Kafka's own topics drawn, too? */
+/** Whether the partitions of internal topics are included. */
 const withInternal = signal(false);
-/** The charts; null until they have come. @type {Signal<Stored | null>} */
+/** The charts; null until they are loaded. @type {Signal<Stored | null>} */
 const stored = signal(null);
-/** The job that brings the tables up to the run; null before the first one. @type {Signal<Job | null>} */
+/** The job that updates the tables from the run; null before the first one. @type {Signal<Job | null>} */
 const job = signal(null);
 
-/** Draws the charts with or without Kafka's own topics. */
+/** Draws the charts with or without internal topics. */
 async function toggleInternal() {
   withInternal.value = !withInternal.value;
   try {
@@ -40,7 +41,7 @@ async function toggleInternal() {
   }
 }
 
-/** Draws what is stored at once, however old, and has the tables brought up to the run if it has gone on. */
+/** Draws stored data at once, however old, and requests an update if the run has new events. */
 async function start() {
   job.value = null;
   try {
@@ -55,13 +56,13 @@ async function load() {
   stored.value = await (await request(`${TABLES}.json${withInternal.value ? "?internal=1" : ""}`)).json();
 }
 
-/** The job that goes on. @type {Following | null} */
+/** The job in progress. @type {Following | null} */
 let building = null;
 
-/** Ends the job; what it has published stays. */
+/** Cancels the job; what it has published is kept. */
 const cancel = () => void building?.cancel();
 
-/** Follows the job. What it has published by then is drawn while it goes on. */
+/** Follows the job and draws what it publishes. */
 async function buildTables() {
   job.value = QUEUED;
   ({ job: building } = await begin(TABLES));
@@ -71,7 +72,10 @@ async function buildTables() {
   });
 }
 
-/** A line at the instant that the lab showed when the page was opened from it; null without one. @returns {JsonObject | null} */
+/**
+ * A line at the instant that the lab showed when this page was opened from it; null without one.
+ * @returns {JsonObject | null}
+ */
 function playhead() {
   const t = Number.parseFloat(new URLSearchParams(location.search).get("t") ?? "");
   return Number.isNaN(t) ? null

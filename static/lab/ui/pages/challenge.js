@@ -1,4 +1,4 @@
-// The page of a challenge: shows how far the judgement of an entry is, and its verdict when it is there.
+// The page of a challenge: shows the progress of a judgement, then its verdict.
 const POLL_MS = 1000;
 const judging = document.querySelector("[data-progress]");
 const bar = judging?.querySelector("progress");

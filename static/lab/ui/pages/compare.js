@@ -1,4 +1,4 @@
-// Two branches side by side: two players on two recordings, one playhead, and rings around what differs.
+// Two branches side by side: two players on two recordings, one playhead, and rings around differences.
 import { effect, signal } from "@preact/signals-core";
 import { sortedAlarms } from "../../core/view/alarms.js";
 import { commonCommands, differences, otherInstant } from "../../core/view/compare.js";
@@ -23,20 +23,20 @@ import { has, t, texts } from "../kit/i18n.js";
 
 const SIDES = ["a", "b"];
 const RATES = [0.0025, 0.01, 0.1, 0.5, 1, 5];
-/** The contents of records are requested once the picture has not changed for this time. */
+/** The contents of records are requested when the picture has not changed for this time. */
 const CONTENTS_AFTER_MS = 250;
 const MAX_ROWS = 200;
 
 const main = byId("main");
 const query = new URLSearchParams(location.search);
 const addresses = SIDES.map((side) => main.dataset[side] ?? "");
-/** Where each side's history is: that of a lab of a recorded class is in the recording. */
+/** The address of each side's history; for a lab of a recorded class it is in the recording. */
 const histories = SIDES.map((side, at) => main.dataset[`${side}Api`] || `/api/runs/${addresses[at]}/`);
 const places = SIDES.map((side, at) => main.dataset[`${side}Href`] || `/r/${addresses[at]}`);
-/** Up to this instant two branches of one run are the same; null for branches of two runs. */
+/** The instant up to which two branches of one run are identical; null for branches of two runs. */
 const forked_us = main.dataset.forkedUs ? Number(main.dataset.forkedUs) : null;
 
-/** What both sides show: raised with each change of one of them. */
+/** A version of what both sides show, incremented with each change of one of them. */
 const version = signal(0);
 /** The lines that were sent to each side. @type {Signal<[Command[], Command[]]>} */
 const commands = signal([[], []]);
@@ -46,7 +46,7 @@ const topic = signal(query.get("topic") ?? "");
 const mode = signal("pause");
 const rate = signal(0.5);
 
-/** What is chosen in another place is shown at once. */
+/** Choices made elsewhere are shown at once. */
 document.querySelector("form.compare-pick")?.addEventListener("change", (event) => {
   const form = /** @type {HTMLFormElement} */ (event.currentTarget);
   const chosen = new FormData(form);
@@ -55,11 +55,11 @@ document.querySelector("form.compare-pick")?.addEventListener("change", (event) 
 
 /** @type {Player[]} */
 let players = [];
-/** The side of which the address names an instant, or an event; -1: the one that lasts longer. */
+/** The side whose instant or event is in the address; -1: the longer one. */
 const named = SIDES.indexOf(query.get("of") ?? "");
-/** The side whose time is the playhead's. */
+/** The side that determines the playhead's time. */
 let ahead = 0;
-/** Instants that belong together: of the side ahead, and of the other. @type {[number, number][]} */
+/** Corresponding instants of the leading side and of the other. @type {[number, number][]} */
 let pairs = [];
 /** @type {Signal<Differences | null>} */
 const found = signal(null);
@@ -67,7 +67,7 @@ const found = signal(null);
 /** @param {Player} player @param {number} at_us */
 const within = (player, at_us) => Math.min(Math.max(0, at_us), player.live_at_us);
 
-/** The instant of the side that follows. */
+/** The instant of the following side. */
 const follow = () => {
   const other = players[1 - ahead];
   const at_us = within(other, otherInstant(pairs, players[ahead].at_us));
@@ -79,7 +79,7 @@ function seek(at_us) {
   players[ahead].seekTime(within(players[ahead], Math.round(at_us)));
 }
 
-/** To a command that both have, or that only the side ahead has, at the instant right before it was sent. @param {1 | -1} direction */
+/** Seeks to the instant before a command that both sides or only the leading side have. @param {1 | -1} direction */
 function toCommand(direction) {
   const all = commands.value[ahead].map(({ at_us }) => at_us);
   const now = players[ahead].goal_us;
@@ -106,7 +106,7 @@ function setRate(value) {
   players[ahead].setRate(value);
 }
 
-/** Puts what is shown into the address. */
+/** Updates the address with what is shown. */
 function writeAddress() {
   const now = new URLSearchParams({ a: addresses[0], b: addresses[1], t: (players[ahead].at_us / 1e6).toFixed(6) });
   if (named >= 0) now.set("of", SIDES[named]);
@@ -119,13 +119,18 @@ const ask = async (side, what) => (await fetch(histories[side] + what, { credent
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let asking;
-/** The contents of a side's records after an event. @param {number} side @param {number} seq @returns {Promise<SideContents>} */
+/**
+ * The contents of a side's records after an event.
+ * @param {number} side
+ * @param {number} seq
+ * @returns {Promise<SideContents>}
+ */
 async function contentsAt(side, seq) {
   const known = contents.value[side];
   return known?.seq === seq ? known : { seq, all: /** @type {Contents} */ (await ask(side, `contents?seq=${seq}`)) };
 }
 
-/** Requests the contents of both sides, once they are at rest. */
+/** Requests the contents of both sides when they are paused. */
 function askContents() {
   clearTimeout(asking);
   asking = setTimeout(async () => {
@@ -143,7 +148,7 @@ function compareNow() {
   return differences(a, b, known[0], known[1]);
 }
 
-/** A side's pictures, drawn whenever its player has something new. @param {Player} player @param {number} side */
+/** A side's pictures, drawn whenever its player changes. @param {Player} player @param {number} side */
 function draw(player, side) {
   /** @param {string} what */
   const hostOf = (what) => /** @type {HTMLElement} */ (document.querySelector(`[data-${what}=${SIDES[side]}]`));
@@ -185,7 +190,7 @@ const isReady = (player) => new Promise((resolve) => {
   });
 });
 
-/** The leading side, and which instants of one side belong to which of the other. */
+/** Determines the leading side and the corresponding instants of both sides. */
 function match() {
   /** @type {[number, number][]} */
   const instants = commonCommands(...commands.value).map(([a, b]) => [a.at_us, b.at_us]);
@@ -235,23 +240,23 @@ async function begin() {
   else seek(wanted_us > 0 ? wanted_us : players[ahead].live_at_us);
 }
 
-/** The topics that either side has. */
+/** The topics of either side. */
 function shownTopics() {
   void version.value;
   return [...new Set(players.flatMap(({ view }) => (view ? topicNames(view) : [])))];
 }
 
-/** Where a side's recording ends, if the playhead is beyond that; else null. @param {number} side */
+/** The end of a side's recording if the playhead is beyond it; otherwise null. @param {number} side */
 function endedAt(side) {
   const { live_at_us } = players[side];
   return side !== ahead && otherInstant(pairs, players[ahead].at_us) > live_at_us ? live_at_us : null;
 }
 
-/** A link to the lab of a side that was not played as far as the other. @param {number} side */
+/** A link to the lab of the side that ends earlier. @param {number} side */
 const playOn = (side) => Object.assign(document.createElement("a"), { className: "tag warn", href: places[side],
   textContent: t("compare.ended", { instant: instant(players[side].live_at_us) }), title: t("compare.play_on") });
 
-/** Beside the names: the instant of each side, and its alarms. */
+/** Next to the names: the instant and alarms of each side. */
 function sayFacts() {
   void version.value;
   SIDES.forEach((side, at) => {
@@ -279,7 +284,7 @@ function value(field, text) {
   return field === "link" ? text.replace(/^cut\b/, t("compare.link.cut")).replaceAll(">", "→") : text;
 }
 
-/** Above the table: what one has to know before one reads it. */
+/** Above the table: notes for the reader. */
 function notices() {
   const told = [];
   const late = SIDES.findIndex((_, side) => endedAt(side) !== null);
@@ -371,7 +376,7 @@ const GLYPHS = {
   play: svg`<path d="M7 4l13 8-13 8z"></path>`,
   pause: svg`<path d="M7 5h3v14H7zM14 5h3v14h-3z"></path>`,
 };
-/** Where the branches parted. @param {string} x */
+/** The fork of the branches. @param {string} x */
 const forkMark = (x) => svg`<line class="fork" x1=${x} x2=${x} y1="0" y2="10"></line>`;
 /** A command on the slider; a common one is a full line. @param {string} x @param {boolean} isCommon */
 const tick = (x, isCommon) => svg`<line class=${isCommon ? "common" : "own"} x1=${x} x2=${x} y1=${isCommon ? 0 : 4} y2="10"></line>`;

@@ -1,5 +1,5 @@
-// The charts of a class or of a lesson: /classes/<slug>/analytics/, /course/<slug>/analytics/. Those of a class that goes on are drawn
-// anew as acts come in.
+// The charts of a class or of a lesson: /classes/<slug>/analytics/, /course/<slug>/analytics/. Those of a live class
+// are redrawn as acts arrive.
 import "../parts/chart.js";
 import { request } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
@@ -14,30 +14,30 @@ import { colour } from "../parts/plots.js";
 /** @import { Signal } from "@preact/signals-core" */
 /**
  * @typedef {{ figures: Record<string, Figure>, as_of_ms: number, now_ms: number, live: boolean, people: number,
- *   withheld?: boolean }} Shown `people`: learners in a class; `withheld`: too few people for what all of them did
+ *   withheld?: boolean }} Shown `people`: learners in a class; `withheld`: too few people to show the results of all
  */
 
-/** So old charts of a class that goes on are marked. */
+/** Age from which charts of a live class are marked. */
 const OLD_MS = 15_000;
 /** Charts whose x axis is the time of the class. */
 const BY_CLASS_TIME = new Set(["class_progress"]);
 
-/** The charts; null until they have come. @type {Signal<Shown | null>} */
+/** The charts; null until they are loaded. @type {Signal<Shown | null>} */
 const shown = signal(null);
-/** The work that goes on, or that has failed; null for none. @type {Signal<Job | null>} */
+/** The job in progress or the failed job; null for none. @type {Signal<Job | null>} */
 const job = signal(null);
-/** How long ago the charts that are shown were true. */
+/** Age of the charts. */
 const age_ms = signal(0);
 
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A page that nobody sees asks for nothing. */
+/** A hidden page does not send requests. */
 async function whenVisible() {
   while (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
 }
 
-/** A line at the instant that the replay showed when the page was opened from it. @returns {JsonObject | null} */
+/** A line at the instant that the replay showed when this page was opened from it. @returns {JsonObject | null} */
 function playhead() {
   const [minutes, seconds] = (new URLSearchParams(location.search).get("at") ?? "").split(":").map(Number.parseFloat);
   const at = minutes + seconds / 60;
@@ -67,7 +67,7 @@ class HwLearningAnalytics extends HwElement {
     this.#ends.abort();
   }
 
-  /** Draws what is there at once, then follows the work and the class until nothing is to come. */
+  /** Draws available data at once, then follows the job and the class until both have ended. */
   #run = async () => {
     job.value = null;
     try {
@@ -93,13 +93,13 @@ class HwLearningAnalytics extends HwElement {
     shown.value = found;
   }
 
-  /** The job that goes on. @type {Following | null} */
+  /** The job in progress. @type {Following | null} */
   #job = null;
 
-  /** Ends the work; what it has published stays. */
+  /** Cancels the job; what it has published is kept. */
   #cancel = () => void this.#job?.cancel();
 
-  /** Whether the work came to its end: it was not cancelled and has not failed. @param {Following} begun */
+  /** Whether the job finished without being cancelled or failing. @param {Following} begun */
   async #follow(begun) {
     const { state } = await begun.end(async (now) => {
       if (now.state === "done") await this.#load();
@@ -108,7 +108,7 @@ class HwLearningAnalytics extends HwElement {
     return state === "done";
   }
 
-  /** Up to when the charts hold what was done. @param {Shown} found */
+  /** The time up to which acts are included in the charts. @param {Shown} found */
   #asOf({ as_of_ms, live }) {
     if (!as_of_ms) return "";
     const time = new Date(as_of_ms).toLocaleString(document.documentElement.lang, live ? { timeStyle: "medium" }
@@ -118,7 +118,7 @@ class HwLearningAnalytics extends HwElement {
       ? html` <span class="mono">${t("analytics.seconds_old", { n: Math.round(age_ms.value / 1000) })}</span>` : ""}</span>`;
   }
 
-  /** Why there are no charts, and what to do. */
+  /** The reason why there are no charts, and what to do. */
   #empty() {
     const { live, people } = /** @type {Shown} */ (shown.value);
     const why = this.#kind === "lesson" ? "analytics.lesson_nothing" : !live ? "analytics.class_nothing"
@@ -129,7 +129,7 @@ class HwLearningAnalytics extends HwElement {
   }
 
   render() {
-    // A round of a class that goes on takes a moment and is not worth a card, once there are charts.
+    // A round of a live class is short, so no card is shown for it once there are charts.
     const found = shown.value;
     const names = Object.keys(found?.figures ?? {});
     const isTold = job.value && (!names.length || ["failed", "cancelled"].includes(job.value.state) || !found?.live);

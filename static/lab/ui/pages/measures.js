@@ -1,4 +1,4 @@
-// The measures of two sets of runs side by side: what differs, with intervals, and the choice of the runs.
+// The measures of two sets of runs side by side: differences with intervals, and the choice of the runs.
 import { onNewColours } from "../../draw/palette.js";
 import { request } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
@@ -12,8 +12,9 @@ import { begin, progressCard } from "../parts/jobs.js";
 /** @import { Following } from "../parts/jobs.js" */
 
 /**
- * @typedef {{ charts: Chart[], missing: string[], behind: string[], is_paired: boolean }} Found `missing`: branches without tables;
- *   `behind`: those that have gone on since
+ * @typedef {{ charts: Chart[], missing: string[], behind: string[], is_paired: boolean }} Found `missing`: branches
+ * without tables;
+ *   `behind`: those with newer events
  */
 
 /** @type {Signal<Found | null>} */
@@ -22,12 +23,12 @@ const found = signal(null);
 const refused = signal(null);
 
 /**
- * Of the runs whose tables are made: which one is, of how many, and how far it is.
+ * Progress of making tables: the number of the run, of how many, and its progress.
  * @type {Signal<{ at: number, count: number, progress: number } | null>}
  */
 const making = signal(null);
 
-/** Ticks all runs of an era on a side, and no others. */
+/** Selects exactly the runs of an era on a side. */
 document.querySelector("form.pick-runs")?.addEventListener("change", (event) => {
   const chosen = event.target;
   if (!(chosen instanceof HTMLSelectElement) || !chosen.value) return;
@@ -52,11 +53,11 @@ class HwMeasures extends HwElement {
     }
   }
 
-  /** The job that goes on. @type {Following | null} */
+  /** The job in progress. @type {Following | null} */
   #job = null;
   #isWanted = false;
 
-  /** Has the tables of some branches made, one after the other and after all that somebody waits for. @param {string[]} branches */
+  /** Requests the tables of some branches, one after the other, with low priority. @param {string[]} branches */
   async #make(branches) {
     refused.value = null;
     this.#isWanted = true;
@@ -82,7 +83,7 @@ class HwMeasures extends HwElement {
     void this.#job?.cancel();
   };
 
-  /** How far the tables are, or the button that has them made. @param {string[]} branches */
+  /** The progress of the tables, or the button that requests them. @param {string[]} branches */
   #maker(branches) {
     if (!making.value) return branches.length
       ? html`<p><button class="btn" @click=${() => this.#make(branches)}>${t("compare.make")}</button></p>` : "";
@@ -94,7 +95,7 @@ class HwMeasures extends HwElement {
     drawCharts(this, found.value?.charts ?? []);
   }
 
-  /** Branches whose tables have to be made, or made anew: their pages do it. @param {string} text @param {string[]} branches */
+  /** Branches whose tables have to be made or updated. @param {string} text @param {string[]} branches */
   #named(text, branches) {
     if (!branches.length) return "";
     return html`<p class="message warn"><span>${t(text, { n: branches.length })}

@@ -1,4 +1,4 @@
-// On every page: the switches for theme and language, without leaving the instant that is shown.
+// On every page: the switches for theme and language, which keep the instant shown.
 import { fetchAhead } from "../kit/ahead.js";
 import { closest } from "../kit/events.js";
 
@@ -11,7 +11,7 @@ addEventListener("click", (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   if (link.dataset.preference === "language") {
-    // The texts come from the server; the address says which instant is shown.
+    // The texts come from the server; the address contains the instant shown.
     keep("language", link.dataset.value ?? "en");
     location.reload();
     return;
@@ -28,5 +28,5 @@ addEventListener("click", (event) => openMenus().forEach((menu) => menu.contains
   || menu.removeAttribute("open")));
 addEventListener("keydown", (event) => event.key === "Escape" && openMenus().forEach((menu) => menu.removeAttribute("open")));
 
-// The front page begins with it itself, when its recording and its search field are there.
+// The front page starts this itself, after its recording and search field.
 addEventListener("load", () => document.querySelector("[data-recording]") ?? fetchAhead());

@@ -1,4 +1,4 @@
-// What the page says of itself, and its dialogs.
+// The page's description of itself, and its dialogs.
 import { durationText } from "../../../core/player/timemap.js";
 import { overlay } from "../../store/api.js";
 import { HwElement, html, icon } from "../../kit/element.js";
@@ -12,7 +12,7 @@ import { setPlace } from "./switches.js";
 
 setPlace(() => ({ seq: String(player.seq) }));
 
-/** A moment of the calendar, in the reader's time zone. @param {number} ms */
+/** A date and time in the reader's time zone. @param {number} ms */
 const day = (ms) => new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 
 const isWhole = about.events === about.branch_events;

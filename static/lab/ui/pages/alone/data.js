@@ -1,12 +1,15 @@
-// The recording that the page carries: what the player asks for by address, out of the page itself.
+// The recording in the page: answers the player's requests by address from the page itself.
 import { inflate } from "./inflate.js";
 
 /** @import { Index } from "../../../core/recording/recording.js" */
 
 /**
- * What the page says of itself. `saved_ms`: when; `core`, `page`: digests of the fold and of the page's own files.
- * @typedef {{ run: string, name: string, branch: string, era: string, brokers: number, seed: number, saved_ms: number, events: number,
- *             branch_events: number, from_us: number, to_us: number, start_wall_ms: number, version: string, core: string }} About
+ * The page's description. `saved_ms`: when it was saved; `core`, `page`: digests of the fold and of the page's own
+ * files.
+ * @typedef {{ run: string, name: string, branch: string, era: string, brokers: number, seed: number, saved_ms: number,
+ * events: number,
+ *             branch_events: number, from_us: number, to_us: number, start_wall_ms: number, version: string, core:
+ * string }} About
  */
 
 /** @param {string} id */
@@ -16,9 +19,9 @@ const textOf = (id) => document.getElementById(id)?.textContent ?? "";
 const read = async (id) => JSON.parse(await inflate(textOf(id)));
 
 const { about: told, index } = /** @type {{ about: About, index: Index }} */ (await read("index"));
-/** What the page says of itself. */
+/** The page's description. */
 export const about = told;
-/** The licences of what the page contains. */
+/** The licences of the page's contents. */
 export const licences = () => textOf("licences");
 
 /** Answers as the lab would. @type {(address: any) => Promise<any>} */
@@ -28,6 +31,6 @@ export const answer = async (address) => {
   return { ok: true, json: async () => content };
 };
 
-/** The rate at which all of it is played in two minutes, as far as that is slower than time itself. */
+/** The rate at which the whole recording plays in two minutes, at most real time. */
 const WHOLE_US = 120_000_000;
 export const rate = Math.max(0.0025, Math.min(1, (index.last_at_us - (index.first_at_us ?? 0)) / WHOLE_US));

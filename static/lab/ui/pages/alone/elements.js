@@ -1,4 +1,4 @@
-// The elements of a page that plays a recording by itself: those of the lab page that need no lab.
+// The elements of a standalone page: those of the lab page that do not need a lab.
 import "../../screens/alarms/index.js";
 import "../../shell/bars.js";
 import "../../inspect/changes.js";

@@ -1,8 +1,11 @@
-// The first script of a page that is one file: it takes the modules, styles and texts out of the page, and starts them. A module is a list
-// of pieces of its source; between them stand the numbers of the modules that it imports, which come before it.
+// The first script of a standalone page: extracts the modules, styles and texts from the page, and starts them. A
+// module is a list of pieces of its source, separated by the numbers of the modules that it imports, which come before
+// it.
 import { inflate } from "./inflate.js";
 
-/** @typedef {{ modules: (string | number)[][], styles: string, texts: Record<string, Record<string, string>> }} Program */
+/**
+ * @typedef {{ modules: (string | number)[][], styles: string, texts: Record<string, Record<string, string>> }} Program
+ */
 
 /** @param {string} content @param {string} type */
 const addressOf = (content, type) => URL.createObjectURL(new Blob([content], { type }));

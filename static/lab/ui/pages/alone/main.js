@@ -1,4 +1,4 @@
-// A page that plays a recording by itself: the drawings and panels of the lab page on what the page carries, without a lab behind it.
+// A standalone page that plays a recording: the drawings and panels of the lab page on embedded data, without a lab.
 import { byId } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { openPlayer } from "../../store/players.js";
@@ -23,7 +23,7 @@ attach(openPlayer({ run: about.run, branch: about.branch, at: seq ? null : about
 player.setRate(rate);
 onShown(({ what }) => what.has("refused") && refuse(player.refusal));
 
-// What is opened for the first time plays; what is opened at an instant stays there.
+// Plays when opened for the first time; stays paused when opened at an instant.
 if (!seq && !still.matches) {
   const stop = player.subscribe(() => {
     if (!player.view) return;
@@ -32,7 +32,7 @@ if (!seq && !still.matches) {
   });
 }
 
-// There is no lab to act in: things have no menu of acts.
+// There is no lab to act in, so elements have no menu of acts.
 lab.addEventListener("hw-context", (event) => event.preventDefault());
 for (const name of /** @type {const} */ (["zookeeper", "groups", "producers", "transactions", "alarms", "table"])) addScreenKey(name);
 
@@ -41,5 +41,5 @@ effect(() => {
   if (selection.value && narrow) panels.value = { ...panels.peek(), inspector: true };
 });
 
-// The elements read the player as soon as they are defined, so they come last.
+// The elements read the player when they are defined, so they come last.
 await import("./elements.js");

@@ -1,10 +1,10 @@
-// The switches of a page that is one file, for language and theme. What is chosen is kept in its address, with the instant that is shown.
+// The language and theme switches of a standalone page. The choice is kept in the address, with the instant shown.
 import { HwElement, html, icon } from "../../kit/element.js";
 import { language, t } from "../../kit/i18n.js";
 
 const LANGUAGES = [["en", "EN"], ["zh-CN", "中文"]];
 
-/** What of the address says which instant is shown. @type {() => Record<string, string>} */
+/** The part of the address that names the instant shown. @type {() => Record<string, string>} */
 let place = () => ({});
 /** @param {typeof place} shown */
 export const setPlace = (shown) => void (place = shown);

@@ -1,8 +1,8 @@
-// The door of a class, for staff: looks for people who have come, as long as nobody uses a control of the page.
+// The door of a class, for staff: polls for new people while no control of the page is in use.
 const LOOK_MS = 3000;
 const page = document.querySelector("main[data-refresh]");
 
-/** Whether somebody types or has opened a menu: what they are at must not go away under their hands. */
+/** Whether a field has the focus or a menu is open; a reload would discard its state. */
 function isInUse() {
   return Boolean(page?.querySelector("details[open]") || page?.contains(document.activeElement));
 }
@@ -16,7 +16,7 @@ async function look() {
       if (shown && page && !isInUse()) page.replaceChildren(...shown.children);
     }
   } catch {
-    // The network is away: the next look may find it.
+    // The network is down; the next poll may succeed.
   }
   setTimeout(look, LOOK_MS);
 }

@@ -1,4 +1,4 @@
-// The page that asks for a name: offers another one at a press.
+// The page that asks for a name: a button suggests another one.
 const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-offer]"));
 const field = /** @type {HTMLInputElement | null} */ (document.getElementById("name"));
 

@@ -1,4 +1,4 @@
-// The page of somebody who waits to be admitted: reloads when staff have decided.
+// The page of a person waiting to be admitted: reloads when staff have decided.
 const POLL_MS = 2000;
 const waiting = document.querySelector("[data-presence]");
 
@@ -10,7 +10,7 @@ async function poll() {
     const now = answer.ok ? await answer.json() : { presence: "waiting" };
     if (now.presence !== "waiting") return location.reload();
   } catch {
-    // The network is away: the next look may find it.
+    // The network is down; the next poll may succeed.
   }
   setTimeout(poll, POLL_MS);
 }

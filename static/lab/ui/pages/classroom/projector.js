@@ -1,4 +1,4 @@
-// The page for the big screen of a class: /classes/<slug>/projector/.
+// The projector's page of a class: /classes/<slug>/projector/.
 import "../../classroom/live_captions.js";
 import "../../classroom/projector.js";
 import "../../classroom/sound_mark.js";

@@ -1,4 +1,4 @@
-// Where a lesson is recorded without a class: /classes/<slug>/board/ of a class of one.
+// The page on which a lesson is recorded without a class: /classes/<slug>/board/ of a class of one.
 import "../../classroom/captions.js";
 import "../../classroom/chapters.js";
 import "../../classroom/microphone.js";

@@ -1,4 +1,4 @@
-// The recording that plays on the front page: the page's own player on a recording in one file, at the file's pace.
+// The recording on the front page: the player on a one-file recording, at the file's pace.
 import { SCHEMA } from "../../../core/events/events.gen.js";
 import { lastIndex } from "../../../core/last_index.js";
 import { Player } from "../../../core/player/player.js";
@@ -10,11 +10,13 @@ import { t, texts } from "../../kit/i18n.js";
 /** @import { View } from "../../../core/view/view.d.ts" */
 
 /**
- * @typedef {{ partition: string, captions: [number, string][], pace: [number, number][], first_seq: number, at_us: number, state: View,
- *             events: WireEvent[] }} File `captions`: from an instant on; `pace`: wall milliseconds and the instants shown then
+ * @typedef {{ partition: string, captions: [number, string][], pace: [number, number][], first_seq: number, at_us:
+ * number, state: View,
+ *             events: WireEvent[] }} File `captions`: from an instant on; `pace`: wall milliseconds and the instants
+ * shown then
  */
 
-/** The recording's two answers, as the player asks for them. @param {File} file @returns {typeof fetch} */
+/** Answers the player's two requests from the file. @param {File} file @returns {typeof fetch} */
 function answering({ first_seq, at_us, state, events }) {
   const last = events[events.length - 1];
   const segment = { n: 0, first_seq, last_seq: last[0], first_at_us: events[0][1], last_at_us: last[1] };
@@ -26,7 +28,7 @@ function answering({ first_seq, at_us, state, events }) {
   };
 }
 
-/** The instant that is shown after some time on the wall. @param {[number, number][]} pace @param {number} wall_ms */
+/** The instant that is shown after a wall time. @param {[number, number][]} pace @param {number} wall_ms */
 export function instantAt(pace, wall_ms) {
   const i = lastIndex(pace.length, (k) => pace[k][0] <= wall_ms);
   if (i < 0) return pace[0][1];
@@ -35,7 +37,7 @@ export function instantAt(pace, wall_ms) {
   return from_us + ((to_us - from_us) * (wall_ms - from_ms)) / (to_ms - from_ms);
 }
 
-/** A page that was hidden goes on where it was. */
+/** A page that was hidden continues where it was. */
 const MAX_FRAME_MS = 100;
 
 /** "00:11". @param {number} ms */
@@ -56,7 +58,7 @@ class Hero {
   #mini;
   #at_ms;
   #playing;
-  /** When the last frame was drawn, 0 while it does not play. */
+  /** Time of the last frame, 0 while paused. */
   #before_ms = 0;
   /** The caption that is shown. */
   #said = "";
@@ -69,7 +71,7 @@ class Hero {
     this.#end_ms = pace[pace.length - 1][0];
     this.#player = new Player({ url: location.origin, run: "hero", branch: "main", WebSocket: null, at: at_us, fetch: answering(file) });
     this.#mini = new Mini(this.#part("picture"), this.#player, texts, partition);
-    // Without motion: the instant at which the record is lost.
+    // With reduced motion: the instant at which the record is lost.
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const [loss_us] = captions.find(([, id]) => id === "lost") ?? [at_us];
     this.#at_ms = still ? pace[lastIndex(pace.length, (k) => pace[k][1] <= loss_us)][0] : 0;
@@ -109,7 +111,7 @@ class Hero {
     this.#frames.wake();
   }
 
-  /** One frame: time goes on. */
+  /** Draws one frame. */
   draw() {
     const now_ms = performance.now();
     const passed_ms = this.#playing && this.#before_ms ? Math.min(MAX_FRAME_MS, now_ms - this.#before_ms) : 0;

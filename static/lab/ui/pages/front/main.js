@@ -1,4 +1,4 @@
-// The front page: the recording that plays by itself, and then the search field. All else is the server's.
+// The front page: starts the recording, then the search field. Everything else is rendered by the server.
 import { fetchAhead } from "../../kit/ahead.js";
 import { startHero } from "./hero.js";
 

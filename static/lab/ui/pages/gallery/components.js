@@ -1,11 +1,12 @@
-// Every element of the lab page, by group, with the state in which the gallery shows it. tests/project/test_gallery.py fails on an
-// element that is defined in static/lab/ui and named neither here nor in ELSEWHERE.
+// Every element of the lab page, by group, with the state in which the gallery shows it. tests/project/test_gallery.py
+// fails if an element of static/lab/ui is listed neither here nor in ELSEWHERE.
 import { html } from "../../kit/element.js";
 
 /**
  * @typedef {{ tag: string, frame?: string, body: () => unknown }} Shown
  *   `frame`: classes of the frame around it, narrow for panels, tall for screens
- * @typedef {{ screen: string, shown: Shown[] }} Group `screen`: the value of the signal `shown` (store/state.js) that its elements need
+ * @typedef {{ screen: string, shown: Shown[] }} Group `screen`: the value of the signal `shown` (store/state.js) that
+ * its elements need
  */
 
 const RECORD_BATCH = Uint8Array.from({ length: 96 }, (_, at) => (at * 37) % 256);
@@ -158,7 +159,7 @@ GROUPS.classroom = {
   ],
 };
 
-/** Elements of other pages, which are looked at there: element -> page. */
+/** Elements that are tested on other pages: element -> page. */
 export const ELSEWHERE = {
   "hw-about": "/api/runs/<run>/<branch>/page.html",
   "hw-switches": "/api/runs/<run>/<branch>/page.html",

@@ -25,7 +25,7 @@ const groups = Object.entries(GROUPS).map(([one, of]) => html`<a class="chip" ar
   href="?${new URLSearchParams({ scene: query.get("scene") ?? "brokers", group: one })}">${one}</a>`);
 render(groups, byId("gallery-groups"));
 
-/** Elements read the instant when they are first drawn, so they come when it is there. */
+/** Elements read the instant when they are first drawn, so they are added once it is loaded. */
 function draw() {
   const items = group.shown.map(({ tag, frame = "", body }) => html`<section class="gallery-item" data-component=${tag}>
     <h2>${tag}</h2><div class="gallery-frame ${frame}">${body()}</div></section>`);

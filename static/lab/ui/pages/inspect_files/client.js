@@ -1,4 +1,4 @@
-// The page /inspect/ and its worker: questions and answers, and what the panels share.
+// Communication between the page /inspect/ and its worker, and the state that the panels share.
 import { computed, signal } from "../../store/state.js";
 
 export { signal };
@@ -18,7 +18,7 @@ const worker = new Worker(new URL("../../../own_files/worker.js", import.meta.ur
  */
 
 /**
- * What waits for an answer of the worker, by number.
+ * Pending requests to the worker, by number.
  * @type {Map<number, { resolve: (answer: unknown) => void, reject: (fault: Fault) => void }>}
  */
 const asked = new Map();
@@ -34,7 +34,7 @@ export const batch = signal(null);
 export const marked = signal(-1);
 /** Byte of the log under the pointer; -1 for none. */
 export const pointed = signal(-1);
-/** What a narrow window shows of the three columns: files, content, batch. */
+/** The column that a narrow window shows: files, content, batch. */
 export const column = signal("files");
 /** How records are read. @type {Signal<Meaning | "auto">} */
 export const meaning = signal("auto");
@@ -66,7 +66,7 @@ export const call = (what, values = {}) => new Promise((resolve, reject) => {
 });
 
 /**
- * Like `call`, with null in the place of a fault.
+ * Like `call`, but returns null instead of a fault.
  * @template {keyof Api} Name
  * @param {Name} what
  * @param {object} values
@@ -80,7 +80,11 @@ export function choose(id) {
   column.value = "content";
 }
 
-/** Opens a batch at the right, and marks it in the middle if its log is shown there. @param {number} id @param {number} row */
+/**
+ * Opens a batch at the right, and marks it in the middle if its log is shown there.
+ * @param {number} id
+ * @param {number} row
+ */
 export function openBatch(id, row) {
   batch.value = { id, row };
   column.value = "batch";

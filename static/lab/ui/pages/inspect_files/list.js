@@ -1,5 +1,4 @@
-// The middle column of the page /inspect/: what a file holds as a whole, and its batches, entries or lines as a list of which
-// only the rows in sight exist.
+// The middle column of the page /inspect/: the summary of a file, and its batches, entries or lines as a virtual list.
 import { HwElement, html, icon, nothing } from "../../kit/element.js";
 import { onSubmit } from "../../kit/events.js";
 import { spaced } from "../../kit/format.js";
@@ -24,13 +23,15 @@ import { ruleName, shortSpan, size, span, stamp } from "./texts.js";
  * @typedef {EntryRow & { offset: number, relative: number, position: number }} IndexRow
  * @typedef {EntryRow & { timestamp: number, offset: number }} TimeRow
  * @typedef {BatchRow | EntryRow} Row
- * @typedef {{ id: number, own: TableSummary | LogSummary, log: number | null, ofLog: LogSummary | null }} Summary `log`: the id
+ * @typedef {{ id: number, own: TableSummary | LogSummary, log: number | null, ofLog: LogSummary | null }} Summary
+ * `log`: the id
  *   of the segment's log
  */
 
 /**
  * @template T
- * @typedef {[name: string, cell: (row: T) => unknown, className?: string]} Column name in the catalogue, cell, class of the column
+ * @typedef {[name: string, cell: (row: T) => unknown, className?: string]} Column name in the catalogue, cell, class of
+ * the column
  */
 
 /**
@@ -102,7 +103,7 @@ class HwOwnRows extends HwElement {
   });
   #asked = "";
   #asking = false;
-  /** First row in sight, with a fraction. */
+  /** First visible row, with a fraction. */
   #first = 0;
   #height = 0;
 
@@ -175,7 +176,7 @@ class HwOwnRows extends HwElement {
     else this.#load();
   }
 
-  /** Brings a row into sight. @param {number} row */
+  /** Scrolls a row into view. @param {number} row */
   #reveal(row) {
     const inSight = row >= this.#first && row < Math.floor(this.#first) + this.#inSight;
     if (!inSight) this.#scroll.scrollTop = Math.max(0, row - Math.floor(this.#inSight / 3)) * this.#scale;

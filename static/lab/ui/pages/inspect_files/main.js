@@ -1,4 +1,4 @@
-// The page /inspect/: the visitor's files, read in the browser. Nothing of them is sent anywhere.
+// The page /inspect/: the visitor's files, read in the browser. They are not sent anywhere.
 import { HwElement, byId, html, icon, repeat } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import "./batch.js";
@@ -32,7 +32,11 @@ const chosenFiles = (list) => [...(list ?? [])].slice(0, MAX_FILES).map((source)
 /** @param {FileSystemEntry} entry @returns {Promise<File | null>} */
 const fileOf = (entry) => new Promise((resolve) => /** @type {FileSystemFileEntry} */ (entry).file(resolve, () => resolve(null)));
 
-/** The next entries of a folder, empty after the last. @param {FileSystemDirectoryReader} reader @returns {Promise<FileSystemEntry[]>} */
+/**
+ * The next entries of a folder, empty after the last.
+ * @param {FileSystemDirectoryReader} reader
+ * @returns {Promise<FileSystemEntry[]>}
+ */
 const someEntries = (reader) => new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
 
 /** The dropped files, with those in folders and their folders. @param {DataTransfer} dropped */
@@ -71,7 +75,7 @@ class HwOwnFiles extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    // The browser would open a file that is dropped beside the zone, and leave the page.
+    // The browser would open a file that is dropped outside the zone and leave the page.
     addEventListener("dragover", (event) => {
       event.preventDefault();
       this.#isOver.value = true;

@@ -17,7 +17,7 @@ const LATEST_MS = 8.64e15;
 const two = (number) => String(number).padStart(2, "0");
 
 /**
- * A timestamp in the reader's time zone: "2026-11-21 20:01:05.123"; the number itself where it is not an instant.
+ * A timestamp in the reader's time zone: "2026-11-21 20:01:05.123"; the number itself if it is not a valid timestamp.
  * @param {number | bigint} ms
  */
 export function stamp(ms) {
@@ -37,7 +37,7 @@ export const hex8 = (number) => number.toString(16).padStart(8, "0");
 export const span = (first, last) => (first === last ? String(first) : `${first}–${last}`);
 
 const LONG_SPAN = 14;
-/** "54423124–54423130" -> "54423124–…130", where there is little room. @param {Offset} first @param {Offset} last */
+/** "54423124–54423130" -> "54423124–…130", for narrow columns. @param {Offset} first @param {Offset} last */
 export const shortSpan = (first, last) => (span(first, last).length > LONG_SPAN && first !== last ? `${first}–…${String(last).slice(-3)}`
   : span(first, last));
 /** "00000000000000005377.log" -> "…5377.log": what differs. @param {string} name */

@@ -1,5 +1,5 @@
-// The class on the page of a lab: who leads is followed, what this page looks at is told while its person leads, hands carry the instant.
-// Loaded only where the lab belongs to a class.
+// The class on the page of a lab: follows the presenter, sends this page's view while its person leads, raises hands
+// with the instant. Loaded only for labs of a class.
 import "../../classroom/learner_panel.js";
 import "../../classroom/live_captions.js";
 import "../../classroom/sound_mark.js";
@@ -34,7 +34,7 @@ export function enterClass(slug) {
   addKey("j", () => void raiseHand());
 }
 
-/** Raises the hand with the instant that is looked at, or lowers it. */
+/** Raises the hand with the instant shown, or lowers it. */
 function raiseHand() {
   const at = lookedAt();
   return tree.peek().mine?.hand_us ? act({ op: "lower_hand" }) : at && act({ op: "raise_hand", at });
@@ -56,7 +56,7 @@ function followLead(room) {
     isHeld.value = Boolean(hold) && !mine?.out_of_hold && Boolean(isOthers);
     if (isHeld.value) follow();
   });
-  // Whether this page follows is told once it has changed, and only in a term of somebody else.
+  // Sends whether this page follows, only after a change and only while another person leads.
   let told = false;
   effect(() => {
     const follows = isFollowing.value;
@@ -66,7 +66,7 @@ function followLead(room) {
   });
 }
 
-/** What this page shows is sent while its person leads, is on stage or is looked at. @param {ClassRoom} room */
+/** Sends this page's view while its person leads, is on stage or is being looked at. @param {ClassRoom} room */
 function tellView(room) {
   const isWatched = signal(false);
   effect(() => {

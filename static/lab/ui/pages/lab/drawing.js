@@ -1,4 +1,4 @@
-// Ink of who leads: strokes on the things of the picture, shown on the pages that follow until they are cleared.
+// Ink of the presenter: strokes anchored to elements of the picture, shown on following pages until they are cleared.
 import { act, tree } from "../../classroom/store.js";
 import { HwElement, byId, html } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
@@ -17,7 +17,7 @@ import { stage } from "./stage.js";
 const isDrawing = signal(false);
 /** Whether this page's person leads. @type {Signal<boolean>} */
 const leads = signal(false);
-/** What is drawn now, in client pixels. @type {Point[]} */
+/** The current stroke, in client pixels. @type {Point[]} */
 let points = [];
 
 const clear = () => act({ op: "clear_ink" });
@@ -35,7 +35,7 @@ export function draw(mayDraw) {
   for (const host of [byId("stage"), byId("timeline")]) listen(host);
 }
 
-/** A stroke is told once to who cannot see it. */
+/** Announces a stroke once to screen readers. */
 function sayStrokes() {
   let last = 0;
   effect(() => {
@@ -75,7 +75,7 @@ function listen(host) {
     points = [];
     stage.peek()?.sketch([]);
   }, { capture: true });
-  // While one draws nothing is chosen, and no menu opens.
+  // While drawing, nothing is selected and no menu opens.
   for (const name of ["click", "contextmenu", "dblclick"]) {
     host.addEventListener(name, (event) => {
       if (isDrawing.peek() && !closest(event, "button, a, input, select")) event.stopImmediatePropagation();
@@ -83,7 +83,7 @@ function listen(host) {
   }
 }
 
-/** The line is drawn: it becomes ink if there is a thing that holds it. */
+/** Ends the stroke; it becomes ink if it is near an element of the picture. */
 async function end() {
   const drawn = points;
   points = [];

@@ -1,4 +1,4 @@
-// The drawings joined with what is selected, hovered and shown: of every page with a picture.
+// Connects the drawings with the signals for selection, hover and display, on every page with a picture.
 import { byId } from "../../kit/element.js";
 import { settlePartition } from "../../store/follow.js";
 import { zkMessages } from "../../store/keys.js";
@@ -7,7 +7,7 @@ import { stage } from "./stage.js";
 
 /** @import { Target } from "../../../core/view/selectors.js" */
 
-/** The number of lanes that fit in the space-time picture; how many more make it higher, and by how much each. */
+/** The number of lanes that fit in the space-time picture; how many more increase its height, and by how much each. */
 const LANES_USUAL = 9;
 const LANES_MORE = 5;
 const LANE_PX = 14;
@@ -46,7 +46,7 @@ effect(() => {
   if (topic && topic !== stage.value?.topic) stage.value?.setTopic(topic);
 });
 effect(() => {
-  // Until one is chosen, the first partition of the topic that the strips show.
+  // By default the first partition of the topic that the strips show.
   const { partitions } = moment.value.view;
   const topic = stage.value?.topic;
   if (!(partition.peek() in partitions) && topic && `${topic}-0` in partitions) settlePartition(`${topic}-0`);

@@ -1,4 +1,5 @@
-// The keyboard of every page with a picture: time, and what is looked at. Single letters are off while a field has the focus, and can
+// The keyboard of every page with a picture: keys for time and for the view. Single letters are off while a field has
+// the focus, and can
 // be switched off altogether (WCAG 2.1.4).
 import { closest } from "../../kit/events.js";
 import { dismiss, here, messages, overlay } from "../../store/api.js";
@@ -11,7 +12,7 @@ import { goHome, goLive, notch, seekPart, seekSeq, step, stepRpc, togglePaced, t
 const MAX_LANE = 5000;
 const LANE_STEPS = 100;
 
-/** The node that the selection belongs to, "" when there is none. @param {string} selected */
+/** The node that the selection belongs to, or "". @param {string} selected */
 export function laneOf(selected) {
   const [kind, name] = split(selected);
   if (kind === "broker" || kind === "client") return name;
@@ -21,7 +22,10 @@ export function laneOf(selected) {
 
 let walks = 0;
 
-/** The next event of the selected node; without a selection the next event. An earlier search ends. @param {1 | -1} direction */
+/**
+ * The next event of the selected node; without a selection the next event. Cancels an earlier search.
+ * @param {1 | -1} direction
+ */
 async function stepLane(direction) {
   const walk = ++walks;
   const lane = laneOf(selection.value);
@@ -49,7 +53,7 @@ function collapse() {
 }
 
 function escape() {
-  // The other messages go by themselves.
+  // Other messages disappear automatically.
   const refused = messages.value.findLast(({ tone }) => tone === "bad");
   if (overlay.value) overlay.value = null;
   else if (refused) dismiss(refused.id);
@@ -79,7 +83,10 @@ const handlers = new Map(Object.entries({
   escape,
 }));
 
-/** A key of a screen: shows it, or the picture when it is shown already. @param {keyof typeof SCREEN_KEYS} name */
+/**
+ * A key of a screen: shows the screen, or the picture if it is already shown.
+ * @param {keyof typeof SCREEN_KEYS} name
+ */
 export const addScreenKey = (name) => addKey(SCREEN_KEYS[name].toLowerCase(), () =>
   void (shown.value = shown.value === name ? "picture" : name));
 
@@ -97,11 +104,11 @@ function handlerOf(event) {
   return handlers.get(event.key.toLowerCase()) ?? null;
 }
 
-/** A key that is held acts on the lab at this interval, ms: the lab accepts ten acts a second in the long run. */
+/** Interval at which a held key acts on the lab, ms: the lab accepts ten acts per second on average. */
 const REPEAT_MS = 110;
 let acted = 0;
 
-/** Whether an element has taken a key for itself. @type {(event: KeyboardEvent) => boolean} */
+/** Whether an element has handled a key. @type {(event: KeyboardEvent) => boolean} */
 let isTaken = () => false;
 /** @param {(event: KeyboardEvent) => boolean} how */
 export const onTaken = (how) => void (isTaken = how);
@@ -118,7 +125,8 @@ addEventListener("keydown", (event) => {
   const inDialog = closest(event, "dialog");
   if (event.defaultPrevented || leavesField(event, Boolean(inDialog)) || isTaken(event)) return;
   if (typing || (inDialog && event.key !== "Escape")) return;
-  // A button that has the focus keeps the keys that press it; a slider those that move it. The picture has had its turn.
+  // A focused button keeps the keys that press it; a slider those that move it. The picture has already handled its
+  // keys.
   if (["Enter", " "].includes(event.key) && closest(event, "button, a, summary, [role=radio]")) return;
   if (closest(event, "[type=range], [role=slider]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
   if (!keysOn.value && event.key.length === 1 && event.key !== " ") return;
@@ -130,6 +138,7 @@ addEventListener("keydown", (event) => {
   run();
 });
 
-// A button pressed with the pointer, and a command of a lesson, gives the focus back: Enter and Space are keys of the transport again.
+// A button pressed with the pointer, and a command of a lesson, give up the focus, so that Enter and Space are keys of
+// the transport again.
 addEventListener("click", (event) =>
   closest(event, event.detail > 0 ? "button:not([role]), summary, [role=tab], [role=radio]" : ".code-line")?.blur());

@@ -1,4 +1,4 @@
-// The keys of the lab page: those of the keyboard that every page has, and those that act in the lab.
+// The keys of the lab page: those of every page with a picture, and those that act in the lab.
 import { byId } from "../../kit/element.js";
 import { closest } from "../../kit/events.js";
 import { act, overlay } from "../../store/api.js";
@@ -15,7 +15,7 @@ import { addKey, addScreenKey, laneOf, onTaken } from "./keyboard.js";
 
 export { addKey };
 
-/** The menu of what is selected, else of the controller's broker, in the middle of the picture. */
+/** The menu of the selected element, or of the controller's broker, in the middle of the picture. */
 function menuOfSelection() {
   const { left, top, width, height } = byId("main").getBoundingClientRect();
   const lane = laneOf(selection.value);
@@ -49,7 +49,7 @@ const ACTS = {
 for (const [key, run] of Object.entries(ACTS)) addKey(key, run);
 for (const name of /** @type {(keyof typeof SCREEN_KEYS)[]} */ (Object.keys(SCREEN_KEYS))) addScreenKey(name);
 
-// Enter on the choice that is taken locks the answer in.
+// Enter on the selected choice locks in the answer.
 onTaken((event) => {
   if (event.key !== "Enter" || !closest(event, "[role=radio][aria-checked=true]") || !canLockIn()) return false;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// The lab page: a player, the drawings, and the elements around them, joined by the signals of state.js.
+// The lab page: a player, the drawings, and the elements around them, connected by the signals of state.js.
 import { rangesOf, windowOf } from "../../../core/player/page_view.js";
 import { isObject, keep, kept } from "../../kit/kept.js";
 import { act, classroom, here, overlay, refuse } from "../../store/api.js";
@@ -11,7 +11,7 @@ import {
 import { panned, showSight, view } from "../../store/view.js";
 import { onStage } from "./joined.js";
 
-/** Where the browser keeps which panels are open. */
+/** The key of localStorage for the open panels. */
 const PANELS = "highwater.panels";
 
 const query = new URLSearchParams(location.search);
@@ -27,7 +27,8 @@ const screenOf = (query) => [...SCREENS, "table"].find((name) => name === query.
 shown.value = screenOf(query);
 place.value = { ...diskPlace(query), from: null };
 select(query.get("sel") ?? "");
-// In narrow windows one panel at most is beside the picture (tablet), or would push it away (phone): the side panel opens when asked for.
+// Narrow windows show at most one panel next to the picture (tablet) or in its place (phone), so the side panel opens
+// only on request.
 const tablet = matchMedia("(min-width: 821px) and (max-width: 1279px)");
 if (matchMedia("(max-width: 1279px)").matches) panels.value = { side: false, inspector: true };
 
@@ -41,7 +42,7 @@ onStage("hw-command", (/** @type {{ line: string }} */ { line }) => void act(lin
 if (query.get("dialog") === "page") overlay.value = { kind: "page" };
 
 effect(() => {
-  // Beside a lesson the inspector is closed there until something is selected.
+  // Next to a lesson the inspector is closed there until something is selected.
   if (selection.value && tablet.matches) panels.value = { ...panels.peek(), inspector: true };
 });
 
@@ -49,7 +50,7 @@ tablet.addEventListener("change", () => {
   if (tablet.matches) panels.value = { ...panels.peek(), inspector: !panels.peek().side };
 });
 
-// --- what is open stays open ---------------------------------------------------------------------------------------
+// --- open panels are kept ---------------------------------------------------------------------------------------
 
 if (!matchMedia("(max-width: 1279px)").matches) {
   const before = kept(PANELS, isObject, {});
@@ -72,9 +73,10 @@ effect(() => {
   inExercise = slug;
 });
 
-// The address names the instant while it is in the past, so that a reload stays there; at the head it follows the run.
+// The address contains the instant while it is in the past, so that a reload stays there; at the head it follows the
+// run.
 let writing = 0;
-/** The screen that the newest entry of the browser's history shows: to go to another one makes a new entry. */
+/** The screen of the newest entry in the browser's history; switching to another one adds an entry. */
 let entered = shown.peek();
 function writeAddress() {
   writing = 0;
@@ -83,16 +85,16 @@ function writeAddress() {
   entered = shown.peek();
   const address = addressOf({ withInstant: player.isPast });
   const { pathname, search, hash } = location;
-  if (address !== pathname + search + hash) history[goes](null, "", address); // it costs milliseconds, so not for nothing
+  if (address !== pathname + search + hash) history[goes](null, "", address); // skipped if nothing changed, because it takes milliseconds
 }
 addEventListener("popstate", () => (entered = shown.value = screenOf(new URLSearchParams(location.search))));
 effect(() => {
-  // Until the instant of the address is there, the address is what it was.
+  // The address is not changed until its instant has been reached.
   if (!moment.value.seq) return;
   void [moment.value.isPast, partition.value, selection.value, shown.value, place.value, panned.value];
   writing ||= setTimeout(writeAddress, 300);
 });
 
-// The elements read the player as soon as they are defined, so they come last.
+// The elements read the player when they are defined, so they come last.
 await import("./elements.js");
 if (classroom) (await import("./classroom.js")).enterClass(classroom);

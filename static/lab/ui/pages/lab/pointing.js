@@ -1,15 +1,15 @@
-// The pointer of who leads: held by the key Y, it is shown on the pages that follow, at the same thing.
+// The presenter's pointer: while the key Y is held, it is shown on following pages, at the same element.
 import { anchorOf, anchorText } from "../../../core/layout/ink.js";
 import { closest } from "../../kit/events.js";
 import { stage } from "./stage.js";
 
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 
-/** The server passes on ten a second; more of them would wait for each other. */
+/** The server forwards ten per second; more would queue up. */
 const SENT_MS = 60;
 const PARTS = 1000;
 
-/** Sends where the pointer is while Y is held. @param {ClassRoom} room @param {() => boolean} mayPoint */
+/** Sends the pointer's position while Y is held. @param {ClassRoom} room @param {() => boolean} mayPoint */
 export function point(room, mayPoint) {
   let isHeld = false;
   let sent_ms = 0;
@@ -32,7 +32,11 @@ export function point(room, mayPoint) {
   });
 }
 
-/** Shows the pointer of who leads. @param {string} name @param {{ anchor: string, u: number, v: number, down: boolean }} frame */
+/**
+ * Shows the presenter's pointer.
+ * @param {string} name
+ * @param {{ anchor: string, u: number, v: number, down: boolean }} frame
+ */
 export function showPointer(name, { anchor, u, v, down }) {
   const at = down ? anchorOf(anchor) : null;
   stage.peek()?.setPointer(name, at && { anchor: at, u: u / PARTS, v: v / PARTS });

@@ -1,9 +1,9 @@
-// Where the scrolled elements of the page are, to put them back after other contents were shown in them.
+// Remembers scroll positions, to restore them after other contents were shown.
 
-/** What is shown again may have to be fetched: so long its height is waited for, ms. */
+/** How long to wait for the height of contents that are fetched again, ms. */
 const PATIENCE_MS = 3000;
 
-/** A selector of an element by its place below the nearest one with an id. @param {Element} element @returns {string} */
+/** A selector of an element by its path from the nearest one with an id. @param {Element} element @returns {string} */
 function pathOf(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   const { parentElement: parent, localName } = element;
@@ -13,9 +13,9 @@ function pathOf(element) {
 }
 
 /**
- * Remembers how far everything in an element is scrolled.
+ * Remembers the scroll positions within an element.
  * @param {HTMLElement} root
- * @returns {() => void} puts it back, as soon as the contents are as long again
+ * @returns {() => void} restores them as soon as the contents are long enough
  */
 export function scrolls(root) {
   const places = [...root.querySelectorAll("*")].filter(({ scrollTop, scrollLeft }) => scrollTop || scrollLeft)
@@ -23,7 +23,7 @@ export function scrolls(root) {
   return () => {
     const until = performance.now() + PATIENCE_MS;
     const stop = new AbortController();
-    // Who scrolls meanwhile is left alone.
+    // If the user scrolls meanwhile, nothing is restored.
     for (const kind of ["wheel", "pointerdown", "keydown"]) addEventListener(kind, () => stop.abort(), { once: true, signal: stop.signal });
     let left = places;
     const put = () => {

@@ -1,4 +1,4 @@
-// The drawings of the lab page: of the player that is shown, made anew when another one is.
+// The drawings of the lab page, recreated when another player is shown.
 import { createStage } from "../../../draw/stage.js";
 import { byId } from "../../kit/element.js";
 import { t, texts } from "../../kit/i18n.js";

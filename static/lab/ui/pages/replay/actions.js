@@ -1,4 +1,4 @@
-// What one does with an instant of a recorded class: go on by hand, share it, compare it with one's own lab.
+// Actions on an instant of a recorded class: take over, share, compare with one's own lab.
 import { signal } from "@preact/signals-core";
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
@@ -8,19 +8,22 @@ import * as replay from "./store.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 
-/** @typedef {{ tone: "ok" | "bad", what: string, todo: string, links?: [href: string, name: string][] }} Said `links`: where one can go */
+/**
+ * @typedef {{ tone: "ok" | "bad", what: string, todo: string, links?: [href: string, name: string][] }} Said `links`:
+ * links to related pages
+ */
 /** @type {Signal<Said | null>} */
 const said = signal(null);
 const isBusy = signal(false);
 const SAID_MS = 4000;
 
-/** Says why something was not done. @param {Error & { what?: string, todo?: string }} error */
+/** Shows why an action failed. @param {Error & { what?: string, todo?: string }} error */
 export const refuse = ({ what = "", todo = "", message }) => void (said.value = { tone: "bad", what: what || message, todo });
 
-/** What was refused has been done now. */
+/** Clears the message after a successful action. */
 export const settle = () => said.peek()?.tone === "bad" && (said.value = null);
 
-/** A new run of one's own that goes on from what is shown. */
+/** Starts a run of one's own that continues from the instant shown. */
 export async function takeOver() {
   const at = place();
   if (!at || isBusy.peek() || !replay.manifest.peek()?.can.take_over) return;
@@ -36,7 +39,7 @@ export async function takeOver() {
   }
 }
 
-/** The lab that is shown beside a run of one's own, at the instant that is shown. */
+/** Opens the lab side by side with a run of one's own, at the instant shown. */
 export function compare() {
   const at = place();
   const known = replay.manifest.peek();
@@ -54,7 +57,7 @@ export function compare() {
   location.assign(`/compare/?${query.toString().replaceAll("%2F", "/")}`);
 }
 
-/** Copies the address of the instant. */
+/** Copies the link to the instant. */
 export async function share() {
   if (replay.manifest.peek()?.alone) return;
   const address = `${location.origin}${replay.classPage}replay/?at=${replay.addressTime(replay.atNow())}`;
@@ -70,7 +73,7 @@ export async function share() {
 class HwReplayActions extends HwElement {
   render() {
     const found = replay.manifest.value;
-    // Without a lab there is nothing to compare with and no address to give.
+    // Without a lab there is nothing to compare and no link to share.
     if (!found || found.alone) return "";
     const isEmpty = lab.value === null;
     return html`<button class="btn" ?disabled=${isEmpty} title="${t("replay.compare_title")} ( M )" @click=${compare}>${t("replay.compare")}

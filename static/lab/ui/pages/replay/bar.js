@@ -1,4 +1,4 @@
-// The time of the class: how much happened, chapters, what is idle or off the record, and the playhead.
+// The time bar of the class: activity, chapters, idle and off-record spans, and the playhead.
 import { HwElement, html, svg } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { clockText } from "../../classroom/store.js";
@@ -15,9 +15,9 @@ const LABELS = 11;
 
 /** The class time that the bar shows. */
 const whole_us = () => Math.max(1, replay.length_us.value - replay.first_us.value);
-/** How wide a span is, in percent. @param {number} us */
+/** Width of a span in percent. @param {number} us */
 const width = (us) => (100 * us) / whole_us();
-/** Where an instant is, in percent. @param {number} us */
+/** Position of an instant in percent. @param {number} us */
 const part = (us) => width(us - replay.first_us.value);
 
 class HwReplayBar extends HwElement {

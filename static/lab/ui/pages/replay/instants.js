@@ -1,4 +1,4 @@
-// Instants of a recorded class that people find again: notes, chapters that staff set, and what a search finds.
+// Marked instants of a recorded class: notes, chapters set by staff, and search results.
 import { batch, signal } from "@preact/signals-core";
 import { refuse } from "./actions.js";
 import * as replay from "./store.js";
@@ -8,18 +8,18 @@ import * as replay from "./store.js";
 /** @typedef {{ id: string, at_us: number, text: string, shared: boolean }} Note */
 /** @typedef {{ at_us: number, kind: string, text: string, language: string }} Found */
 
-/** A search waits so long for the next letter, ms. */
+/** How long a search waits for the next keystroke, ms. */
 const SEARCH_AFTER_MS = 250;
 
 /** Which list is shown. @type {Signal<List>} */
 export const list = signal("chapters");
-/** By time; null before they were asked for. @type {Signal<Note[] | null>} */
+/** Notes by time; null before they are loaded. @type {Signal<Note[] | null>} */
 export const notes = signal(null);
-/** The instant that a note or a chapter is being written for; null while none is. @type {Signal<number | null>} */
+/** The instant of the note or chapter being written, or null. @type {Signal<number | null>} */
 export const writes = signal(null);
-/** What is searched for. */
+/** The search text. */
 export const query = signal("");
-/** What that found; null while it is being looked for. @type {Signal<Found[] | null>} */
+/** The search results; null while searching. @type {Signal<Found[] | null>} */
 export const found = signal(null);
 
 /** @param {List} to */
@@ -31,7 +31,7 @@ export function showList(to) {
   if (to === "notes" && !notes.peek()) void loadNotes();
 }
 
-/** Runs what the server may refuse; returns whether it did not. @param {() => Promise<void>} act */
+/** Runs an action that the server may refuse; returns whether it succeeded. @param {() => Promise<void>} act */
 async function tried(act) {
   try {
     await act();
@@ -44,7 +44,7 @@ async function tried(act) {
 
 export const loadNotes = () => tried(async () => void (notes.value = await replay.ask("notes")));
 
-/** Begins a note, or with `chapters` a chapter, at the instant that is shown. @param {"notes" | "chapters"} where */
+/** Starts a note, or with `chapters` a chapter, at the instant shown. @param {"notes" | "chapters"} where */
 export function write(where) {
   const can = replay.manifest.peek()?.can;
   if (where === "notes" ? !can?.note : !can?.correct) return;
@@ -80,7 +80,7 @@ function setChapters(chapters) {
 
 let timer = 0;
 
-/** Looks for words once no more letters come. An empty text returns to the chapters. @param {string} text */
+/** Searches when typing has paused. An empty text returns to the chapters. @param {string} text */
 export function search(text) {
   clearTimeout(timer);
   batch(() => {

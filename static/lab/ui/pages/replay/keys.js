@@ -42,5 +42,5 @@ addEventListener("keydown", (event) => {
   void run();
 });
 
-// A button pressed with the pointer gives the focus back: Space and Enter are keys of the replay again.
+// A button pressed with the pointer gives up the focus, so that Space and Enter are keys of the replay again.
 addEventListener("click", (event) => event.detail > 0 && closest(event, "button")?.blur());

@@ -1,4 +1,4 @@
-// What happened in the labs that were shown, as sentences: for readers without pictures, and to find an instant again.
+// Events of the labs that were shown, as sentences: for screen readers, and to find an instant.
 import { signal } from "@preact/signals-core";
 import { markWords } from "../../../core/recording/marks.js";
 import { texts } from "../../kit/i18n.js";
@@ -14,10 +14,10 @@ const ALARMS = ["InvariantViolated", "LogTruncated", "BrokerStopped"];
 /** By class time. @type {Signal<{ at_us: number, text: string, lang: string, tone: string, isAlarm: boolean }[]>} */
 export const lines = signal([]);
 
-/** Reads the marks of all labs. They are at the instants at which they were shown; what was not shown is not among them. */
+/** Reads the marks of all labs, at the instants at which they were shown; marks that were not shown are left out. */
 export async function loadLines() {
   const labs = replay.manifest.peek()?.labs ?? [];
-  // Of a passage, labs that it does not show have no address.
+  // In a passage, labs that are not shown have no address.
   const found = await Promise.all(labs.filter(({ address }) => address).map(async ({ n }) => {
     const answer = await source.fetch(`${replay.base}labs/${n}/index.json`);
     /** @type {Index} */

@@ -1,4 +1,4 @@
-// The lists of instants beside the picture: a press goes there. Notes and chapters are written here, too.
+// The lists of instants next to the picture: a click seeks there. Notes and chapters are also written here.
 import { instantOf } from "../../../core/replay/class_time.js";
 import { HwElement, html } from "../../kit/element.js";
 import { onSubmit, onValue } from "../../kit/events.js";
@@ -16,7 +16,7 @@ import * as replay from "./store.js";
 const MAX_NOTE = 2000;
 const MAX_CHAPTER = 80;
 
-/** What each list has, by time. @type {Record<List, () => Row[]>} */
+/** The rows of each list, by time. @type {Record<List, () => Row[]>} */
 const ROWS = {
   chapters: () => (replay.manifest.value?.chapters ?? []).map(({ chapter, at_us, title, by }) => ({
     at_us, text: title, lang: "", tone: "chapter", tag: by === "proposed" ? t("replay.proposed") : "",
@@ -40,7 +40,7 @@ const ROWS = {
 
 class HwReplayLists extends HwElement {
   updated() {
-    // A form that has come takes the focus, once.
+    // A new form takes the focus once.
     const field = /** @type {HTMLElement | null} */ (this.querySelector(".write:not(.seen) [name='text']"));
     field?.closest(".write")?.classList.add("seen");
     field?.focus();

@@ -14,5 +14,5 @@ import { loadLines } from "./lines.js";
 import { pictured } from "./stage.js";
 import { open } from "./store.js";
 
-// What is on the bar beside the chapters comes after the picture.
+// Other marks on the bar are loaded after the picture.
 void open().then(pictured).then(loadLines);

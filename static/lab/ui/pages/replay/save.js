@@ -1,4 +1,4 @@
-// The dialog that saves the recording, or a passage of it, as a page that plays by itself.
+// The dialog that saves the recording, or a passage of it, as a standalone page.
 import { signal } from "@preact/signals-core";
 import { instantOf } from "../../../core/replay/class_time.js";
 import { HwElement, html } from "../../kit/element.js";
@@ -12,10 +12,10 @@ import * as replay from "./store.js";
 /** @typedef {{ bytes: number, sound_bytes: number, max_bytes: number }} Weight */
 /** @typedef {{ what: string, expected?: string, todo?: string }} Refused */
 
-/** The weight is asked for once nobody types any more, ms. */
+/** Delay after the last keystroke before the size is requested, ms. */
 const WEIGH_AFTER_MS = 300;
 
-/** A chapter that begins as soon as this is the one that is meant, microseconds. */
+/** Tolerance for the start of a chapter, microseconds. */
 const NEAR_US = 1e6;
 
 const shown = signal(false);
@@ -23,7 +23,7 @@ const part = signal(/** @type {"all" | "span"} */ ("all"));
 /** As typed. */
 const span = signal({ from: "", to: "" });
 const hasSound = signal(true);
-/** What the page will weigh; null while that is not known. @type {Signal<Weight | null>} */
+/** The estimated size of the page; null while unknown. @type {Signal<Weight | null>} */
 const weight = signal(null);
 const saving = signal(false);
 /** @type {Signal<Refused | null>} */
@@ -38,7 +38,7 @@ function query() {
   return new URLSearchParams({ ...chosen, ...(hasSound.peek() ? {} : { sound: "0" }) });
 }
 
-/** Answers, or throws what the lab refused. @param {string} path */
+/** Returns the response, or throws the lab's refusal. @param {string} path */
 async function asked(path) {
   const answer = await fetch(`${base}${path}?${query()}`);
   if (!answer.ok) throw Object.assign(new Error(), await answer.json());
@@ -46,7 +46,7 @@ async function asked(path) {
 }
 
 let timer = 0;
-/** Something else is chosen: asks what that weighs. */
+/** The choice has changed: requests the new size. */
 function weigh() {
   clearTimeout(timer);
   weight.value = null;
@@ -94,7 +94,7 @@ async function save() {
   saving.value = false;
 }
 
-/** For the transport: where one may carry the recording away. */
+/** For the transport, if the viewer may export the recording. */
 export function saveButton() {
   const found = replay.manifest.value;
   return found?.can.export ? html`<button class="chip" aria-label=${t("save_page.action")} title=${t("save_page.action")}

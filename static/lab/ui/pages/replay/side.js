@@ -1,4 +1,4 @@
-// Beside the picture: how far the class was, and its poll.
+// Next to the picture: the progress of the class, and its poll.
 import { HwElement, html } from "../../kit/element.js";
 import { t } from "../../kit/i18n.js";
 import { board, show } from "../../classroom/board_state.js";

@@ -1,4 +1,4 @@
-// The lab that was shown, drawn at the instant of the class: as who led looked at it, or as one likes.
+// The lab that was shown, drawn at the instant of the class: in the presenter's view, or in a view of one's own.
 import { Player } from "../../../core/player/player.js";
 import { anchorOf, PARTS } from "../../../core/layout/ink.js";
 import { lostRecords, sortedAlarms } from "../../../core/view/alarms.js";
@@ -20,12 +20,14 @@ import * as replay from "./store.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
-/** The lab whose picture is shown, by number; null where no lab was shown. @type {Signal<number | null>} */
+/** The number of the lab whose picture is shown; null if no lab was shown. @type {Signal<number | null>} */
 export const lab = signal(null);
-/** What the picture shows: its event, how many there are, unexplained alarms up to it, and records that were lost though acknowledged. */
+/**
+ * What the picture shows: its event, the number of events, unexplained alarms up to it, and lost acknowledged records.
+ */
 export const shownEvent = signal({ seq: 0, at_us: 0, last: 0, said: "", alarms: 0, lost: 0 });
 
-/** While a lab plays, the segment of the event that so many events later is fetched before it is needed. */
+/** Read-ahead in events: the segment of this later event is fetched before it is needed. */
 const AHEAD_EVENTS = 500;
 
 /** @type {Map<number, Player>} */
@@ -35,7 +37,7 @@ let drawn = null;
 /** @type {Player | null} */
 let player = null;
 
-/** A lab's player, which begins where the lab stood. @param {LabPlace} place */
+/** A lab's player, which starts at the lab's position. @param {LabPlace} place */
 function playerOf({ lab: n, seq, at_us, runs }) {
   const found = players.get(n);
   if (found) return found;
@@ -45,7 +47,7 @@ function playerOf({ lab: n, seq, at_us, runs }) {
     isReadOnly: true, fetch: source.fetch, at: runs || !seq ? at_us : null, seq: runs ? null : seq, calm: () => still.matches });
   made.subscribe(({ what }) => {
     if (player !== made) return;
-    // What was sought before anything of the lab was known is sought again.
+    // Repeats a seek that was made before the lab was loaded.
     if (what.has("index")) replay.showAgain();
     tell();
   });
@@ -53,7 +55,7 @@ function playerOf({ lab: n, seq, at_us, runs }) {
   return made;
 }
 
-/** Resolves when a picture is there, or none is to be shown. @returns {Promise<void>} */
+/** Resolves when a picture is drawn, or none is to be shown. @returns {Promise<void>} */
 export const pictured = () => new Promise((resolve) => {
   const end = effect(() => {
     if (lab.value === null || shownEvent.value.seq > 0) queueMicrotask(() => (end(), resolve()));
@@ -69,7 +71,7 @@ function tell() {
     lost: lostRecords(shown).records };
 }
 
-/** Who moves the picture looks for themselves from then on. */
+/** Moving the picture switches to a view of one's own. */
 function mayPan() {
   replay.camera.value = "free";
   return true;
@@ -92,14 +94,14 @@ function change(place) {
   tell();
 }
 
-/** Goes to the instant of the class at which an instant of the lab was shown. @param {number} lab_us */
+/** Seeks to the instant of the class at which an instant of the lab was shown. @param {number} lab_us */
 export function seekLab(lab_us) {
   const n = lab.peek();
   const at_us = n === null ? null : replay.classMap.classAt(n, lab_us, replay.atNow());
   if (at_us !== null) void replay.seek(at_us);
 }
 
-/** The picture shows an event of the lab, while the class stands. @param {number} seq */
+/** Shows an event of the lab while the class is paused. @param {number} seq */
 function seekSeq(seq) {
   replay.play(false);
   replay.stepped.value = true;
@@ -115,7 +117,7 @@ export function step(by) {
   else void player.stepEvent(by);
 }
 
-/** The lab, its event and its instant that are shown. */
+/** The lab, event and instant shown. */
 export const place = () => (lab.peek() === null || !player ? null : { lab: lab.peek(), seq: player.seq, at_us: player.at_us });
 
 replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
@@ -127,9 +129,9 @@ replay.setOnInstant((at_us, /** @type {LabPlace | null} */ found) => {
   drawn?.setPointer(lead?.name ?? "", pointer && anchor && { anchor, u: pointer.u / PARTS, v: pointer.v / PARTS });
 });
 
-/** Moves the lab's time to where it was, as who led looked at it. @param {Player} to @param {LabPlace} found */
+/** Moves the lab's time to its position in the presenter's view. @param {Player} to @param {LabPlace} found */
 function move(to, found) {
-  // What a lab has is not known yet: it is moved as soon as it is.
+  // The lab's extent is not known yet; it is moved as soon as it is.
   if (!to.index) return;
   const view = /** @type {PageView | undefined} */ (/** @type {unknown} */ (tree.peek().view));
   const looksBack = replay.camera.peek() === "led" && view?.branch === `${to.run}/${to.branch}` && view.seq !== null && view.at_us !== null;
@@ -141,7 +143,7 @@ function move(to, found) {
   } else if (found.seq && (to.seq !== found.seq || to.at_us !== found.at_us)) to.seekSeq(found.seq, found.at_us);
 }
 
-/** What was looked at is brought into sight. @param {PageView | undefined} view */
+/** Scrolls what the presenter looked at into view. @param {PageView | undefined} view */
 function look(view) {
   if (!drawn || !view || replay.camera.peek() !== "led") return;
   if (view.partition) drawn.setTopic(view.partition.replace(/-\d+$/, ""));
@@ -158,7 +160,7 @@ effect(() => {
   if (now !== lookedAt) look(to);
   lookedAt = now;
 });
-// The labs of a class that goes on do, too.
+// The labs of a live class also grow.
 effect(() => {
   const last_seq = replay.manifest.value?.labs[lab.value ?? -1]?.last_seq ?? 0;
   if (player?.index && last_seq > player.live_seq) void player.refresh();

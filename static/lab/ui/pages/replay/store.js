@@ -1,4 +1,4 @@
-// The replay of a class: the instant that is shown, how it plays, and what the class was at that instant.
+// The state of the replay of a class: the instant shown, playback, and the state of the class at that instant.
 import { batch, computed, signal } from "@preact/signals-core";
 import { ClassMap } from "../../../core/replay/class_map.js";
 import { ClassPlayer } from "../../../core/replay/class_player.js";
@@ -14,13 +14,13 @@ import { base, classPage, source } from "./source.js";
 
 const { at = "0", csrf = "" } = byId("replay").dataset;
 export const SPEEDS = [0.5, 1, 1.5, 2, 4];
-/** While it plays, panels are told the instant so often, ms. */
+/** Interval at which panels are updated during playback, ms. */
 const TOLD_MS = 100;
-/** While it plays, what is needed so much later is fetched: the voice does not wait for the picture. */
+/** Read-ahead during playback: the voice does not wait for the picture. */
 const AHEAD_US = 10e6;
-/** A class that goes on is asked for what is new so often, ms. */
+/** Interval at which a live class is polled for new events, ms. */
 const REFRESHED_MS = 5000;
-/** So near to now one is there, microseconds. */
+/** Distance from the live end that counts as live, microseconds. */
 const NOW_US = 2e6;
 const MAX_FRAME_MS = 250;
 
@@ -34,18 +34,18 @@ export const playing = signal(false);
 export const speed = signal(1);
 /** Whether idle spans are shortened. */
 export const skips = signal(localStorage.getItem("highwater.replay.idle") !== "shown");
-/** A passage that is repeated. @type {Signal<Span | null>} */
+/** The passage being repeated. @type {Signal<Span | null>} */
 export const loop = signal(null);
-/** Whose eyes: those of who led, or one's own. @type {Signal<"led" | "free">} */
+/** The camera: the presenter's view or one's own. @type {Signal<"led" | "free">} */
 export const camera = signal("led");
-/** The lab was stepped by hand since: its picture is not that of the class's instant. */
+/** Whether the lab was stepped manually, so that its picture differs from the class's instant. */
 export const stepped = signal(false);
-/** Why the recording cannot be shown, in words. */
+/** The reason why the recording cannot be shown, as a sentence. */
 export const problem = signal("");
 /** Whether a part is being fetched. */
 export const waits = signal(false);
 
-/** Where captions are, by language: what is read is not skipped. @type {Signal<Span[][]>} */
+/** Spans with captions, by language: these are not skipped as idle. @type {Signal<Span[][]>} */
 export const spoken = signal([]);
 export const idle = computed(() => {
   const found = manifest.value;
@@ -53,9 +53,9 @@ export const idle = computed(() => {
 });
 export const savedUs = computed(() => saved(idle.value));
 export const length_us = computed(() => manifest.value?.length_us ?? 0);
-/** Where a passage of a recording begins. */
+/** The start of a passage of a recording. */
 export const first_us = computed(() => manifest.value?.first_us ?? 0);
-/** The last instant of the class: at its very end who led has let go, and nothing is shown. */
+/** The last instant to show: at the very end the presenter has stopped leading, and nothing is shown. */
 const last_us = computed(() => Math.max(0, length_us.value - 1));
 
 export const classPlayer = new ClassPlayer(base, (...args) => source.fetch(...args));
@@ -67,12 +67,12 @@ const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), (piece)
 let exact_us = Number(at);
 let told_ms = 0;
 let frame_ms = 0;
-/** Called with each new instant, before panels are told. @type {(at_us: number, place: LabPlace | null) => void} */
+/** Called with each new instant, before panels are updated. @type {(at_us: number, place: LabPlace | null) => void} */
 let onInstant = () => {};
 /** @param {typeof onInstant} listener */
 export const setOnInstant = (listener) => void (onInstant = listener);
 
-/** Shows the instant once more: more is known than when it was sought. */
+/** Shows the instant again with newly loaded data. */
 export const showAgain = () => onInstant(exact_us, classMap.labAt(exact_us));
 
 /** The instant that is shown. */
@@ -81,7 +81,7 @@ export const atNow = () => exact_us;
 export async function open() {
   try {
     await refresh();
-    // Without an instant in the address the page opens where a lab is shown first.
+    // Without an instant in the address the page opens at the first instant that shows a lab.
     const isChosen = new URLSearchParams(location.search || location.hash.slice(1)).has("at");
     await seek(isChosen ? exact_us : (classMap.firstShown() ?? 0));
     if (manifest.peek()?.live) {
@@ -112,7 +112,7 @@ export async function seek(to_us) {
   await arrive();
 }
 
-/** Fetches what the instant needs, and shows it. */
+/** Fetches the data for the instant, and shows it. */
 async function arrive() {
   const wanted_us = exact_us;
   waits.value = true;
@@ -130,7 +130,7 @@ async function arrive() {
   if (wanted_us === exact_us && show()) tell();
 }
 
-/** Shows the instant; whether all that it needs is here. */
+/** Shows the instant; returns whether all its data is loaded. */
 function show() {
   const state = classPlayer.show(exact_us);
   if (state === "missing") return false;
@@ -158,7 +158,10 @@ export function play(on) {
   else voice.pause();
 }
 
-/** One frame of playing: the voice says where the class is; where there is none, the clock does. @param {number} now_ms */
+/**
+ * One frame of playback: the time comes from the voice, or from the clock where there is none.
+ * @param {number} now_ms
+ */
 function frame(now_ms) {
   if (!playing.peek()) return;
   const passed_ms = frame_ms ? Math.min(MAX_FRAME_MS, now_ms - frame_ms) : 0;
@@ -187,7 +190,7 @@ function go(passed_ms) {
 }
 
 let arrives = false;
-/** The end; of a class that goes on, now, unless it has gone on since it was asked for. */
+/** Reached the end; for a live class, unless it has new events since the last poll. */
 async function arrived() {
   if (arrives) return;
   arrives = true;
@@ -200,7 +203,7 @@ async function arrived() {
   if (isLive) toNow();
 }
 
-/** Leaves the recording of a class that goes on, and follows the class. */
+/** Leaves the recording of a live class, and follows the class. */
 export const toNow = () => location.assign(`${classPage}watch/`);
 
 /** @param {number} to */
@@ -214,7 +217,7 @@ export function toggleSkips() {
   localStorage.setItem("highwater.replay.idle", skips.peek() ? "skipped" : "shown");
 }
 
-/** The passage of a chapter around the instant is repeated, or no more. */
+/** Starts or stops repeating the chapter at the instant. */
 export function toggleLoop() {
   if (loop.peek()) return void (loop.value = null);
   const chapters = manifest.peek()?.chapters ?? [];
@@ -223,7 +226,7 @@ export function toggleLoop() {
   return void (loop.value = [begins[i], begins[i + 1] ?? length_us.peek()]);
 }
 
-/** What an address of the recording answers; throws its refusal. @param {string} path */
+/** The response of an address of the recording; throws its refusal. @param {string} path */
 export const ask = (path) => classPlayer.ask(path);
 
 /** @param {string} path @param {unknown} body @param {string} [method] */
@@ -235,7 +238,7 @@ export async function send(path, body, method = "POST") {
   return content;
 }
 
-/** Puts a file at an address, as it is; throws its refusal. @param {string} path @param {Blob} file */
+/** Uploads a file to an address; throws its refusal. @param {string} path @param {Blob} file */
 export async function sendFile(path, file) {
   const answer = await fetch(base + path, { method: "PUT", body: file, headers: { "x-csrftoken": csrf } });
   const content = await answer.json();
@@ -243,7 +246,7 @@ export async function sendFile(path, file) {
   return content;
 }
 
-/** `31:42.500`, as addresses name an instant of a class. @param {number} us */
+/** An instant of a class as in addresses, `31:42.500`. @param {number} us */
 export function addressTime(us) {
   const ms = Math.floor(us / 1000);
   const [minutes, seconds] = [Math.floor(ms / 60_000), Math.floor(ms / 1000) % 60];

@@ -1,4 +1,4 @@
-// The captions of a recorded class as a list: a press goes there. Staff upload and correct them here.
+// The captions of a recorded class as a list: a click seeks there. Staff upload and correct them here.
 import { batch, signal } from "@preact/signals-core";
 import { instantOf } from "../../../core/replay/class_time.js";
 import { clockText } from "../../classroom/store.js";
@@ -16,15 +16,19 @@ import * as replay from "./store.js";
 /** @import { Signal } from "@preact/signals-core" */
 
 const MAX_TEXT = 500;
-/** A caption that is added here is shown so long, unless one says otherwise. */
+/** Default duration of a caption that is added here. */
 const ADDED_US = 3e6;
 
 /** The number of the caption that is being corrected, 0 for a new one; null for none. @type {Signal<number | null>} */
 const edits = signal(null);
-/** The language of what is uploaded or added. @type {Signal<Language>} */
+/** The language of uploaded or added captions. @type {Signal<Language>} */
 const writes = signal(/** @type {Language} */ (language));
 
-/** Sends a change; a refusal is shown, and the form stays. @param {Language} of @param {() => Promise<{ cues: Cue[] }>} send */
+/**
+ * Sends a change; after a refusal the form stays open.
+ * @param {Language} of
+ * @param {() => Promise<{ cues: Cue[] }>} send
+ */
 async function tried(of, send) {
   try {
     const answer = await send();
@@ -61,7 +65,7 @@ function save(form, cue, of) {
   });
 }
 
-/** Of one caption, or of a new one. @param {Cue | null} cue @param {Language} of */
+/** The form of a caption, or of a new one. @param {Cue | null} cue @param {Language} of */
 function form(cue, of) {
   const from_us = cue?.from_us ?? Math.round(replay.atNow());
   const times = /** @type {const} */ ([["from", from_us], ["to", cue?.to_us ?? Math.min(replay.length_us.peek(), from_us + ADDED_US)]]);
@@ -91,7 +95,7 @@ class HwReplayTranscript extends HwElement {
     const choice = languages.value.length < 2 ? "" : html`<div class="seg" role="group"
       aria-label=${t("caption.language")}>${languages.value.map((one) => html`<button aria-pressed=${of === one}
         @click=${() => show(one)}>${t(`caption.choice.${one}`)}</button>`)}</div>`;
-    // What the lab makes of them is not in a page that plays by itself.
+    // Recognition is not available in a standalone page.
     const isAlone = replay.manifest.value?.alone;
     return html`<div class="tools">${choice}
       ${isAlone ? "" : html`<a class="btn small" href="${replay.classPage}transcript/?captions=${of}">${t("transcript.as_page")}</a>`}

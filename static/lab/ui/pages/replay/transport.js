@@ -1,4 +1,4 @@
-// How the replay plays: play, steps, the clock, speed, idle, loop, captions.
+// Playback controls of the replay: play, steps, clock, speed, idle, loop, captions.
 import { HwElement, html } from "../../kit/element.js";
 import { onValue } from "../../kit/events.js";
 import { t } from "../../kit/i18n.js";
@@ -31,7 +31,7 @@ const drawn = (shape, look = "") => html`<svg class=${look} width="14" height="1
 const button = (shape, label, key, action, off = false, look = "") => html`<button class=${look} title="${label} ( ${key} )"
   aria-label=${label} ?disabled=${off} @click=${action}>${drawn(shape)}</button>`;
 
-/** To the chapter before or after the instant. @param {1 | -1} direction */
+/** Seeks to the previous or next chapter. @param {1 | -1} direction */
 export function toChapter(direction) {
   const chapters = replay.manifest.peek()?.chapters ?? [];
   const begins = [replay.first_us.peek(), ...chapters.map((chapter) => chapter.at_us), replay.length_us.peek()];

@@ -1,4 +1,4 @@
-// What the page of a class says of itself.
+// The description of the page of a class.
 import { signal } from "@preact/signals-core";
 import { HwElement, html, icon } from "../../../kit/element.js";
 import { language, t } from "../../../kit/i18n.js";
@@ -12,7 +12,7 @@ setPlace(() => ({ at: replay.addressTime(replay.atNow()) }));
 const shown = signal(false);
 const begins_us = about.first_us ?? 0;
 const isWhole = begins_us === 0 && about.length_us === about.whole_us;
-/** A moment of the calendar, in the reader's time zone. @param {number} ms */
+/** A date and time in the reader's time zone. @param {number} ms */
 const day = (ms) => new Date(ms).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 
 class HwAbout extends HwElement {

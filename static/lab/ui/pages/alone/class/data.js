@@ -1,4 +1,4 @@
-// The recorded class that the page carries: what the replay asks for by address, out of the page itself.
+// The recorded class in the page: answers the replay's requests by address from the page itself.
 import { inflate } from "../inflate.js";
 
 /** @import { Manifest } from "../../../../core/replay/manifest.d.ts" */
@@ -6,7 +6,8 @@ import { inflate } from "../inflate.js";
 /** @typedef {import("../../../../core/replay/manifest.d.ts").ReplayChapter} Chapter */
 
 /**
- * What the page says of itself besides what a recording says. `left_out`: the voice, for its weight.
+ * The page's description, in addition to that of a recording. `left_out`: the voice is not included because of its
+ * size.
  * @typedef {Manifest & { saved_ms: number, whole_us: number, version: string, left_out: boolean }} About
  */
 
@@ -19,11 +20,11 @@ const read = async (id) => (document.getElementById(id) ? JSON.parse(await infla
 const told = await read("about");
 /** @type {About} */
 export const about = { ...told, chapters: told.chapters[document.documentElement.lang] ?? told.chapters.en };
-/** The licences of what the page contains. */
+/** The licences of the page's contents. */
 export const licences = () => textOf("licences");
 
-/** @typedef {(found: string[]) => Promise<unknown>} Part what answers, from what a pattern has found */
-/** By what an address of a recording ends with. @type {[RegExp, Part][]} */
+/** @typedef {(found: string[]) => Promise<unknown>} Part makes the answer from the groups of a pattern */
+/** Parts by the suffix of their address. @type {[RegExp, Part][]} */
 const PARTS = [
   [/\/manifest\.json$/, async () => about],
   [/\/map\.json$/, () => read("map")],
@@ -44,7 +45,7 @@ export const answer = async (address) => {
   return { ok: false, status: 404, json: async () => ({ what: "" }) };
 };
 
-/** The instants at which all words occur: in chapters, questions and captions. @param {string} text */
+/** The instants at which all words occur in chapters, questions and captions. @param {string} text */
 async function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const said = await Promise.all(about.captions.map(async ({ language }) => ({ language,
@@ -61,7 +62,7 @@ async function search(text) {
 /** @type {Map<number, string>} */
 const addresses = new Map();
 
-/** The address of a piece of sound, made when it is wanted. @param {number} piece */
+/** The address of a piece of sound, created on demand. @param {number} piece */
 export function soundOf(piece) {
   const known = addresses.get(piece);
   if (known) return known;

@@ -1,4 +1,4 @@
-// A page that replays a class by itself: the replay on what the page carries, without a lab behind it.
+// A standalone page that replays a class from the data that it contains, without a lab.
 import { instantOf } from "../../../../core/replay/class_time.js";
 import { byId } from "../../../kit/element.js";
 import { t } from "../../../kit/i18n.js";
@@ -15,6 +15,6 @@ byId("skip").textContent = t("page.skip");
 for (const [id, name] of [["canvas", "replay.stage"], ["dock", "replay.class_time"], ["timeline", "replay.lab_time"]])
   byId(id).setAttribute("aria-label", t(name));
 
-// The modules of the replay read the page and ask for the recording as soon as they are there, so they come last.
+// The modules of the replay read the page and request the recording when they are loaded, so they come last.
 await import("../../replay/main.js");
 await import("./about.js");
