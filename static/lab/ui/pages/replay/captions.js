@@ -1,4 +1,4 @@
-// What was said, in words: under the picture, in the language that is chosen.
+// The captions under the picture, in the selected language.
 import { computed, effect, signal } from "@preact/signals-core";
 import { lastIndex } from "../../../core/last_index.js";
 import { HwElement, html } from "../../kit/element.js";
@@ -12,7 +12,7 @@ import * as replay from "./store.js";
 /** @import { Choice, Language } from "../../classroom/caption_choice.js" */
 /** @typedef {{ cue: number, from_us: number, to_us: number, text: string, source: "typed" | "file" | "recognised" }} Cue */
 
-/** Those that the recording has captions in; the page's language first. */
+/** The languages with captions; the page's language first. */
 export const languages = computed(() => (replay.manifest.value?.captions ?? []).filter(({ cues }) => cues).map((one) => one.language)
   .sort((a, b) => Number(b === language) - Number(a === language)));
 /** By language, by time. @type {Signal<Partial<Record<Language, Cue[]>>>} */
@@ -32,13 +32,13 @@ effect(() => {
   }
 });
 
-/** The captions of a language are these now. @param {Language} of @param {Cue[]} list */
+/** Replaces the captions of a language. @param {Language} of @param {Cue[]} list */
 function take(of, list) {
   cues.value = { ...cues.peek(), [of]: list };
   replay.spoken.value = Object.values(cues.peek()).map((one) => one.map(({ from_us, to_us }) => [from_us, to_us]));
 }
 
-/** As `take`, after they were changed here: the manifest says so, too. @param {Language} of @param {Cue[]} list */
+/** Like `take`, after a change on this page: also updates the manifest. @param {Language} of @param {Cue[]} list */
 export function changed(of, list) {
   take(of, list);
   const now = replay.manifest.peek();
@@ -63,7 +63,7 @@ class HwReplayCaption extends HwElement {
 }
 customElements.define("hw-replay-caption", HwReplayCaption);
 
-/** What can be chosen, for the transport. */
+/** The choices for the transport. */
 export function captionChoice() {
   const there = languages.value;
   if (!there.length) return "";
