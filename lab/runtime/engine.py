@@ -31,8 +31,8 @@ BOOT_STEP_US = 50_000
 BOOT_LIMIT_US = 60_000_000
 AT_ONCE_EVENTS = 5_000
 UNWRITTEN_US = 2_000_000
-"""Events of less simulated time than this were published and not yet written when a process was killed: they are handed
-to the writer four times a second, and clients slow time down to that of the wall.
+"""Events of less simulated time than this were published and not yet written when a process was killed: while clients
+are connected they are handed to the writer each quarter of a second, and each second of simulated time.
 """
 
 __all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "wake"]

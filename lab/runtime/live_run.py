@@ -22,6 +22,10 @@ from lab.runtime.stops import CONDITION, Stop, StoppingCore
 from lab.runtime.zookeeper.kazoo_store import KazooStore
 
 FLUSH_S = 0.25
+FLUSH_US = 1_000_000
+"""Of simulated time that plays fast while clients are connected: less than what is made again for them after a crash,
+`lab.runtime.engine.UNWRITTEN_US`.
+"""
 POLL_OUTSIDE_S = 0.1
 REST_AFTER_CHECKPOINT = 10
 """A checkpoint is followed by another one after ten times as long as it took, in the copy of the process that saved it.
@@ -94,7 +98,7 @@ class LiveRun:
         self._keep_s = keep_s
         self._forgetting: Future[None] | None = None
         self._may_forget_s = pacer.now_s() + (keep_s or 0.0)
-        self._oldest_pending_s = 0.0
+        self._oldest_pending_s, self._oldest_pending_us = 0.0, 0
         self.failure: BaseException | None = None
         """Why the last events are not recorded: nothing may follow them, and every later caller gets this error."""
         self._polled_s = 0.0
@@ -254,11 +258,14 @@ class LiveRun:
 
     def _flush_when_due(self) -> None:
         """Events of a paused run are written at once, those of a playing one four times a second."""
-        now_s = self.pacer.now_s()
-        if not self._recording.has_pending:
-            self._oldest_pending_s = now_s
-        elif not self.pacer.running:
+        now_s, now_us = self.pacer.now_s(), self.run.now_us
+        is_overdue = now_s - self._oldest_pending_s >= FLUSH_S or (
+            now_us - self._oldest_pending_us >= FLUSH_US and bool(self.run.connections)
+        )
+        if self._recording.has_pending and not self.pacer.running:
             self._recording.flush()
-        elif now_s - self._oldest_pending_s >= FLUSH_S:
+        elif self._recording.has_pending and is_overdue:
             self._recording.flush_aside()
-            self._oldest_pending_s = now_s
+        elif self._recording.has_pending:
+            return
+        self._oldest_pending_s, self._oldest_pending_us = now_s, now_us

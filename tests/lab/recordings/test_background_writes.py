@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,9 +14,10 @@ import pytest
 from lab.recordings import keyframes
 from lab.recordings.logs import RecordedLogs, Stamped
 from lab.recordings.recording import HANDED_EVENTS, MAX_PENDING_EVENTS, Recording
+from lab.recordings.recording import _writer as writer
 from lab.runtime import engine
 from lab.runtime.pacer import Pacer
-from tests.support.recorded_runs import Wall, begin, busy_run, folder_of, run_until_events
+from tests.support.recorded_runs import TOPIC, Wall, begin, busy_run, folder_of, run_for, run_lines, run_until_events
 
 DEADLINE_S = 60
 
@@ -145,4 +147,20 @@ def test_what_clients_were_told_is_made_again_before_they_are_disconnected(
     assert made[: len(published)] == published
     assert not again.run.connections
     again.abandon()
+    recording.close()
+
+
+def test_fast_run_with_clients_is_written_each_second_of_its_own_time(tmp_path: Path) -> None:
+    recording, live = begin(tmp_path)
+    run_lines(live, [TOPIC, "producer open p1 --acks all", "producer stream p1 orders-0 10"])
+    live.run.connect(1, "127.0.0.1:50000")
+    live.pacer.set_mode("play")
+    run_for(live, engine.UNWRITTEN_US + 1_000_000)
+    now_us = live.run.now_us
+    writer.submit(lambda: None).result(DEADLINE_S)
+    copied = shutil.copytree(tmp_path / "r1", tmp_path / "r2")
+    left = Recording(folder_of(tmp_path, run=copied.name))
+    assert now_us - engine.UNWRITTEN_US <= left.last_at_us
+    left.close()
+    live.abandon()
     recording.close()
