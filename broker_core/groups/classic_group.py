@@ -11,7 +11,7 @@ import msgspec
 
 from broker_core.config_defs.java_text import scala_map_place
 from broker_core.errors import Errors
-from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscription
+from broker_core.groups.consumer_protocol import PROTOCOL_TYPE, ProtocolError, decode_subscribed_topics
 from broker_core.groups.offsets import CommittedOffset, StoredGroup, StoredMember
 from broker_core.groups.states import GroupState
 from broker_core.sim.kernel import Message
@@ -214,7 +214,7 @@ class ClassicGroup:
         topics: set[str] = set()
         try:
             for member in self.members.values():
-                topics.update(decode_subscription(member.metadata(self.protocol_name)).topics)
+                topics.update(decode_subscribed_topics(member.metadata(self.protocol_name)))
         except ProtocolError:
             return None
         return topics

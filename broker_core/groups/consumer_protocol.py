@@ -155,6 +155,17 @@ def decode_subscription(data: bytes) -> Subscription:
     return Subscription(topics, user_data, owned, generation_id)
 
 
+def decode_subscribed_topics(data: bytes) -> tuple[str, ...]:
+    """The topics of a subscription, of which the coordinator reads what version 0 has, whatever version is named:
+    clients other than Kafka's leave out what later ones added. Raises ProtocolError.
+    """
+    reader = ProtocolReader(data)
+    reader.int16()
+    topics = tuple(reader.string() for _ in range(reader.int32()))
+    reader.nullable_bytes()
+    return topics
+
+
 def encode_assignment(partitions: Iterable[str]) -> bytes:
     """The bytes of an assignment."""
     return int16(ASSIGNMENT_VERSION) + encode_partitions(partitions) + nullable_bytes(None)
