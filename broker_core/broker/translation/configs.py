@@ -18,6 +18,7 @@ from broker_core.clients.exceptions import exception_message
 from broker_core.config_defs import BROKER_CONFIGS, TOPIC_CONFIGS
 from broker_core.config_defs.documentation import documentation
 from broker_core.config_defs.dynamic import DYNAMIC_CONFIGS
+from broker_core.config_defs.java_text import scala_hash_set_order
 from broker_core.config_defs.keys import ConfigKey
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
@@ -92,14 +93,14 @@ def _undescribed(each: Any, why: str) -> Any:
 
 def _described(result: DescribeConfigsResult, each: Any, request: Any) -> Any:
     wanted = set(each.configuration_keys or ())
+    entries = {entry.name: entry for entry in result.configs if not wanted or entry.name in wanted}
     return _DESCRIBE.DescribeConfigsResult(
         error_code=result.error.code,
         error_message=result.message,
         resource_type=each.resource_type,
         resource_name=each.resource_name,
-        configs=[
-            _entry(entry, each.resource_type, request) for entry in result.configs if not wanted or entry.name in wanted
-        ],
+        # in the order of the hash map in which `ConfigHelper` holds them
+        configs=[_entry(entries[name], each.resource_type, request) for name in scala_hash_set_order(entries)],
     )
 
 

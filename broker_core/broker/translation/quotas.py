@@ -3,6 +3,7 @@
 from typing import Any
 
 from broker_core.broker.translation.common import Immediate, RequestContext, Translation
+from broker_core.config_defs.java_text import hash_map_order
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterClientQuotasRequest,
@@ -60,15 +61,18 @@ def _entity(entry: Any) -> QuotaEntity:
 
 def _alter_answer(body: AlterClientQuotasResponse, request: Any, context: RequestContext) -> Any:
     """An entity that was named twice is answered once."""
-    results = dict(zip(map(_entity, request.entries), body.results, strict=True))
+    decided = dict(zip(map(_entity, request.entries), body.results, strict=True))
+    results = [(dict(entity), result) for entity, result in decided.items()]
     return _ALTER.type(
         entries=[
             _ALTER.EntryData(
                 error_code=error.code,
                 error_message=message,
-                entity=[_ALTER.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+                entity=[
+                    _ALTER.EntityData(entity_type=kind, entity_name=names[kind]) for kind in hash_map_order(list(names))
+                ],
             )
-            for entity, (error, message) in results.items()
+            for names, (error, message) in results
         ]
     )
 
