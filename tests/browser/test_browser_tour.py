@@ -35,18 +35,17 @@ class WidthCheck(Photographer):
     """Takes no pictures: looks whether something sticks out at the side, at each width."""
 
     def take(self, name: str, page: Page, prepare: Callable[[Page], None]) -> None:
-        """The page itself is the widest. A tab that is loaded again has the narrow ones."""
+        """The page itself is the widest. A tab is loaded at the smallest width and then made wider."""
         check_width(page, name)
         with self.context_like(page, "en") as context:
             tab = context.new_page()
-            for number, width in enumerate(sorted(SIZES)[:-1]):
+            smallest, *others = sorted(SIZES)[:-1]
+            tab.set_viewport_size({"width": smallest, "height": SIZES[smallest]})
+            tab.goto(page.url)
+            tab.wait_for_function(READY)
+            prepare(tab)
+            for width in (smallest, *others):
                 tab.set_viewport_size({"width": width, "height": SIZES[width]})
-                if number:
-                    tab.reload()
-                else:
-                    tab.goto(page.url)
-                tab.wait_for_function(READY)
-                prepare(tab)
                 tab.evaluate(SETTLED)
                 check_width(tab, name)
 
