@@ -8,9 +8,10 @@ from pyspark.sql import functions as F
 from pyspark.testing import assertSchemaEqual
 
 from broker_core.events.replica import HighWatermarkAdvanced
+from lab.analytics.build.events import field_types
 from lab.analytics.tables import BIGINT, BRANCH, STRING, Table, TableError, Tables, c, not_null, ordered
 from lab.analytics.tables.registry import TABLES, checked
-from tests.support.analytics.made_tables import field_types, given, made
+from tests.support.analytics.made_tables import given, made
 
 
 def advances(t: Tables) -> DataFrame:

@@ -5,8 +5,6 @@
 Whatever is not given is empty; columns that a row leaves out are null.
 """
 
-import types
-import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -15,14 +13,14 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from broker_core.events import KINDS, Envelope
+from broker_core.events import Envelope
+from lab.analytics.build.events import field_types
 from lab.analytics.tables import BRANCH, BRANCH_COLUMNS, Table, Tables
 from lab.analytics.tables.registry import TABLES
 
 Rows = Sequence[Mapping[str, Any]]
 
 _HEAD = f"{BRANCH} int, seq bigint, at_us bigint, node string, cause_seq bigint"
-_TYPES = {int: "bigint", str: "string", bool: "boolean", float: "double"}
 
 
 def given(
@@ -87,22 +85,6 @@ def of_kind(spark: SparkSession, kind: str, events: Sequence[Envelope]) -> DataF
     )
     head = (name for name in (BRANCH, "seq", "at_us", "node", "cause_seq") if name not in fields)
     return text.select(*head, *values)
-
-
-def field_types(kind: str) -> dict[str, str]:
-    """The fields of a kind and their types in Spark."""
-    event = KINDS[kind]
-    hints = typing.get_type_hints(event)
-    return {name: _spark_type(hints[name]) for name in event.__struct_fields__}
-
-
-def _spark_type(hint: Any) -> str:
-    if isinstance(hint, types.UnionType):
-        hint = next(part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) is tuple:
-        of = {part for part in typing.get_args(hint) if part is not Ellipsis}
-        return f"array<{_TYPES[of.pop()]}>" if len(of) == 1 and of <= _TYPES.keys() else "variant"
-    return _TYPES.get(hint, "variant")
 
 
 def _needed(spark: SparkSession, table: Table, need: Table, rows: Rows) -> DataFrame:

@@ -18,13 +18,14 @@ from pyspark.sql.types import StructType
 from broker_core.events import Envelope
 from broker_core.view.fold import Fold
 from broker_core.view.tree import View
+from lab.analytics.build.events import field_types
 from lab.analytics.tables import BRANCH, BRANCH_COLUMNS, Tables
 from lab.analytics.tables.registry import TABLES
 from lab.management.commands import dump_log
 from lab.recordings.folder import branch_folder
 from lab.runtime.engine import begin_recording
 from lab.runtime.rehearsal import rehearsal_run
-from tests.support.analytics.made_tables import field_types, frame
+from tests.support.analytics.made_tables import frame
 
 #: (console line, milliseconds of simulated time that follow)
 Script = Sequence[tuple[str, int]]
