@@ -17,7 +17,7 @@ def names_in(path: str) -> set[str]:
 
 
 def test_every_statement_names_what_shows_it() -> None:
-    table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## What is shown by which test")[2]
+    table = (ROOT / "docs" / "CLASSES.md").read_text().partition("## Acceptance statements and their tests")[2]
     rows = {int(match[1]): match[0] for match in _ROW.finditer(table)}
     assert list(rows) == STATEMENTS
     bars = {f"{bar.bench}: {bar.name}" for bar in BARS}
