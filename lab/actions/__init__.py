@@ -1,1 +1,1 @@
-"""What a visitor does to a run: one module for each action."""
+"""User actions: one module for each action."""

@@ -1,4 +1,6 @@
-"""What `manage.py cluster` has recorded becomes a run in the list, to be replayed, analysed and forked as any other."""
+"""Adds recordings of `manage.py cluster` to the list of runs, where they can be replayed, analysed and forked like any
+other.
+"""
 
 from datetime import UTC, datetime
 

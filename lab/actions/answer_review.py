@@ -1,4 +1,4 @@
-"""Asks a user the next review question, and takes the answer."""
+"""Selects a user's next review question, and stores the answer."""
 
 import math
 from collections.abc import Mapping
@@ -29,7 +29,9 @@ class AskedReview(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The last answer. `decided`: where the prediction of its lesson was settled, None when there was none."""
+    """The verdict on the last answer. `decided`: the instant that settled the prediction of its lesson, None if there
+    is none.
+    """
 
     answered: ReviewAnswered
     question: Question
@@ -39,7 +41,7 @@ class Verdict(NamedTuple):
 
 
 def ask_review(user_id: int) -> AskedReview | None:
-    """The next question of today; None when there is none left. Notes when it was first shown."""
+    """The next question of today; None if there is none left. Records when it was first shown."""
     queue = todays(summary_of(user_id))
     if not queue:
         return None
@@ -54,10 +56,10 @@ def ask_review(user_id: int) -> AskedReview | None:
 
 
 def answer_review(user_id: int, slug: str, form: Mapping[str, str]) -> ReviewAnswered:
-    """Takes an answer: `count`, `choice`, `p`.
+    """Stores an answer: `count`, `choice`, `p`.
 
-    Raises Refusal for a question that was answered already or is not due, for a choice that it does not have, and for
-    a confidence that is none of the stops.
+    Raises Refusal for a question that was already answered or is not due, for an unknown choice, and for a confidence
+    that is not one of the levels.
     """
     if slug not in generators():
         raise Refusal("refusal.no_review", 404, lesson=slug)
@@ -100,7 +102,7 @@ def answer_review(user_id: int, slug: str, form: Mapping[str, str]) -> ReviewAns
 
 
 def last_verdict(user_id: int) -> Verdict | None:
-    """What became of the newest answer; None before the first."""
+    """The verdict on the newest answer; None before the first."""
     with state_of(user_id) as state:
         answered = state.last_review
         card = state.cards.get(answered.lesson) if answered else None

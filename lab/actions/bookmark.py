@@ -10,9 +10,9 @@ MAX_BOOKMARKS = 200
 
 
 def bookmark(user: User, branch: Branch, seq: int, at_us: int, name: str, language: str = "en") -> Bookmark:
-    """Keeps it; without a name it gets one in this language.
+    """Stores a bookmark; without a name it gets one in this language.
 
-    Raises Refusal for a name that is too long, or too many of them.
+    Raises Refusal if the name is too long, or there are too many bookmarks.
     """
     name = " ".join(name.split()) or render(text("name.bookmark", seq=seq), language)
     if len(name) > MAX_NAME_LENGTH:

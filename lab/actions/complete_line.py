@@ -1,4 +1,4 @@
-"""What may follow in a line of the console."""
+"""Completions for a line of the console."""
 
 from lab.protocol.frames import Complete, Completions
 from lab.runtime.lab import Lab

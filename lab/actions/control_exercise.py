@@ -19,7 +19,9 @@ from lab.texts.refusal import Refusal
 
 
 async def control_exercise(lab: Lab, user: User, branch: Branch, frame: ExerciseFrame) -> Done:
-    """Does it; the exercise's frame is sent to all pages of this user. Raises Refusal for what cannot be done."""
+    """Executes an action; the exercise's frame is sent to all pages of this user. Raises Refusal if it is not
+    possible.
+    """
     if frame.op == "start":
         await start_exercise(lab, user, branch, frame.exercise)
     else:
@@ -34,7 +36,7 @@ async def control_exercise(lab: Lab, user: User, branch: Branch, frame: Exercise
 
 
 async def resume_exercise(lab: Lab, user: User, branch: Branch) -> None:
-    """After a reload or a restart: the exercise that this user has started on this branch, as it was left."""
+    """After a reload or a restart, resumes the exercise that this user has started on this branch."""
     if not isinstance(lab.observers.get(user.pk), ExerciseObserver):
         progress = await ExerciseProgress.objects.filter(user=user, branch=branch).afirst()
         if progress is None or progress.exercise not in exercises():
@@ -60,7 +62,7 @@ async def _observe(lab: Lab, user: User, branch: Branch, exercise: Exercise, sta
 
 
 def _exercise(slug: str) -> Exercise:
-    """Raises Refusal where there is none."""
+    """The exercise in progress. Raises Refusal if there is none."""
     exercise = exercises().get(slug)
     if exercise is None:
         raise Refusal("refusal.no_exercise", exercise=slug, exercises=", ".join(exercises()))
@@ -68,7 +70,7 @@ def _exercise(slug: str) -> Exercise:
 
 
 async def start_exercise(lab: Lab, user: User, branch: Branch, slug: str) -> None:
-    """Lays the table and begins, in place of what this user did on the branch before. Raises Refusal."""
+    """Runs the set-up and starts the exercise, replacing the user's earlier one on the branch. Raises Refusal."""
     exercise = _exercise(slug)
     loop = asyncio.get_running_loop()
 
@@ -78,7 +80,7 @@ async def start_exercise(lab: Lab, user: User, branch: Branch, slug: str) -> Non
         session = ExerciseSession(exercise, moment_of(live), seq=live.run.seq)
         observer = ExerciseObserver(lab, user.pk, branch, session, loop)
         observer.begin(live)
-        # In the same job: no event comes between the session's first look and the first call of the observer.
+        # In the same job, so that no event occurs between the session's first look and the first call of the observer.
         lab.observers[user.pk] = observer
         return observer
 
@@ -96,7 +98,7 @@ def _store_start(user: User, branch: Branch, observer: ExerciseObserver) -> None
 
 
 async def end_exercises(labs: Iterable[Lab], user: User) -> None:
-    """Ends what this user does in some labs: their progress has been deleted, and their pages are told."""
+    """Ends this user's exercises in some labs after their progress was deleted, and notifies their pages."""
     for lab in labs:
         if isinstance(lab.observers.get(user.pk), ExerciseObserver):
             await _end(lab, user, DELETED)
@@ -108,7 +110,7 @@ async def _leave(lab: Lab, user: User, branch: Branch) -> None:
 
 
 async def _end(lab: Lab, user: User, frame: dict[str, str]) -> None:
-    """Nothing is followed and recorded for this user any more; their pages get a last frame."""
+    """Stops observing for this user; their pages get a last frame."""
     observer = lab.observers.pop(user.pk, None)
     if isinstance(observer, ExerciseObserver) and lab.core == "live":
         await lab.act(observer.end)

@@ -1,4 +1,4 @@
-"""Deletes what is stored of a user's learning."""
+"""Deletes a user's learning data."""
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -17,6 +17,6 @@ async def delete_learning(host: Host, user: User, confirmed: bool) -> None:
     if not confirmed:
         raise Refusal("refusal.learning_deletion_unconfirmed")
     await ExerciseProgress.objects.filter(user=user).adelete()
-    # Before the history: a lesson in progress records what is learned until it ends.
+    # Before the history, because a lesson in progress records events until it ends.
     await end_exercises(host.labs(), user)
     await sync_to_async(delete_history)(user.pk)

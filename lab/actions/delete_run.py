@@ -1,4 +1,4 @@
-"""Takes a run away: its engines, its recordings, its files."""
+"""Deletes a run: its engines, recordings and files."""
 
 import asyncio
 
@@ -10,7 +10,9 @@ from lab.texts.refusal import Refusal
 
 
 async def delete_run(host: Host, run: Run, *, confirmed: bool) -> None:
-    """For good, but for what recordings of classes show of it. Raises Refusal unless it was confirmed."""
+    """Deletes a run permanently, except for what recordings of classes show of it. Raises Refusal unless it was
+    confirmed.
+    """
     if not confirmed:
         raise Refusal("refusal.deletion_not_confirmed", run=run.name)
     await keep_labs_of_run(host, run)

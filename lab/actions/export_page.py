@@ -14,7 +14,7 @@ from lab.runtime.host import Host
 
 
 class Carried(NamedTuple):
-    """What the page is made of. `about`: what it says of itself; `bookmarks`: marks besides those of events."""
+    """The contents of the page. `about`: its description; `bookmarks`: marks in addition to those of events."""
 
     excerpt: Excerpt
     about: dict[str, Any]

@@ -30,13 +30,13 @@ def _packed(facts: RunFacts, recordings: list[tuple[Recording, CarriedBranch]]) 
         target = stack.enter_context(TemporaryFile())
         pack_run(facts, recordings, target)
         target.seek(0)
-        # Whoever sends it closes it.
+        # The caller closes it.
         stack.pop_all()
         return target
 
 
 def _branches(run: Run) -> list[CarriedBranch]:
-    """Those that others were forked from come first."""
+    """Branches, parents before their forks."""
     branches = Branch.objects.filter(run=run).select_related("parent").prefetch_related("bookmarks").order_by("pk")
     return [
         CarriedBranch(

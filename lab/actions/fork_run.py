@@ -1,4 +1,4 @@
-"""Acting in the past: a new branch that has the past in common, and keeps the old future."""
+"""Acting in the past: a new branch that shares the past; the old branch is kept."""
 
 import re
 import shutil
@@ -26,9 +26,9 @@ async def fork_run(
 ) -> Branch:
     """A branch that continues right after event `seq`; a `line` is the first command executed in it.
 
-    `at_us`: where the playhead is, between this event and the next one: the branch's clock begins there. `name`: of
-    the branch; one that counts on where it is empty. Raises Refusal for an event that the branch does not have, a name
-    that no branch can have, or a line that cannot be run: no branch is left then.
+    `at_us`: the playhead, between this event and the next one: the branch's clock starts there. `name`: of the branch;
+    by default the next numbered name. Raises Refusal for an event that the branch does not have, a name that no branch
+    can have, or a line that cannot be run: then no branch is created.
     """
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:

@@ -1,4 +1,6 @@
-"""Giving the state of a lab to a class: an instant is set aside once, and each learner goes on from it in a new run."""
+"""Shares the state of a lab with a class: an instant is stored once, and each learner continues from it in a new
+run.
+"""
 
 import asyncio
 
@@ -19,7 +21,7 @@ _FACTS = "handout.json"
 
 
 class _Facts(msgspec.Struct):
-    """Beside the recording of a handout: which run it is from, and what a new run has of that one."""
+    """Metadata of a handout: its run, and what a new run takes from it."""
 
     origin: str
     seed: int
@@ -55,8 +57,8 @@ def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> int:
 
 
 async def take_state(host: Host, participant: Participant, number: int, name: str) -> Branch:
-    """A new run of the participant that begins where the handout ends. Its engine is built when they act on it; what
-    they had before stays. Raises Refusal when there is no such handout, or they may have no more runs.
+    """A new run of the participant that continues from the handout. Its engine is built when they act on it; their
+    earlier runs are kept. Raises Refusal if the handout does not exist, or they have too many runs.
     """
     classroom = participant.classroom
     folder = handout_folder(classroom.slug, number)

@@ -1,4 +1,4 @@
-"""A run that was exported, here or elsewhere, as a run of one's own."""
+"""Imports an exported run as a new run of the user."""
 
 import asyncio
 from contextlib import suppress
@@ -50,7 +50,7 @@ def _describe(manifest: Manifest, slug: str) -> None:
         recording = Recording(branch_folder(slug, branch.name))
         try:
             msgspec.convert(recording.config, RunConfig)
-            # A run of another version of the core is shown as it was recorded; whoever wakes it is told why it cannot.
+            # A run of another version of the core is shown as recorded; waking it is refused with the reason.
             with suppress(Refusal):
                 engine.wake(recording, Pacer(), "").close()
             write_summary(recording)

@@ -30,7 +30,7 @@ AFTER_LAST_US = 1_000_000
 
 
 async def submit_entry(user: User, challenge: Challenge, form: Mapping[str, str]) -> ChallengeEntry:
-    """Stores an entry and has it judged in the background. Raises Refusal for one that cannot be judged."""
+    """Stores an entry and starts its judge in the background. Raises Refusal if it cannot be judged."""
     fields = await asyncio.to_thread(entry_of, challenge, form)
     await sync_to_async(require)(user, None, "act")
     JUDGES.ensure_free(user.pk)
@@ -98,7 +98,7 @@ async def open_seed(host: Host, user: User, entry: ChallengeEntry, title: str) -
 
 
 async def play_outcome(host: Host, user: User, shown: Outcome, name: str) -> Branch:
-    """Plays what a judge has typed to a new run, at the same instants."""
+    """Replays a judge's commands in a new run, at the same instants."""
     branch = await sync_to_async(enter_run)(user, name, shown.seed, shown.brokers, shown.era)
     config = RunConfig(
         name=name,

@@ -1,4 +1,4 @@
-"""The same script in another era: a new run of the same seed, to which the same commands come at the same instants."""
+"""The same script in another era: a new run with the same seed and the same commands at the same instants."""
 
 import msgspec
 from asgiref.sync import sync_to_async
@@ -28,7 +28,7 @@ def commands_of(inputs: list[bytes]) -> list[tuple[int, int, str]]:
 
 
 async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
-    """Plays a branch's commands to a new cluster of another era, up to where the branch has got.
+    """Replays a branch's commands in a new cluster of another era, up to the end of the branch.
 
     Raises Refusal for an unknown era, and for a run that is too long to wait for.
     """
@@ -54,7 +54,7 @@ async def rerun(host: Host, user: User, branch: Branch, era: str) -> Branch:
 
 
 async def repeat_commands(lab: Lab, commands: list[tuple[int, str]], until_us: int, source: str) -> None:
-    """Gives commands, each at its instant, and lets simulated time come to `until_us`; the lab is paused then."""
+    """Executes commands, each at its instant, and advances simulated time to `until_us`; then the lab is paused."""
     for at_us, line in commands:
         await _advance(lab, at_us)
         await _submit(lab, source, line)
@@ -70,7 +70,7 @@ async def _submit(lab: Lab, source: str, line: str) -> None:
 
 
 async def _advance(lab: Lab, until_us: int) -> None:
-    """Lets simulated time come to an instant, a slice at a time, so that others get in between."""
+    """Advances simulated time to an instant in slices, so that other requests are served in between."""
 
     def slice_of(live: LiveRun) -> bool:
         live.pacer.set_mode("pause")

@@ -1,4 +1,4 @@
-"""A lesson begins: a run of its own, with the cluster that it describes."""
+"""Starts a lesson in a new run with the cluster that it describes."""
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User

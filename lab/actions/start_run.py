@@ -1,4 +1,4 @@
-"""A new run: a cluster of its own from its first instant on."""
+"""Starts a new run."""
 
 import secrets
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
 
 
 async def start_entered_run(host: Host, branch: Branch, config: RunConfig) -> None:
-    """Starts the engine of a run that has just been entered; of one that does not start nothing is left."""
+    """Starts the engine of a run that has just been created; if it does not start, the run is deleted."""
     try:
         await host.start(branch.run.slug, branch.name, config)
     except BaseException:
@@ -78,8 +78,8 @@ def enter_run(user: User, name: str, seed: int, brokers: int, era: str) -> Branc
 
 
 def enter_class_run(participant: Participant, name: str, *, seed: int, brokers: int, era: str, origin: str) -> Branch:
-    """Notes a run of a participant in their class, which begins from the instant `origin`. Raises Refusal when there
-    are too many, and for somebody without an account or a cookie.
+    """Creates a run of a participant in their class, which starts at the instant `origin`. Raises Refusal if there are
+    too many, and for a person without an account or a cookie.
     """
     if participant.user_id is None:
         raise Refusal("refusal.not_allowed", 403)
@@ -100,7 +100,7 @@ def enter_class_run(participant: Participant, name: str, *, seed: int, brokers: 
 
 
 def ensure_few_runs(owner_id: int) -> None:
-    """Raises Refusal when a user may have no more runs. In the transaction that adds one it keeps two from racing."""
+    """Raises Refusal if a user has too many runs. Call it in the transaction that adds one, to prevent races."""
     is_guest = Participant.objects.filter(user_id=owner_id, is_guest=True).exists()
     most = MAX_GUEST_RUNS if is_guest else MAX_RUNS
     if Run.objects.filter(owner_id=owner_id).count() >= most:
@@ -113,7 +113,7 @@ def new_slug() -> str:
 
 
 def config_of(run: Run) -> RunConfig:
-    """What the engine is made from."""
+    """The configuration of the engine."""
     return RunConfig(
         name=run.name,
         seed=run.seed,

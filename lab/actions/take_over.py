@@ -1,4 +1,4 @@
-"""Takes over the recording of the front page: a run of one's own that got the same commands, up to an instant."""
+"""Takes over the recording of the front page: a new run with the same commands up to an instant."""
 
 import msgspec
 from asgiref.sync import sync_to_async

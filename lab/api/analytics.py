@@ -30,7 +30,7 @@ from lab.runtime.lab import Lab
 @ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
-    """The page, which has the tables brought up to the run itself."""
+    """The page, which requests an update of the tables itself."""
     user = await request.auser()
     assert isinstance(user, User)
     found = await sync_to_async(selectors.branch_of)(user, run, branch, "export")
@@ -45,9 +45,9 @@ async def page(request: HttpRequest, run: str, branch: str) -> HttpResponse:
 @require_GET
 @for_branch("export")
 async def stored(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """The charts of stored tables, with the event up to which they are made and the last one that there is.
+    """The charts of stored tables, with the last event included and the last event of the branch.
 
-    `internal=1`: with the partitions of Kafka's own topics, of which `internal` says how many there are.
+    `internal=1` includes the partitions of internal topics, whose number is `internal`.
     """
     internal = request.GET.get("internal") == "1"
     found = await asyncio.to_thread(shown, lab.recording.folder, preferences_of(request).language, internal=internal)
@@ -87,9 +87,9 @@ async def stored_parquet(request: HttpRequest, branch: Branch, lab: Lab, name: s
 @require_POST
 @for_branch("export")
 async def build(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """Begins to bring the tables up to the branch as it is now, or finds the job that does.
+    """Starts an update of the tables to the current branch, or finds the job in progress.
 
-    `{"priority": "build"}`: after all that somebody waits for. Raises Refusal (429) as `Analyst.begin`.
+    `{"priority": "build"}` means low priority. Raises Refusal (429) like `Analyst.begin`.
     """
     user = await request.auser()
     await asyncio.to_thread(lab.recording.flush)
@@ -101,14 +101,14 @@ async def build(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 @require_GET
 @for_branch("export")
 async def build_job(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
-    """How far a build is. Raises Refusal (404) if the job does not exist."""
+    """The progress of a build. Raises Refusal (404) if the job does not exist."""
     return job_answer(request, id, _about(branch))
 
 
 @require_POST
 @for_branch("export")
 async def cancel_build(request: HttpRequest, branch: Branch, lab: Lab, id: str) -> HttpResponse:
-    """Ends a build; what it has published stays. Raises Refusal (404) if the job does not exist."""
+    """Cancels a build; what it has published is kept. Raises Refusal (404) if the job does not exist."""
     return await cancel_answer(id, _about(branch))
 
 

@@ -1,6 +1,6 @@
-"""The analytics of a class, for its staff: the page, its charts and their tables, and the work that makes them.
+"""The analytics of a class, for its staff: the page, its charts and their tables, and the jobs that make them.
 
-While the class goes on the charts are those of live rounds (`lab.analytics.rounds`); after it, those of stored tables.
+During the class the charts come from live rounds (`lab.analytics.rounds`), after it from stored tables.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ _GONE = (Presence.ERASED, Presence.MERGED)
 @require_GET
 @for_class("staff", seals=False)
 async def page(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """The page. Raises Refusal: 404 for who is not in the class, 403 for who is not staff of it."""
+    """The page. Raises Refusal: 404 if the user is not in the class, 403 if the user is not staff."""
     name = await sync_to_async(selectors.shown_name)(asker.user)
     context = {"classroom": asker.classroom, "user_name": name}
     response = await sync_to_async(render)(request, "class/analytics.html", context)
@@ -64,7 +64,7 @@ async def page(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_GET
 @for_class("staff", seals=False)
 async def tables(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """The charts, and the instant of wall time up to which they hold what was done."""
+    """The charts, and the wall time up to which acts are included."""
     found = await _rows(asker.classroom)
     scene = await _scene(request, asker, found, named=True)
     figures = await asyncio.to_thread(figures_of, OF_CLASS, found.tables, scene)
@@ -97,8 +97,8 @@ async def table_csv(request: HttpRequest, asker: Asker, name: str) -> HttpRespon
 @require_POST
 @for_class("staff", seals=False)
 async def start(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """Begins a round or a build, or finds the one that goes on; `job` is null where there is nothing to do, and then
-    `wait_s` says when to ask again (0: not any more).
+    """Starts a round or a build, or finds the one in progress; `job` is null if there is nothing to do, and then
+    `wait_s` is the time until the next request (0: none).
     """
     classroom = asker.classroom
     found = await sync_to_async(logs)([classroom.slug])
@@ -109,7 +109,7 @@ async def start(request: HttpRequest, asker: Asker) -> HttpResponse:
 def _begin(classroom: Class, found: list[FoundLog], asker: int) -> tuple[Job | None, float]:
     slug = classroom.slug
     if not any(one.entry.learner for one in found):
-        # Nobody has done anything in a lesson: Spark need not be started for that.
+        # There is no work in a lesson yet, so Spark is not started.
         return None, WAIT_S if is_live(classroom) else 0.0
     if is_live(classroom):
         job, wait_s = rounds().ask(slug, lambda: LiveTask(slug, orders_of(found)))
@@ -121,21 +121,21 @@ def _begin(classroom: Class, found: list[FoundLog], asker: int) -> tuple[Job | N
 
 
 def orders_of(found: list[FoundLog]) -> tuple[LogOrder, ...]:
-    """Logs as the worker is told of them."""
+    """The orders for logs to the worker."""
     return tuple(LogOrder(str(one.folder), one.entry, dict(one.people), dict(one.rooms)) for one in found)
 
 
 @require_GET
 @for_class("staff", seals=False)
 async def job(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
-    """How far the work is. Raises Refusal (404) if there is none of this number."""
+    """The progress of a job. Raises Refusal (404) for an unknown number."""
     return job_answer(request, id, _about(asker.classroom))
 
 
 @require_POST
 @for_class("staff", seals=False)
 async def cancel(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
-    """Ends a round or a build; what it has published stays. Raises Refusal (404) if there is none of this number."""
+    """Cancels a round or a build; what it has published is kept. Raises Refusal (404) for an unknown number."""
     return await cancel_answer(id, _about(asker.classroom))
 
 
@@ -153,7 +153,7 @@ def is_live(classroom: Class) -> bool:
 
 
 async def _rows(classroom: Class) -> StoredRows:
-    """Those of live rounds, or the stored ones where these are all there is."""
+    """The rows of live rounds, or the stored ones if there are no others."""
     people = await sync_to_async(_pseudonyms)(classroom)
     if is_live(classroom):
         live = rounds().found(classroom.slug)

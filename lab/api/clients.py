@@ -1,4 +1,4 @@
-"""What the screens of clients ask over HTTP: what the assignors of the core would make of a group."""
+"""HTTP API of the client screens: previews of the core's assignors for a group."""
 
 import msgspec
 from django.http import HttpRequest, HttpResponse

@@ -1,4 +1,4 @@
-"""What the disk screen asks over HTTP: a broker's data folder as it was, what its bytes are, how an offset is found."""
+"""HTTP API of the disk screen: a broker's data folder at an instant, decoded bytes, and offset lookups."""
 
 import asyncio
 import struct
@@ -37,7 +37,7 @@ async def tree(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
 @require_GET
 @for_branch("see")
 async def page(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """One page of a file: its bytes, and what each is."""
+    """One page of a file: its bytes and their meanings."""
     path, start = request.GET.get("path", ""), number_of(request, "from") or 0
 
     def read() -> dict[str, Any]:
@@ -92,7 +92,7 @@ async def zero_copy(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRespo
 
 
 def _figures(measured: Measurement) -> dict[str, int]:
-    """What a lesson may ask: bytes of the file, those that the processor copies, and system calls, of each way."""
+    """Figures for lessons: bytes of the file, bytes copied by the CPU, and system calls, for each method."""
     return {
         "bytes": measured.bytes,
         "read_copied": measured.read.copied_bytes,

@@ -1,4 +1,4 @@
-"""What the search field of the pages finds."""
+"""HTTP API of the pages' search field."""
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""What the page asks over HTTP: history, files, and what needs no socket. Answers are JSON; so are refusals."""
+"""HTTP API of the lab page: history, files, and other requests that need no socket. Responses and refusals are JSON."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -51,8 +51,8 @@ class _BookmarkRequest(msgspec.Struct):
 
 
 def for_branch(right: Right) -> Callable[[View], View]:
-    """Finds the branch of the address, if the asker has this right to it, and opens its lab: `view(request, branch,
-    lab, ...)`. Raises Refusal: 401 without a sign-in, else as `selectors.branch_of`.
+    """Finds the branch of the address, if the user has this right to it, and opens its lab: `view(request, branch, lab,
+    ...)`. Raises Refusal: 401 if not signed in, otherwise like `selectors.branch_of`.
     """
 
     def decorate(view: View) -> View:
@@ -72,7 +72,7 @@ def for_branch(right: Right) -> Callable[[View], View]:
 @require_GET
 @for_branch("see")
 async def index(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """What the time line shows: segments, density, marks, branches."""
+    """Data of the time line: segments, density, marks, branches."""
     described = await sync_to_async(selectors.branches_and_bookmarks)(branch)
     return json_answer(await asyncio.to_thread(_index, branch, lab, *described))
 
@@ -109,7 +109,7 @@ async def commands(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRespon
 @require_GET
 @for_branch("see")
 async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """What the newest records of each log are after event `seq`, by replica and offset."""
+    """The newest records of each log after event `seq`, by replica and offset."""
     recording = lab.recording
     seq = number_of(request, "seq")
     place = history.seek(recording, seq=recording.last_seq if seq is None else seq)
@@ -119,7 +119,7 @@ async def log_contents(request: HttpRequest, branch: Branch, lab: Lab) -> HttpRe
 @require_GET
 @for_branch("see")
 async def message_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """The bytes of the message `rpc`, which was sent at or before event `seq`, and what each of them is."""
+    """The bytes of the message `rpc`, which was sent at or before event `seq`, and their meanings."""
     rpc, seq = request.GET.get("rpc", ""), number_of(request, "seq")
     last = lab.recording.last_seq if seq is None else seq
     found = await asyncio.to_thread(exchanged, lab.recording, rpc, last, lab.endpoints)
@@ -154,7 +154,7 @@ async def file_bytes(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResp
 @require_GET
 @for_branch("see")
 async def file_decoded(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """What a part of a file means: batches and records, index entries, or lines."""
+    """A decoded part of a file: batches and records, index entries, or lines."""
     start = number_of(request, "from") or 0
 
     def read() -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _index(branch: Branch, lab: Lab, branches: list[Branch], bookmarks: list[Boo
 
 
 def _branch(branch: Branch, lab: Lab) -> dict[str, Any]:
-    """A branch for the list of them. Of one that is not open, what was last noted is good enough."""
+    """A branch in the list. For a branch that is not open, the last recorded values are used."""
     opened = host().open_lab(branch.run.slug, branch.name)
     end: Recording | RecordingSummary = (
         opened.recording if opened else read_summary(host().folder(branch.run.slug, branch.name))
@@ -246,7 +246,7 @@ def number_of(request: HttpRequest, name: str) -> int | None:
 
 
 def body_of(request: HttpRequest, kind: type[T]) -> T:
-    """What the request brings, as JSON. Raises Refusal for what is something else."""
+    """The JSON body of the request. Raises Refusal for anything else."""
     if len(request.body) > MAX_BODY_BYTES:
         raise Refusal("refusal.request_too_large", size=len(request.body), max=MAX_BODY_BYTES)
     try:

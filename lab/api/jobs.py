@@ -1,6 +1,6 @@
-"""What a page is told of a job of the analyst, and how it ends one: the same for runs, classes and lessons.
+"""HTTP responses about analytics jobs, and their cancellation, shared by runs, classes and lessons.
 
-A job is known by its number and by what it is about. An address looks only for jobs about what its right is for.
+A job is identified by its number and subject. An address only finds jobs for the subject that its right covers.
 """
 
 import asyncio
@@ -15,14 +15,16 @@ from lab.texts.refusal import Refusal, rendered
 
 
 def begun_answer(job: Job | None, *, wait_s: float = 0.0, live: bool = False) -> HttpResponse:
-    """The number of the job that goes on; null where there is nothing to do, and then `wait_s` says when to ask again
-    (0: not any more). `live`: whether more is to come.
+    """The number of the job in progress; null if there is nothing to do, and then `wait_s` is the time until the next
+    request (0: none). `live`: whether more will follow.
     """
     return json_answer({"job": job.id if job else None, "wait_s": wait_s, "live": live})
 
 
 def job_answer(request: HttpRequest, id: str, about: Collection[str]) -> HttpResponse:
-    """How far a job about one of these is, and how many builds it has published. Raises Refusal (404) without one."""
+    """The progress of a job for one of these subjects, and the number of builds it has published. Raises Refusal (404)
+    if there is none.
+    """
     found = _found(id, about)
     error = found.error and rendered(found.error, preferences_of(request).language)
     progress = round(found.progress, 3)
@@ -40,7 +42,7 @@ def job_answer(request: HttpRequest, id: str, about: Collection[str]) -> HttpRes
 
 
 async def cancel_answer(id: str, about: Collection[str]) -> HttpResponse:
-    """Ends a job about one of these; what it has published stays. Raises Refusal (404) without one."""
+    """Cancels a job for one of these subjects; what it has published is kept. Raises Refusal (404) if there is none."""
     found = _found(id, about)
     await asyncio.to_thread(analyst().cancel, found.of, id)
     return json_answer({"state": found.state})

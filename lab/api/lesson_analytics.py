@@ -1,6 +1,6 @@
-"""The analytics of a lesson: for everybody their own attempts, for who gives classes what all learners did in it.
+"""The analytics of a lesson: everyone's own attempts, and for instructors the results of all learners.
 
-What all learners did names nobody, and nothing is in it of fewer than five.
+The results of all learners have no names and are shown only for groups of at least five.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ async def page(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 async def tables(request: HttpRequest, slug: str) -> HttpResponse:
-    """The charts: one's own, and behind them those over all learners, for who may see them."""
+    """The charts: one's own, followed by those over all learners if the user may see them."""
     user, is_staff = await _asker(request, slug)
     scene = _scene(request)
     own = await asyncio.to_thread(stored_own, _person(user), slug)
@@ -106,7 +106,7 @@ async def table_csv(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_POST
 async def start(request: HttpRequest, slug: str) -> HttpResponse:
-    """Begins to bring the tables up to the logs, or finds the job that does; null where there is nothing to do."""
+    """Starts an update of the tables from the logs, or finds the job in progress; null if there is nothing to do."""
     user, is_staff = await _asker(request, slug)
     return begun_answer(await (_begin_all(user) if is_staff else _begin_own(user)))
 
@@ -130,13 +130,13 @@ async def _begin_own(user: User) -> Job | None:
 
 @require_GET
 async def job(request: HttpRequest, slug: str, id: str) -> HttpResponse:
-    """How far the work is. Raises Refusal (404) if there is none of this number about what the asker may see."""
+    """The progress of a job. Raises Refusal (404) for a number that is unknown or not visible to the user."""
     return job_answer(request, id, _about(*await _asker(request, slug)))
 
 
 @require_POST
 async def cancel(request: HttpRequest, slug: str, id: str) -> HttpResponse:
-    """Ends the work; what it has published stays. Raises Refusal (404) as `job`."""
+    """Cancels a job; what it has published is kept. Raises Refusal (404) like `job`."""
     return await cancel_answer(id, _about(*await _asker(request, slug)))
 
 
@@ -145,7 +145,7 @@ def _about(user: User, is_staff: bool) -> tuple[str, ...]:
 
 
 async def _asker(request: HttpRequest, slug: str) -> tuple[User, bool]:
-    """Who asks, and whether they may see what all learners did. Raises Refusal: 401 without a sign-in, 404."""
+    """The user, and whether they may see the results of all learners. Raises Refusal: 401 if not signed in, 404."""
     user = await request.auser()
     if not isinstance(user, User):
         raise Refusal("refusal.not_signed_in", 401)
@@ -158,5 +158,5 @@ def _person(user: User) -> str:
 
 
 def _scene(request: HttpRequest) -> Scene:
-    """Labs are opened out of one's own rows alone."""
+    """Labs can be opened only from one's own rows."""
     return Scene(preferences_of(request).language, lab=lambda lab, seq: f"/r/{lab}?seq={seq}" if lab and seq else "")

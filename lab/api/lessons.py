@@ -1,4 +1,4 @@
-"""What the page asks over HTTP: the causal chain of a debrief, the solution of a step, and conditions to pause at."""
+"""HTTP API of lessons: the causal chain of a debrief, the solution of a step, and pause conditions."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ from lab.texts.refusal import Refusal
 @require_GET
 @for_branch("see")
 async def pauses(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """Conditions at which the run can be paused, as they stand now."""
+    """Conditions at which the run can be paused, with their current state."""
     snapshot = await lab.snapshot()
     return json_answer(proposals(msgspec.json.decode(snapshot.state)))
 
@@ -30,8 +30,8 @@ async def pauses(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
 @require_GET
 @for_branch("see")
 async def chain(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse:
-    """The event `seq` and what led to it, in one part or in two: see `chain_of`. Of each event its number, its instant
-    and its sentence.
+    """The event `seq` and what led to it, in one part or in two: see `chain_of`. Each event has its number, instant and
+    sentence.
     """
     seq, via = number_of(request, "seq"), number_of(request, "via") or 0
     if seq is None or not 1 <= seq <= lab.recording.last_seq or not 0 <= via <= lab.recording.last_seq:

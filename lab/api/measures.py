@@ -36,7 +36,7 @@ SIDES = ("left", "right")
 @ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest) -> HttpResponse:
-    """The choice of two sets of runs, and what differs. Raises Refusal (404) for a branch that is not the asker's."""
+    """The choice of two sets of runs, and their differences. Raises Refusal (404) for a branch of another user."""
     user = await request.auser()
     assert isinstance(user, User)
     choices = await sync_to_async(selectors.branch_choices)(user)
@@ -57,8 +57,8 @@ async def page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def charts(request: HttpRequest) -> HttpResponse:
-    """The charts with their sentences and tables; runs without tables, and those that have gone on since; whether runs
-    were compared in pairs. Raises Refusal (404) for a branch that is not the asker's.
+    """The charts with their sentences and tables; runs without tables, and those with newer events; whether runs were
+    paired. Raises Refusal (404) for a branch of another user.
     """
     left, right, words = await _asked(request)
     read = await asyncio.to_thread(_read, (left, right))
@@ -78,7 +78,7 @@ async def charts(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def csv(request: HttpRequest, name: str) -> HttpResponse:
-    """The table of one chart. Raises Refusal (404) for a chart or a branch that there is not."""
+    """The table of one chart. Raises Refusal (404) for an unknown chart or branch."""
     left, right, words = await _asked(request)
     found = await asyncio.to_thread(lambda: charts_of(*_read((left, right)), words))
     chart = next((one for one in found if one["measure"] == name), None)
@@ -136,7 +136,7 @@ def _rows(store: Store, build: Build, table: str, branches: Sequence[str], colum
 
 
 def _behind(summaries: dict[str, dict[str, Any]]) -> list[str]:
-    """The branches that have gone on since their tables were made."""
+    """The branches with events newer than their tables."""
     store = Store.at(str(settings.TABLES))
     build = store.newest()
     made_to = {} if build is None else build.made_to(SUMMARY)

@@ -1,4 +1,4 @@
-"""Compressed responses for what does not change: the page's scripts, styles and texts come over a slow line as well."""
+"""Compressed responses for static contents: scripts, styles and texts also load over slow connections."""
 
 import gzip
 
@@ -21,7 +21,7 @@ def takes_packed(request: HttpRequest) -> bool:
 
 
 def answer(content: bytes, kind: str, *, is_packed: bool) -> HttpResponse:
-    """A response whose content is packed, or as it is for browsers that cannot unpack it."""
+    """A compressed response, or an uncompressed one for browsers that do not support it."""
     response = HttpResponse(content, content_type=kind)
     response["Vary"] = "Accept-Encoding"
     if is_packed:

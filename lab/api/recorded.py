@@ -1,4 +1,4 @@
-"""What the page of a recorded class asks over HTTP. Everybody who may see the class gets what they may see of it."""
+"""HTTP API of a recorded class. Every member gets what they may see of it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -55,7 +55,7 @@ View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 class Asker:
-    """Who asks for a recording, and of which class it is."""
+    """The viewer of a recording, and its class."""
 
     def __init__(self, user: User, classroom: Class, me: Participant) -> None:
         self.user = user
@@ -68,9 +68,9 @@ class Asker:
 
 
 def for_class(right: Right, *, seals: bool = True) -> Callable[[View], View]:
-    """Finds the class of the address, if the asker has this right to it: `view(request, asker, ...)`. Raises Refusal:
-    401 without a sign-in, 404 for who is not in the class, 403 without the right. `seals`: a class that has ended is
-    sealed first.
+    """Finds the class of the address, if the user has this right to it: `view(request, asker, ...)`. Raises Refusal:
+    401 if not signed in, 404 if not in the class, 403 without the right. `seals`: a class that has ended is sealed
+    first.
     """
 
     def decorate(view: View) -> View:
@@ -87,7 +87,7 @@ def for_class(right: Right, *, seals: bool = True) -> Callable[[View], View]:
 
 
 async def found_class(user: User, slug: str, right: Right, *, seals: bool = True) -> Asker:
-    """The class, if the user has this right to it. Raises Refusal as `for_class`."""
+    """The class, if the user has this right to it. Raises Refusal like `for_class`."""
     asker = await sync_to_async(_asker)(user, slug, right)
     ensure_recorded(asker.classroom)
     if seals:
@@ -110,7 +110,9 @@ def _asker(user: User, slug: str, right: Right) -> Asker:
 @require_GET
 @for_class("see")
 async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """What there is: length, segments, labs, chapters, people, questions, and what the asker may do."""
+    """The description of the recording: length, segments, labs, chapters, people, questions, and the viewer's
+    rights.
+    """
     classroom = asker.classroom
     sealed = await sealed_of(classroom)
     titles = await lab_titles(classroom)
@@ -151,7 +153,7 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_GET
 @for_class("see")
 async def class_map(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """Which lab was shown when, and where it stood: rows of `lab.classroom.recorded.class_map.Row`."""
+    """Which lab was shown when, and its position: rows of `lab.classroom.recorded.class_map.Row`."""
     rows = await look_into(asker.classroom, lambda playback: msgspec.json.encode(playback.map.rows))
     return _json(rows)
 
@@ -173,7 +175,7 @@ async def segment(request: HttpRequest, asker: Asker, n: int) -> HttpResponse:
 @require_GET
 @for_class("see")
 async def lab_index(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
-    """A lab that was shown: what its time line shows, as that of a run."""
+    """Data of the time line of a lab that was shown, as for a run."""
     recording, last_seq = await shown_lab(asker.classroom, lab)
     run, branch = recording.folder.run, recording.folder.branch
     index = await asyncio.to_thread(history.index_of, recording, last_seq)
@@ -204,7 +206,7 @@ async def lab_seek(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse
 @require_GET
 @for_class("see")
 async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
-    """What the newest records of each log were after event `seq` of a lab, by replica and offset."""
+    """The newest records of each log after event `seq` of a lab, by replica and offset."""
     recording, last_seq = await shown_lab(asker.classroom, lab)
     seq = number_of(request, "seq")
     place = await asyncio.to_thread(_place, recording, last_seq, None, last_seq if seq is None else seq)
@@ -214,7 +216,7 @@ async def lab_contents(request: HttpRequest, asker: Asker, lab: int) -> HttpResp
 @require_GET
 @for_class("see")
 async def lab_commands(request: HttpRequest, asker: Asker, lab: int) -> HttpResponse:
-    """The lines that were given in a lab, as far as it was shown: as those of a run."""
+    """The commands executed in a lab, as far as it was shown, as for a run."""
     recording, last_seq = await shown_lab(asker.classroom, lab)
     given = await asyncio.to_thread(lambda: commands_of(recording.inputs()))
     shown = [(seq, at_us, line) for seq, at_us, line in given if seq < last_seq]
@@ -224,7 +226,7 @@ async def lab_commands(request: HttpRequest, asker: Asker, lab: int) -> HttpResp
 @require_POST
 @for_class("staff")
 async def seal(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """Seals a class that has ended again."""
+    """Seals an ended class again."""
     if asker.classroom.state != Class.State.ENDED:
         raise Refusal("refusal.class_not_ended", 409, title=asker.classroom.title)
     if is_imported(asker.classroom):
@@ -246,7 +248,7 @@ async def chapters(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_http_methods(["PUT", "DELETE"])
 @for_class("staff")
 async def chapter(request: HttpRequest, asker: Asker, number: int) -> HttpResponse:
-    """Moves a chapter or gives it another title, or takes it away. Answers with all of them."""
+    """Moves, renames or removes a chapter. Responds with all chapters."""
     language = preferences_of(request).language
     if request.method == "PUT":
         await change_chapter(asker.classroom, number, body_of(request, ChapterChange), asker.me)
@@ -278,7 +280,7 @@ async def notes(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_http_methods(["DELETE"])
 @for_class("see")
 async def note(request: HttpRequest, asker: Asker, id: str) -> HttpResponse:
-    """Deletes a note of one's own, or, as staff, one that is shared. Answers with those that are left."""
+    """Deletes a note of one's own, or, as staff, a shared one. Responds with the remaining notes."""
     await delete_note(asker.me, id)
     return json_answer(await notes_of(asker.me))
 
@@ -295,7 +297,7 @@ async def take_over(request: HttpRequest, asker: Asker) -> HttpResponse:
 
 
 def _place(recording: Recording, last_seq: int, t_us: int | None, seq: int | None) -> dict[str, int]:
-    """As `history.seek`, no further than what was shown."""
+    """Like `history.seek`, limited to what was shown."""
     if seq is not None and seq > last_seq:
         raise Refusal("refusal.not_shown", 404, seq=seq, last=last_seq)
     place = history.seek(recording, t_us=t_us, seq=seq, now_us=t_us or 0)

@@ -1,4 +1,4 @@
-"""The sound of a class over HTTP: what the instructor's page sends, and what that of the replay plays."""
+"""HTTP API of a class's sound: uploads of the instructor's page, and playback for the replay."""
 
 import asyncio
 import re
@@ -63,7 +63,7 @@ async def end(request: HttpRequest, asker: Asker, piece: int) -> HttpResponse:
 @require_POST
 @for_class("staff", seals=False)
 async def voice(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """Where somebody speaks: `spans`, from one instant of class time to another."""
+    """Adds passages with speech: `spans` between two instants of class time."""
     await hear_voice(asker.classroom, body_of(request, _Spans).spans)
     return json_answer({})
 
@@ -71,7 +71,7 @@ async def voice(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_http_methods(["PUT"])
 @for_class("staff", seals=False)
 async def shift(request: HttpRequest, asker: Asker) -> HttpResponse:
-    """How much later the sound of the whole class is played, as set by ear: `shift_us`."""
+    """Sets the delay of the sound of the whole class, `shift_us`."""
     wanted = body_of(request, _Shift).shift_us
     await asyncio.to_thread(store.set_shift, class_folder(asker.classroom.slug), wanted)
     await refresh_seal(asker.classroom)
@@ -81,7 +81,7 @@ async def shift(request: HttpRequest, asker: Asker) -> HttpResponse:
 @require_GET
 @for_class("see")
 async def play(request: HttpRequest, asker: Asker, piece: int) -> HttpResponse:
-    """A piece, or the range of it that is asked for (RFC 9110, 14)."""
+    """A piece, or the requested range of it (RFC 9110, 14)."""
     found, path = await asyncio.to_thread(store.file_of, class_folder(asker.classroom.slug), piece)
     data = await asyncio.to_thread(path.read_bytes)
     wanted = _RANGE.fullmatch(request.headers.get("Range", ""))

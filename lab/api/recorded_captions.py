@@ -1,4 +1,4 @@
-"""The captions of a class over HTTP: who sees the recording reads them, staff write and correct them."""
+"""HTTP API of a class's captions: viewers of the recording read them, staff write and correct them."""
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
@@ -42,10 +42,10 @@ async def download(request: HttpRequest, asker: Asker, language: str) -> HttpRes
 @require_http_methods(["PUT"])
 @for_class("staff")
 async def file(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
-    """Puts a WebVTT file in the place of what there is. Answers with all captions."""
+    """Replaces the captions with a WebVTT file. Responds with all captions."""
     announced = request.headers.get("Content-Length", "")
     size = int(announced) if announced.isdigit() else 0
-    # Django reads no more than 2.5 MB into memory: what is larger is refused before.
+    # Django reads at most 2.5 MB into memory; larger bodies are rejected before.
     if size > MAX_FILE_BYTES or len(request.body) > MAX_FILE_BYTES:
         raise Refusal("refusal.caption_file_size", 413, field="file", max=MAX_FILE_BYTES // 2**20)
     await upload_captions(asker.classroom, language, request.body)
@@ -65,7 +65,7 @@ async def cues(request: HttpRequest, asker: Asker, language: str) -> HttpRespons
 @require_http_methods(["PUT", "DELETE"])
 @for_class("staff")
 async def cue(request: HttpRequest, asker: Asker, language: str, number: int) -> HttpResponse:
-    """Corrects a caption, or takes it away. Answers with all of them."""
+    """Corrects or removes a caption. Responds with all captions."""
     if request.method == "PUT":
         await change_caption(asker.classroom, language, number, body_of(request, CaptionChange))
     else:
@@ -77,7 +77,7 @@ async def cue(request: HttpRequest, asker: Asker, language: str, number: int) ->
 @require_http_methods(["GET", "POST", "DELETE"])
 @for_class("staff")
 async def recognised(request: HttpRequest, asker: Asker, language: str) -> HttpResponse:
-    """Begins to caption the sound with the recogniser of this machine, says how far that is, or cancels it."""
+    """Starts the recogniser of this machine on the sound, reports its progress, or cancels it."""
     if request.method == "DELETE":
         await cancel_recognising(asker.classroom, language)
     if request.method == "POST":

@@ -1,4 +1,4 @@
-"""The pages of studies. They show content of the lab, or what its operator ran: whoever is signed in reads it."""
+"""The pages of studies. They show content of the lab, or results of its operator, to all signed-in users."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ async def studies(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 async def study(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a study found. Raises Refusal (404) for an unknown one."""
+    """The result of a study. Raises Refusal (404) for an unknown one."""
     found = await asyncio.to_thread(one_found, slug)
     chapter = next((one for one in course().chapters if one.slug == found.chapter), None)
     runs = sum(point.runs for point in found.points)

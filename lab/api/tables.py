@@ -1,4 +1,4 @@
-"""The page of the tables: what each holds, and questions in SQL for instructors."""
+"""The tables page: descriptions of all tables, and SQL for instructors."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from lab.texts.refusal import Refusal
 @ensure_csrf_cookie
 @require_GET
 async def page(request: HttpRequest) -> HttpResponse:
-    """All tables with their columns; for instructors the editor, too."""
+    """All tables with their columns; for instructors also the editor."""
     user = await request.auser()
     assert isinstance(user, User)
     language = preferences_of(request).language
@@ -49,9 +49,9 @@ async def page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 async def sql(request: HttpRequest) -> HttpResponse:
-    """The answer to the question `{"query": ...}`. It is ended when the asker does not wait for it any more.
+    """The result of the query `{"query": ...}`, which is stopped when the client disconnects.
 
-    Raises Refusal: 401 without a sign-in, 403 for learners, and as `sql_box.ask`.
+    Raises Refusal: 401 if not signed in, 403 for learners, and like `sql_box.ask`.
     """
     try:
         query = json.loads(request.body)["query"]

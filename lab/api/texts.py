@@ -19,7 +19,9 @@ def _packed_texts(language: str) -> bytes:
 
 @require_safe
 def texts(request: HttpRequest, hash: str, language: str) -> HttpResponse:
-    """All texts of one language: id to template. The address of an older catalogue gets today's, which is not kept."""
+    """All texts of one language: id to template. The address of an older catalogue returns the current one,
+    uncached.
+    """
     if language not in LANGUAGES:
         raise no_page(request.path)
     is_packed = takes_packed(request)

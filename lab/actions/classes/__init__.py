@@ -1,1 +1,1 @@
-"""What people do to a class from outside of it: give one, open its door, come in, and look after who is in."""
+"""Actions on a class from outside: start it, open its door, join, and manage participants."""

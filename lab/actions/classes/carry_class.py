@@ -1,4 +1,4 @@
-"""Recorded classes as files: exported, and imported as a class of one's own that has ended."""
+"""Exports recorded classes as files, and imports them as ended classes."""
 
 import asyncio
 import shutil
@@ -35,7 +35,7 @@ from lab.texts.refusal import Refusal
 
 
 async def export_class(classroom: Class) -> IO[bytes]:
-    """An unnamed file with what is sealed of a class, at its beginning. Raises Refusal."""
+    """An unnamed temporary file with the sealed class, positioned at its start. Raises Refusal."""
     manifest = await sealed_of(classroom)
     if manifest is None:
         raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
@@ -47,13 +47,15 @@ def _packed(folder: Path, manifest: SealedManifest) -> IO[bytes]:
         target = stack.enter_context(TemporaryFile())
         pack_class(folder, manifest, target)
         target.seek(0)
-        # Whoever sends it closes it.
+        # The caller closes it.
         stack.pop_all()
         return target
 
 
 async def import_class(user: User, source: IO[bytes]) -> Class:
-    """The user, who may give classes, is its instructor. Raises Refusal as `import_for`, and for one class too many."""
+    """Imports a class, with the user as its instructor. Raises Refusal like `import_for`, and if the user has too many
+    classes.
+    """
     await sync_to_async(require)(user, None, "staff")
     await sync_to_async(_ensure_few)(user)
     return await import_for(user, source)

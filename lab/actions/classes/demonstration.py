@@ -1,4 +1,4 @@
-"""The demonstration: a recorded class that comes with the lab, so that everybody can replay one at once."""
+"""The demonstration: a recorded class that is shipped with the lab."""
 
 from django.contrib.auth.models import User
 
@@ -11,7 +11,7 @@ DEMONSTRATION = CONTENT / "011-acks" / "recording.hwclass"
 
 
 async def open_demonstration(user: User) -> Class:
-    """The demonstration as a class of the user's, imported once. Raises Refusal for who may not give classes."""
+    """The demonstration as a class of the user, imported once. Raises Refusal if the user may not give classes."""
     known = await Class.objects.filter(owner=user, settings__demonstration=True).afirst()
     if known is not None:
         return known

@@ -16,13 +16,13 @@ RECORDS_LESSON = "records_lesson"
 
 
 def is_lesson(classroom: Class) -> bool:
-    """Whether a class records a lesson: nobody comes in while it does."""
+    """Whether a class records a lesson; then nobody can join."""
     return bool(classroom.settings.get(RECORDS_LESSON))
 
 
 def open_door(classroom: Class, now: datetime, *, stays: bool = False) -> None:
-    """People may come in with the code: for 15 minutes, or until the door is closed. Raises Refusal once the class has
-    ended, and for a class that records a lesson.
+    """Opens the door: people may join with the code for 15 minutes, or until the door is closed. Raises Refusal if the
+    class has ended or records a lesson.
     """
     if is_lesson(classroom):
         raise Refusal("refusal.lesson_without_door", 409, title=classroom.title)
@@ -40,7 +40,9 @@ def open_door(classroom: Class, now: datetime, *, stays: bool = False) -> None:
 
 
 def close_door(classroom: Class) -> None:
-    """Nobody new comes in, by code or link; the code is void. Who is in stays, and comes back without one."""
+    """Closes the door: nobody can join by code or link any more, and the code becomes invalid. Participants stay, and
+    come back without a code.
+    """
     classroom.code, classroom.door_is_open, classroom.door_until = None, False, None
     classroom.save(update_fields=["code", "door_is_open", "door_until"])
     tell(Notice("door_closed", classroom.pk))
@@ -64,7 +66,7 @@ def set_admits(classroom: Class, admits: bool) -> None:
 
 
 def is_open(classroom: Class, now: datetime) -> bool:
-    """Whether somebody new may come in at this instant."""
+    """Whether new participants may join at this instant."""
     if classroom.state == Class.State.ENDED or not classroom.door_is_open:
         return False
     return classroom.door_until is None or now < classroom.door_until

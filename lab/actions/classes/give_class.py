@@ -29,7 +29,7 @@ def give_class(
     now: datetime,
     settings: Mapping[str, object] | None = None,
 ) -> Class:
-    """Starts what the form asks for: `title`; `start`, a slug of `chapters`, `run/branch/seq` or empty; `languages`;
+    """Starts a class from a form: `title`; `start`, a slug of `chapters`, `run/branch/seq` or empty; `languages`;
     `admits`. The user is its instructor, p1, and its door is open unless it records a lesson. Raises Refusal.
     """
     require(user, None, "staff")
@@ -89,7 +89,7 @@ def delete_class(classroom: Class, *, confirmed: bool) -> None:
     grants.end_class(classroom.pk)
     guests = list(classroom.participants.filter(is_guest=True).values_list("user_id", flat=True))
     with transaction.atomic():
-        # A guest without runs is nobody any more; one with runs keeps them, and the cookie is void without the class.
+        # A guest without runs is deleted; one with runs keeps them, and the cookie becomes invalid with the class.
         User.objects.filter(pk__in=[one for one in guests if one], runs__isnull=True).delete()
         classroom.delete()
     rights_changed()
@@ -130,6 +130,6 @@ def _name_of_instructor(user: User) -> str:
 
 
 def members_of(classroom: Class) -> list[Participant]:
-    """All who are in or have been, by number."""
+    """All current and former participants, by number."""
     gone = (Presence.MERGED, Presence.ERASED)
     return list(classroom.participants.exclude(presence__in=gone).select_related("user", "run", "claims"))

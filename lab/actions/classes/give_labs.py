@@ -1,6 +1,6 @@
 """The labs of a class: the instructor's, and one for each learner who is admitted, all from the same instant.
 
-That instant is the class's first handout: the chapter's set-up runs once, whoever many work on it.
+That instant is the class's first handout: the chapter's set-up runs only once.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
 
 
 async def give_own_lab(host: Host, participant: Participant) -> None:
-    """Makes the lab of a learner who is in and has none, if the class has labs. Raises Refusal without room."""
+    """Creates the lab of an admitted learner without one, if the class has labs. Raises Refusal without disk space."""
     async with _giving.setdefault(participant.pk, asyncio.Lock()):
         await participant.arefresh_from_db(fields=["run", "role"])
         if participant.run_id is not None or participant.role != Role.LEARNER:
@@ -84,7 +84,7 @@ def _belongs(branch: Branch, participant: Participant) -> None:
 
 
 def _keep_start(classroom: Class, branch: Branch) -> None:
-    """Keeps how the lesson begins: the instructor's own progress moves on."""
+    """Stores the initial state of the lesson, because the instructor's own progress advances."""
     progress = ExerciseProgress.objects.filter(branch=branch).first()
     if progress is not None:
         classroom.settings = {**classroom.settings, _LESSON: {"slug": progress.exercise, "state": progress.state}}
@@ -92,7 +92,7 @@ def _keep_start(classroom: Class, branch: Branch) -> None:
 
 
 def _begin_lesson(branch: Branch, participant: Participant) -> None:
-    """The lesson stands at its beginning in a learner's lab: it has the past of the instructor's."""
+    """Sets the lesson in a learner's lab to its start: the lab's past is that of the instructor's."""
     begins = participant.classroom.settings.get(_LESSON)
     if begins is not None and participant.user is not None:
         ExerciseProgress.objects.create(

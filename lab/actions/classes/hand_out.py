@@ -1,4 +1,4 @@
-"""The state of the lab that leads, given to all in the middle of a class: each may go on from it in a new run."""
+"""Shares the state of the leading lab with the class: each learner may continue from it in a new run."""
 
 import asyncio
 from weakref import WeakValueDictionary
@@ -17,7 +17,7 @@ _taking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
 
 async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
-    """Sets the present instant of the lab that leads aside. Raises Refusal while nobody leads, and for one too many."""
+    """Stores the current instant of the leading lab. Raises Refusal if nobody leads, or there are too many handouts."""
     lead, given = await live.room.read(lambda state: (state.lead.lab if state.lead else "", len(state.handouts)))
     if not lead:
         raise Refusal("class_act.nobody_leads", 409)

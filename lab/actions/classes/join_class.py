@@ -25,7 +25,7 @@ MAX_WAITING = 200
 
 @dataclass(frozen=True)
 class Joined:
-    """A participant who came in, and the return key, which is nowhere else."""
+    """A new participant, and the return key, which is not stored."""
 
     participant: Participant
     return_key: str
@@ -34,9 +34,9 @@ class Joined:
 def join_class(
     classroom: Class, user: User | None, name: str, consent: str, language: str, now: datetime, claims: str = ""
 ) -> Joined:
-    """A new participant: of an account, or a guest. An empty name is replaced by one that is offered; `claims` is the
-    name that somebody says to have had here. Raises Refusal for a closed door, a name that is not allowed, an unknown
-    choice, and too many people.
+    """A new participant: of an account, or a guest. An empty name is replaced with a suggested one; `claims` is the
+    name that the person claims to have had. Raises Refusal for a closed door, an invalid name, an unknown choice, and a
+    full class.
     """
     if consent not in Consent.values:
         raise Refusal("refusal.unknown_consent", field="consent", choice=consent[:40])
@@ -73,8 +73,8 @@ def join_class(
 
 
 def claim_name(classroom: Class, name: str, language: str, now: datetime) -> Joined:
-    """Somebody who has neither cookie nor key says who they were. They wait, under an offered name, until staff decide;
-    that a name is asked for does not tell whether it exists. Raises Refusal as `join_class`.
+    """A person without cookie and key claims to be an earlier participant. They wait, under a suggested name, until
+    staff decide; the response does not reveal whether the claimed name exists. Raises Refusal like `join_class`.
     """
     if classroom.state == Class.State.ENDED:
         raise Refusal("refusal.class_ended", 409, title=classroom.title)
@@ -94,7 +94,7 @@ def names_taken(classroom: Class) -> set[str]:
 
 
 def return_by_key(classroom: Class, typed: str, now: datetime) -> Participant:
-    """The participant of a return key. Raises Refusal for a wrong key, and the same for one who was removed."""
+    """The participant of a return key. Raises the same Refusal for a wrong key and for a removed participant."""
     key = parsed_key(typed, RETURN_KEY_SIGNS)
     hashed = key_hash("return", classroom.slug, key) if key else ""
     found = classroom.participants.filter(key_hash=hashed).first() if hashed else None
@@ -144,9 +144,8 @@ def use_pass(typed: str, now: datetime) -> Participant:
 
 
 def keep_with_account(participant: Participant, account: User) -> None:
-    """A guest becomes a participant with an account. Their runs, progress and entries go to it, and what they have
-    learned if the account has learned nothing yet; the cookie is void from now on. Raises Refusal for an account that
-    takes part already.
+    """Moves a guest to an account, with their runs, progress and entries, and their learning history if the account has
+    none; the cookie becomes invalid. Raises Refusal if the account already takes part.
     """
     guest = participant.user
     with transaction.atomic():
@@ -170,7 +169,7 @@ def keep_with_account(participant: Participant, account: User) -> None:
 
 
 def leave_class(participant: Participant) -> None:
-    """The participant goes, and may come back by key or account."""
+    """The participant leaves, and may come back by key or account."""
     if participant.presence == Presence.IN and participant.role != Role.INSTRUCTOR:
         participant.presence = Presence.LEFT
     # Cookies on every device end.

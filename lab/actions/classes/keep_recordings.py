@@ -1,5 +1,5 @@
-"""What becomes of recordings with time: from the class's own log goes what was off the record, a day after the end all
-of it, and the recording later.
+"""Retention of recordings: events off the record are removed from the class's own log first, a day after the end the
+whole log, and later the recording.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ async def apply_time_limits(now: datetime) -> None:
 
 
 def is_recording_deleted(classroom: Class) -> bool:
-    """Whether the recording of a class has gone with its time."""
+    """Whether the retention time of a class's recording is over."""
     return bool(classroom.settings.get(_STAGE) == "deleted")
 
 
@@ -77,7 +77,7 @@ def is_imported(classroom: Class) -> bool:
 
 
 def ensure_recorded(classroom: Class) -> None:
-    """Raises Refusal (404) for a class whose recording was deleted after its time."""
+    """Raises Refusal (404) if the recording was deleted after its retention time."""
     if is_recording_deleted(classroom):
         raise Refusal("refusal.recording_deleted", 404, title=classroom.title, days=settings.RECORDING_DAYS)
 

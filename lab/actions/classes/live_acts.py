@@ -1,4 +1,4 @@
-"""What staff do about door and people from a page of the live class: the same as on the class's own page."""
+"""Door and participant actions of staff from a page of the live class: the same as on the class's own page."""
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -13,7 +13,7 @@ from lab.texts.refusal import Refusal
 
 
 def do_door_act(classroom: Class, user: User, me: Participant, act: DoorAct) -> None:
-    """Does it; the live class is told by notices. Raises Refusal."""
+    """Executes an action; the live class is notified. Raises Refusal."""
     match act:
         case ops.Leave():
             leave_class(me)

@@ -1,7 +1,7 @@
-"""The live classes of this process: opened from their logs when somebody comes, kept in step with the database.
+"""The live classes of this process: opened from their logs on demand, and kept in sync with the database.
 
-The database knows who is in and whether the door is open; the class states what differs from its own state. So what a
-crash left between both is made good when the class is opened again.
+The database has the participants and the door; the class records differences from its own state as events. So an
+inconsistency after a crash is resolved when the class is opened again.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ _enders: list["Callable[[LiveClass], Awaitable[None]]"] = []
 
 
 def on_ended(finish: "Callable[[LiveClass], Awaitable[None]]") -> None:
-    """Has it called after a class has ended."""
+    """Registers a function that is called after a class has ended."""
     _enders.append(finish)
 
 
@@ -89,7 +89,7 @@ class LiveClass:
         """What is done once, after the class has ended."""
 
     def apply(self, now: Now) -> None:
-        """Gives and ends rights to labs, and pauses them, as the class's state has it."""
+        """Grants and revokes rights to labs, and pauses labs, according to the class's state."""
         self.labs.apply(now)
         for lab in (now.lead_lab, now.labs.get(now.stage[0], "") if now.stage else ""):
             if lab:
@@ -120,19 +120,21 @@ class LiveClass:
         return Grant(self.class_id, given.lab.partition("/")[0], to, frozenset(given.rights))
 
     async def mirror(self, who: str = ROOM, renamed: str = "") -> None:
-        """States what the database has and the class has not. `who` did it; `renamed`: has another name."""
+        """Records differences between database and class. `who`: the actor; `renamed`: a participant with a new
+        name.
+        """
         found = await sync_to_async(self._facts)()
         # All of them wait for one batch of the writer, in this order.
         doing = (self.room.do(Given(who, fact)) for fact in found)
         for outcome in await asyncio.gather(*doing, return_exceptions=True):
-            # A class that has ended states nothing more.
+            # An ended class records no further events.
             if isinstance(outcome, BaseException) and not self.room.board.now.ended:
                 raise outcome
         if renamed:
             await self.room.do(Given(who, Rename(renamed)))
 
     async def follow(self, notice: Notice) -> None:
-        """The door has changed the database. What comes while the class is told is told together."""
+        """The door has changed the database. Changes that arrive during the update are combined."""
         self._noticed.append(notice)
         if self._is_following:
             return
@@ -145,13 +147,13 @@ class LiveClass:
                 for one in noticed:
                     await self._tell(one)
         except Refusal as refusal:
-            # A class that has ended states nothing more.
+            # An ended class records no further events.
             logger.info("class %s: %s", self.slug, refusal)
         finally:
             self._is_following = False
 
     async def _tell(self, notice: Notice) -> None:
-        """What no state of the database says."""
+        """Events that are not visible in the database's state."""
         match notice.kind:
             case "renamed":
                 await self.room.do(Given(source_name(notice.by), Rename(source_name(notice.number))))
@@ -172,7 +174,7 @@ class LiveClass:
 
 
 def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> Iterator[AnyFact]:
-    """What the database says of a class and its participants."""
+    """The state of a class and its participants in the database."""
     for person in people:
         yield person_of(person)
     until = classroom.door_until
@@ -184,7 +186,7 @@ def facts_of(classroom: Class, people: Sequence[Participant], now_us: int) -> It
 
 
 def _note_end(class_id: int) -> None:
-    """A class that ended because no staff were left has ended for the door, too."""
+    """Also ends the class in the database if it ended because no staff were left."""
     classroom = Class.objects.filter(pk=class_id).exclude(state=Class.State.ENDED).first()
     if classroom is not None:
         end_class(classroom, timezone.now())
@@ -217,7 +219,7 @@ def _opening(chapter: str) -> OpenClass:
 
 
 def class_folder(slug: str) -> Path:
-    """Where the log of a class and its handouts are."""
+    """The folder of a class's log and handouts."""
     return Path(settings.DATA) / "classes" / slug
 
 
@@ -233,7 +235,7 @@ class LiveClasses:
         self._measuring: asyncio.Task[None] | None = None
 
     async def _measure(self) -> None:
-        """How late the event loop comes, while there are classes."""
+        """Measures the delay of the event loop while there are classes."""
         while True:
             due_s = self._loop.time() + MEASURE_S
             await asyncio.sleep(MEASURE_S)
@@ -325,7 +327,7 @@ class LiveClasses:
             self._open.clear()
 
     async def _finished(self, slugs: Sequence[str]) -> None:
-        """Waits for what follows the end of classes, which uses them."""
+        """Waits for the tasks that follow the end of classes and use them."""
         for slug in slugs:
             live = self._open.get(slug)
             if live is not None and live.finishing is not None:
@@ -344,7 +346,7 @@ _classes: LiveClasses | None = None
 
 
 def live_classes() -> LiveClasses:
-    """The classes of this process, made at the first call, which must come from the event loop that serves."""
+    """The classes of this process, created by the first call, which must come from the serving event loop."""
     global _classes
     if _classes is None:
         _classes = LiveClasses()

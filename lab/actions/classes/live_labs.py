@@ -1,7 +1,7 @@
 """The labs of a live class: what happens in them becomes facts of the class, and the class pauses them.
 
-Steps come from what the learning log writes, at once; a sweep once a second finds those that are lost, and states how
-far each lab is. The lab that leads is looked at ten times a second. A sleeping lab is not woken.
+Steps come from the learning log immediately; a sweep once a second detects lost steps and records the position of each
+lab. The leading lab is checked ten times a second. A sleeping lab is not woken.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ US = 1_000_000
 
 
 class ClassRoom(Protocol):
-    """The room, as far as its labs need it."""
+    """The part of the room that its labs need."""
 
     def tell(self, given: Given) -> None: ...
 
@@ -58,7 +58,7 @@ class ClassRoom(Protocol):
 
 
 class CommandWatch:
-    """Sees what a learner does in a lab, and which of their commands fail."""
+    """Observes a learner's commands in a lab, and which of them fail."""
 
     def __init__(self, room: ClassRoom, p: str) -> None:
         self._room = room
@@ -102,10 +102,10 @@ class ClassLabs:
         self._task = asyncio.create_task(self._run())
 
     def apply(self, now: Now) -> None:
-        """What the class wants of its labs has changed."""
+        """Applies a change of what the class requires of its labs."""
         self._is_pace_new = self._is_pace_new or self._pace != now.pace
         if now.lead != self._term:
-            # Each lead begins without a place of its lab, also where the lab stands where it stood in the one before.
+            # Each lead starts without a known position of its lab, even if it is the same as in the previous lead.
             self._term, self._lead_was = now.lead, None
         self._labs, self._lead, self._pace = now.labs, now.lead_lab, now.pace
         self._wanted = now.paused
@@ -126,7 +126,7 @@ class ClassLabs:
             self._room.tell(Given(source, RefuseCommand(source)))
 
     def close(self) -> None:
-        """Ends. Labs that are paused for the class go on."""
+        """Stops watching. Labs that are paused for the class continue."""
         self._task.cancel()
         for lab in self._open(self._stopped):
             _change(lab, lambda lab: lab.pacer.release())
@@ -225,12 +225,12 @@ async def _changed(lab: Lab, change: Callable[[Lab], None]) -> None:
         else:
             change(lab)
     except Refusal:
-        # Its engine has failed or is being closed, so its time is stopped already.
+        # Its engine has failed or is being closed, so its time is already stopped.
         change(lab)
 
 
 def facts_of(p: str, lab: str, event: AnyEvent) -> Iterator[AnyFact]:
-    """What a learning event says to the class."""
+    """The facts for the class from a learning event."""
     if isinstance(event, LessonReset):
         yield ResetWork(p)
         return

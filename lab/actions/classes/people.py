@@ -1,4 +1,4 @@
-"""What staff do about people: admit, rename, give roles, remove; and what erasing a person takes away."""
+"""Participant actions of staff: admit, rename, assign roles, remove; and erasing a person."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ from lab.texts.refusal import Refusal
 
 
 def admit(participant: Participant, by: Participant) -> None:
-    """Lets somebody in who waits. Raises Refusal for one who does not."""
+    """Admits a waiting participant. Raises Refusal if they are not waiting."""
     if participant.presence != Presence.WAITING:
         raise Refusal("refusal.not_waiting", 409, number=participant.number)
     participant.presence, participant.claims = Presence.IN, None
@@ -27,7 +27,7 @@ def admit(participant: Participant, by: Participant) -> None:
 
 
 def admit_all(classroom: Class, by: Participant) -> int:
-    """Lets all in who wait and do not say to be somebody else; returns their number."""
+    """Admits all waiting participants who do not claim an earlier identity; returns their number."""
     waiting = list(classroom.participants.filter(presence=Presence.WAITING, claims__isnull=True))
     for one in waiting:
         admit(one, by)
@@ -35,8 +35,8 @@ def admit_all(classroom: Class, by: Participant) -> int:
 
 
 def accept_claim(waiting: Participant, by: Participant, now: datetime) -> Participant:
-    """Somebody who waits is the one whom they say to be: they get that participant's place and lab. The cookies and
-    sockets of before end. Raises Refusal when nobody is claimed, or whom the staff member may not decide about.
+    """Accepts the claimed identity of a waiting person: they get that participant's place and lab. Earlier cookies and
+    sockets become invalid. Raises Refusal if nobody is claimed, or the staff member may not decide about them.
     """
     with transaction.atomic():
         waiting.refresh_from_db()
@@ -59,7 +59,7 @@ def accept_claim(waiting: Participant, by: Participant, now: datetime) -> Partic
 
 
 def rename(participant: Participant, name: str, by: Participant) -> None:
-    """Gives another nickname. Raises Refusal for one that is not allowed."""
+    """Changes a nickname. Raises Refusal if it is not allowed."""
     wanted = checked_nickname(name)
     with transaction.atomic():
         others = participant.classroom.participants.exclude(pk=participant.pk).exclude(skeleton="")
@@ -71,7 +71,7 @@ def rename(participant: Participant, name: str, by: Participant) -> None:
 
 
 def give_role(participant: Participant, role: str, by: Participant) -> None:
-    """Raises Refusal for an unknown role, and for one who is the class's instructor: a class has one."""
+    """Assigns a role. Raises Refusal for an unknown role, and for the class's instructor."""
     if role not in Role.values or role == Role.INSTRUCTOR or participant.role == Role.INSTRUCTOR:
         raise Refusal("refusal.role_not_given", field="role", role=role[:40])
     participant.role = role
@@ -81,8 +81,8 @@ def give_role(participant: Participant, role: str, by: Participant) -> None:
 
 
 def kick(participant: Participant, by: Participant) -> None:
-    """Bars somebody: their sockets end, and neither code nor key lets them in again. Their lab stays theirs. Raises
-    Refusal for the instructor.
+    """Removes a participant: their sockets are closed, and neither code nor key lets them in again. They keep their
+    lab. Raises Refusal for the instructor.
     """
     if participant.role == Role.INSTRUCTOR:
         raise Refusal("refusal.instructor_stays", 409)
@@ -94,7 +94,7 @@ def kick(participant: Participant, by: Participant) -> None:
 
 
 def let_back(participant: Participant, by: Participant) -> None:
-    """Somebody who was removed may come back."""
+    """Allows a removed participant to come back."""
     if participant.presence != Presence.KICKED:
         raise Refusal("refusal.not_removed", 409, number=participant.number)
     participant.presence = Presence.IN
@@ -104,10 +104,9 @@ def let_back(participant: Participant, by: Participant) -> None:
 
 
 def erase(participant: Participant, by: Participant) -> None:
-    """Takes the name, the keys, the cookies and the texts of a person away, at once, also from the recording of the
-    class, which is to be sealed again where it shows their lab, and what a guest has learned. A
-    guest's user is anonymous anyway and keeps its runs until they are deleted; without runs it goes, too. Raises
-    Refusal for the instructor.
+    """Erases the name, keys, cookies and texts of a person immediately, also from the recording of the class, which has
+    to be sealed again if it shows their lab, and a guest's learning history. A guest's user is anonymous anyway and
+    keeps its runs until they are deleted; without runs it is deleted. Raises Refusal for the instructor.
     """
     if participant.role == Role.INSTRUCTOR:
         raise Refusal("refusal.instructor_stays", 409)
@@ -144,7 +143,7 @@ def expired_guests(now: datetime) -> list[Participant]:
     """The guests of classes that ended longer ago than `GUEST_DAYS`."""
     ended = now - timedelta(days=settings.GUEST_DAYS)
     found = Participant.objects.filter(
-        # Who watches a recorded lesson comes after its end.
+        # Viewers of a recorded lesson join after its end.
         is_guest=True,
         user__isnull=False,
         classroom__ended_at__lte=ended,
@@ -154,8 +153,8 @@ def expired_guests(now: datetime) -> list[Participant]:
 
 
 def erase_expired_guests(now: datetime) -> int:
-    """Erases them with their runs, and returns how many there were. For a lab that has not started yet: no engine of
-    theirs runs.
+    """Erases expired guests with their runs, and returns their number. Must be called before the lab starts, while no
+    engine is running.
     """
     guests = expired_guests(now)
     for guest in guests:

@@ -1,4 +1,4 @@
-"""The sound of a class: takes what pages record, makes pieces of it, and states them in the class."""
+"""The sound of a class: stores what pages record, makes pieces of it, and records them in the class's log."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _LOOKED_AFTER_S = 0.25
 async def put_slice(
     classroom: Class, number: int, index: int, at_us: int, kind: AudioType, data: bytes, digest: str
 ) -> None:
-    """Keeps a slice of a piece that began at `at_us` of class time. Raises Refusal: see `store.put_slice`."""
+    """Stores a slice of a piece that began at `at_us` of class time. Raises Refusal: see `store.put_slice`."""
     live = await live_classes().of(classroom)
     if await sealed_of(classroom) is not None:
         raise Refusal("refusal.audio_class_sealed", 409)
@@ -35,7 +35,7 @@ async def put_slice(
 
 
 async def end_piece(classroom: Class, number: int, count: int, length_us: int, *, gives_up: bool) -> list[int]:
-    """Makes the piece; returns the slices that are missing, without making it unless the page gives them up."""
+    """Makes the piece if it is complete or the page gives up the missing slices; returns the missing slices."""
     live = await live_classes().of(classroom)
     folder = class_folder(classroom.slug)
     missing = await asyncio.to_thread(store.missing, folder, number, count)
@@ -46,7 +46,7 @@ async def end_piece(classroom: Class, number: int, count: int, length_us: int, *
 
 
 async def hear_voice(classroom: Class, spans: Sequence[Passage]) -> None:
-    """Where somebody speaks. Raises Refusal for absurd passages."""
+    """Adds passages with speech. Raises Refusal for invalid passages."""
     live = await live_classes().of(classroom)
     found = store.joined([(from_us, min(to_us, live.room.now_us())) for from_us, to_us in spans])
     await asyncio.to_thread(store.add_voice, class_folder(classroom.slug), found)
@@ -55,7 +55,7 @@ async def hear_voice(classroom: Class, spans: Sequence[Passage]) -> None:
 
 
 async def audio_of(classroom: Class) -> dict[str, object]:
-    """What the recording's page is told of the sound."""
+    """The description of the sound for the recording's page."""
     found = await asyncio.to_thread(store.heard, class_folder(classroom.slug))
     return {
         "pieces": [
@@ -83,7 +83,7 @@ async def _finish(classroom: Class, live: LiveClass, number: int, count: int, le
 
 
 async def wait_for_audio(live: LiveClass) -> None:
-    """After the end of a class its page sends what it has of the last piece: waits for that, not for long."""
+    """After the end of a class, waits a short time for the rest of the last piece from its page."""
     folder = class_folder(live.slug)
     for _ in range(int(LAST_SLICES_S / _LOOKED_AFTER_S)):
         if not await asyncio.to_thread(store.arriving, folder):
@@ -92,6 +92,6 @@ async def wait_for_audio(live: LiveClass) -> None:
 
 
 async def finish_audio(classroom: Class, live: LiveClass) -> None:
-    """The class is being sealed: what has not arrived never will."""
+    """The class is being sealed: gives up what has not arrived."""
     for number in await asyncio.to_thread(store.arriving, class_folder(live.slug)):
         await _finish(classroom, live, number, 0, 0)

@@ -1,4 +1,4 @@
-"""The chapters of a recorded class: while it goes on those of staff and proposals, later what is stored."""
+"""The chapters of a recorded class: during the class those of staff and proposals, later the stored ones."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ from lab.texts.refusal import Refusal
 
 
 class ChapterChange(msgspec.Struct):
-    """A chapter's instant of class time and its title; what is None stays."""
+    """A chapter's instant of class time and its title; None means unchanged."""
 
     at_us: int | None = None
     title: str | None = None
@@ -108,7 +108,9 @@ async def add_chapter(classroom: Class, me: Participant, change: ChapterChange, 
 
 
 async def change_chapter(classroom: Class, number: int, change: ChapterChange, me: Participant) -> None:
-    """A proposal with another title becomes one of staff. Raises Refusal as `add_chapter`, and where there is none."""
+    """Changes a chapter; a proposal with a new title becomes a staff chapter. Raises Refusal like `add_chapter`, and
+    for an unknown chapter.
+    """
     chapters = await _stored(classroom)
     found = _found(chapters, number)
     if change.title is not None:

@@ -1,4 +1,4 @@
-"""Notes on a recorded class, for who wrote them or for all."""
+"""Notes on a recorded class, private or shared."""
 
 import asyncio
 import re
@@ -32,8 +32,8 @@ async def notes_of(me: Participant) -> list[dict[str, Any]]:
 
 
 async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
-    """Raises Refusal for a note without text or with too much, for one too many, and for a shared one of who is not
-    staff.
+    """Adds a note. Raises Refusal for an invalid text, for too many notes, and if a user who is not staff shares
+    one.
     """
     text = note.text.strip()
     if not 1 <= len(text) <= MAX_TEXT:
@@ -48,7 +48,7 @@ async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
 
 
 async def delete_note(me: Participant, id: str) -> None:
-    """Raises Refusal for one that is not there, and for a shared one of who is not staff."""
+    """Deletes a note. Raises Refusal for an unknown note, and for a shared one if the user is not staff."""
     found = _ID.fullmatch(id)
     if found is not None:
         is_shared = found[1] == SHARED

@@ -1,6 +1,6 @@
-"""The recordings of classes, for who replays them: kept in memory, and grown while a class goes on.
+"""The recordings of classes for replay: cached in memory, and extended during a class.
 
-That of a class that was sealed is made from the sealed files, any other from the class's log.
+The recording of a sealed class is made from the sealed files, any other from the class's log.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Kept:
-    """A recording in memory, with what it was made from."""
+    """A cached recording, with its sources."""
 
     def __init__(self, made_from: object, playback: Playback) -> None:
         self.made_from = made_from
@@ -37,7 +37,7 @@ _of_process: WeakKeyDictionary[LiveClasses, OrderedDict[str, _Kept]] = WeakKeyDi
 
 
 async def look_into(classroom: Class, look: Callable[[Playback], T]) -> T:
-    """What `look`, called in a thread, makes of the recording of a class as it is now."""
+    """The result of `look`, called in a thread with the current recording of a class."""
     kept_ones = _of_process.setdefault(live_classes(), OrderedDict())
     manifest = await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
     if manifest is not None:
@@ -63,12 +63,12 @@ async def look_into(classroom: Class, look: Callable[[Playback], T]) -> T:
 
 
 async def sealed_of(classroom: Class) -> SealedManifest | None:
-    """What is sealed of a class; None before it is."""
+    """The sealed files of a class; None before sealing."""
     return await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
 
 
 async def grow(playback: Playback, live: LiveClass) -> None:
-    """Takes what a class has written since into a recording."""
+    """Adds the newly written events of a class to a recording."""
     room = live.room
     last_seq = room.board.last_seq
     while playback.log_seq < last_seq:
@@ -78,12 +78,12 @@ async def grow(playback: Playback, live: LiveClass) -> None:
 
 
 def erased_of(classroom: Class) -> frozenset[str]:
-    """The participants of a class who were erased."""
+    """The erased participants of a class."""
     return frozenset(one.source for one in classroom.participants.filter(presence=Presence.ERASED))
 
 
 def _read_of(manifest: SealedManifest) -> object:
-    """What `_sealed` reads: chapters, captions and sound, which staff correct, are not in it."""
+    """The files read by `_sealed`, without chapters, captions and sound, which staff can correct."""
     files = {name: one for name, one in manifest.files.items() if name == WORDS or name.startswith("class-0/")}
     return manifest.sealed_ms, files
 

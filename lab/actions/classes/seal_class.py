@@ -1,6 +1,6 @@
-"""Sealing: at the end of a class its recording becomes files of its own, without what people chose to leave out.
+"""Sealing: at the end of a class its recording is written to separate files, without what people chose to leave out.
 
-It is sealed again when somebody is erased. A day after the end the class's log is replaced by that of the recording.
+It is sealed again when a person is erased. A day after the end the class's log is replaced with that of the recording.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ async def seal_class(classroom: Class) -> SealedManifest:
     async with _sealing.setdefault(live_classes(), asyncio.Lock()):
         live = await live_classes().of(classroom)
         await finish_audio(classroom, live)
-        # Somebody may have been erased a moment ago.
+        # A person may just have been erased.
         await sync_to_async(live.words.load)()
         playback = Playback(live.words, await sync_to_async(erased_of)(classroom))
         await grow(playback, live)
@@ -85,7 +85,7 @@ async def ensure_sealed(classroom: Class) -> None:
 
 
 async def refresh_seal(classroom: Class) -> None:
-    """After something that is sealed was corrected: chapters, captions, or how much later the sound is."""
+    """Updates the seal after a correction of chapters, captions or the delay of the sound."""
     async with _sealing.setdefault(live_classes(), asyncio.Lock()):
         manifest = await sealed_of(classroom)
         if manifest is not None:
@@ -93,7 +93,7 @@ async def refresh_seal(classroom: Class) -> None:
 
 
 async def seal_again(classroom: Class) -> None:
-    """After somebody was erased: a class that is sealed is sealed anew."""
+    """Seals a sealed class again after a person was erased."""
     if await sealed_of(classroom) is not None:
         await seal_class(classroom)
 
@@ -121,7 +121,7 @@ def _write(folder: Path, header: Header, playback: Playback) -> None:
 async def _marks(classroom: Class, playback: Playback) -> list[Landmark]:
     found: list[Landmark] = []
     for address, last_seq in shown_ends(playback).items():
-        with suppress(Refusal):  # the run was deleted before anything was kept of it
+        with suppress(Refusal):  # the run was deleted before a copy was made
             recording = await recording_of(classroom.slug, address, last_seq)
             segments = await asyncio.to_thread(recording.segments)
             seen = [mark for mark in history.marks(segments) if mark.seq <= last_seq]
@@ -160,7 +160,7 @@ def _manifest(classroom: Class, header: Header, playback: Playback, names: dict[
 
 
 async def _forget_labs(slug: str, shown: set[str]) -> None:
-    """Copies of labs that the recording does not show any more."""
+    """Deletes copies of labs that the recording no longer shows."""
     labs = class_folder(slug) / LABS
     doomed = [path.parent for path in labs.glob("*/*/recording") if _address(path.parent) not in shown]
     if doomed:

@@ -38,7 +38,7 @@ class Found(msgspec.Struct):
 
 
 async def search(me: Participant, query: str, language: str) -> list[Found]:
-    """By time, no more than 200 of them. Raises Refusal for a query that is too long."""
+    """Searches a recording; returns at most 200 instants, by time. Raises Refusal for a query that is too long."""
     matches = matcher(query)
     if not query.split():
         return []
@@ -47,7 +47,7 @@ async def search(me: Participant, query: str, language: str) -> list[Found]:
 
 
 def matcher(query: str) -> Callable[[str], bool]:
-    """Whether a text has all words of a query. Raises Refusal for one that is too long."""
+    """A predicate for texts that contain all words of a query. Raises Refusal if the query is too long."""
     if len(query) > MAX_QUERY:
         raise Refusal("refusal.query_too_long", field="q", length=len(query), max=MAX_QUERY)
     words = query.casefold().split()
@@ -70,7 +70,7 @@ async def all_instants(me: Participant, language: str) -> AsyncIterator[Found]:
             yield Found(cue.from_us, "caption", cue.text, spoken)
     class_map = await look_into(classroom, lambda playback: playback.map)
     for address, last_seq in (await look_into(classroom, shown_ends)).items():
-        with suppress(Refusal):  # nothing was kept of its run
+        with suppress(Refusal):  # no copy of its run was made
             recording = await recording_of(classroom.slug, address, last_seq)
             number = class_map.number_of(address)
             look = partial(_of_lab, recording, class_map, number, last_seq, language)
@@ -81,7 +81,7 @@ async def all_instants(me: Participant, language: str) -> AsyncIterator[Found]:
 def _of_lab(recording: Recording, class_map: ClassMap, number: int, last_seq: int, language: str) -> Iterator[Found]:
     """Commands and marks, each at the instant at which the class first saw it."""
     for seq, _, line in commands_of(recording.inputs()):
-        # What follows a command is in the event after it.
+        # The result of a command is in the next event.
         shown = class_map.first_shown(number, seq + 1) if seq < last_seq else None
         if shown is not None:
             yield Found(shown, "command", line)

@@ -1,7 +1,7 @@
-"""Polls that the lab which leads settles: it plays on to the instant that decides, and stands there.
+"""Polls settled by the leading lab: it continues to the deciding instant, and is paused there.
 
-The answer is read from the lab's events, as the prediction of a lesson is. After a restart of the server the events
-since the settling began are read from the recording.
+The answer is read from the lab's events, like the outcome of a lesson's prediction. After a restart of the server the
+events since the start of settling are read from the recording.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ _OBSERVERS = -1_000_000_000
 
 
 def completed_poll(act: ops.MakePoll, chapter: str) -> ops.MakePoll:
-    """A poll as it is made: the prediction of a step has the text and the choices of the class's lesson. Raises Refusal
-    for conditions that no lab settles it by.
+    """The completed poll: the prediction of a step gets the text and the choices of the class's lesson. Raises Refusal
+    for conditions that a lab cannot settle.
     """
     unreadable = Question(act.when, act.within_s, act.holds, act.asks).unreadable
     if unreadable is not None:
@@ -81,7 +81,7 @@ async def begin_settling(host: Host, lead: str, act: ops.SettlePoll) -> facts.Be
 
 
 def question_of(settling: Settling) -> Question:
-    """What a lab is asked."""
+    """The question for a lab."""
     step = predicted_step(settling.chapter, settling.step) if settling.form == "prediction" else None
     return Question(settling.when, settling.within_s, settling.holds, settling.asks, step)
 
@@ -97,13 +97,13 @@ class PollWatch:
         self._is_told = False
 
     def begin(self, live: LiveRun, recording: Recording) -> None:
-        """Reads what the lab did since the settling began, then has it play on."""
+        """Reads the lab's events since the start of settling, then resumes it."""
         self._take(live, recording.events(self._reading.last_seq + 1, recording.last_seq))
         if not self._is_told and not live.pacer.running:
             live.pacer.set_mode("play")
 
     def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
-        """What was made is recorded by now: the class's log may name it."""
+        """The events are recorded, so the class's log may refer to them."""
         self._take(live, batch.envelopes)
 
     def _take(self, live: LiveRun, envelopes: Sequence[Envelope]) -> None:
@@ -112,7 +112,7 @@ class PollWatch:
         self._reading.end()
         name, settled = stop_of(self._observer_id), self._reading.settled
         if settled is None:
-            # An engine that was woken again has no stops.
+            # A rebuilt engine has no stops.
             live.stops.setdefault(name, self._stops)
             return
         live.stops.pop(name, None)
@@ -132,7 +132,7 @@ class PollWatch:
 
 
 class PollSettling:
-    """Of one class: has the lab that leads settle the poll that the class wants settled. Use it from the event loop."""
+    """Lets the leading lab settle the poll of one class. Use it from the event loop."""
 
     def __init__(self, class_id: int, room: ClassRoom, host: Host) -> None:
         self._room = room
@@ -144,13 +144,13 @@ class PollSettling:
         self._task = asyncio.create_task(self._run())
 
     def apply(self, now: Now) -> None:
-        """What the class wants settled may be another poll."""
+        """Applies a change of the poll to settle."""
         if now.settling != self._wanted:
             self._wanted = now.settling
             self._work.set()
 
     def close(self) -> None:
-        """Ends. A lab that plays goes on."""
+        """Stops. A playing lab continues."""
         self._task.cancel()
         lab = self._lab(self._watched) if self._watched is not None else None
         if lab is not None:

@@ -36,8 +36,8 @@ def _copies() -> _Copies:
 
 
 async def shown_lab(classroom: Class, number: int) -> tuple[Recording, int]:
-    """The recording of a lab that was shown in a class, and the last event that was. Raises Refusal (404) for another
-    number, and where neither its run nor a copy is there.
+    """The recording of a lab that was shown in a class, and the last event shown. Raises Refusal (404) for an unknown
+    number, and if neither its run nor a copy exists.
     """
 
     def find(playback: Playback) -> tuple[str, int]:
@@ -50,8 +50,8 @@ async def shown_lab(classroom: Class, number: int) -> tuple[Recording, int]:
 
 
 async def recording_of(classroom: str, address: str, last_seq: int) -> Recording:
-    """The recording of a lab, `run/branch`, that a class has shown up to an event. Raises Refusal (404) where neither
-    its run nor a copy is there.
+    """The recording of a lab, `run/branch`, that a class has shown up to an event. Raises Refusal (404) if neither its
+    run nor a copy exists.
     """
     run, _, branch = address.partition("/")
     kept = await _copy(classroom, run, branch)
@@ -63,7 +63,7 @@ async def recording_of(classroom: str, address: str, last_seq: int) -> Recording
 
 
 async def keep_labs(host: Host, classroom: str, wanted: Mapping[str, int], run: str = "") -> None:
-    """Keeps labs that were shown in a class, or those of one run: by address, up to an event."""
+    """Copies labs that were shown in a class, or those of one run: by address, up to an event."""
     for address, last_seq in wanted.items():
         slug, _, branch = address.partition("/")
         if run not in ("", slug) or not await Branch.objects.filter(run__slug=slug, name=branch).aexists():
@@ -77,7 +77,7 @@ async def keep_labs(host: Host, classroom: str, wanted: Mapping[str, int], run: 
         try:
             await asyncio.to_thread(keep_shown, recording, last_seq, folder)
         except Refusal as refusal:
-            # Of a cluster that forgets its history there is nothing to keep.
+            # A cluster without history has nothing to copy.
             logger.warning("class %s cannot keep %s: %s", classroom, address, refusal)
 
 
@@ -87,7 +87,7 @@ def shown_ends(playback: Playback) -> dict[str, int]:
 
 
 async def keep_labs_of_run(host: Host, run: Run) -> None:
-    """Before a run is deleted: the recordings of the classes that it was shown in keep what they need of it."""
+    """Before a run is deleted, copies what recordings of classes need of it."""
     for folder in sorted((Path(settings.DATA) / "classes").glob(f"*/{LABS}/{run.slug}")):
         classroom = await Class.objects.filter(slug=folder.parent.parent.name).afirst()
         if classroom is not None:

@@ -1,4 +1,4 @@
-"""Going on by hand from an instant of a recorded class: a new run of one's own."""
+"""Continues from an instant of a recorded class in a new run."""
 
 import asyncio
 import shutil
@@ -21,7 +21,7 @@ from lab.texts.refusal import Refusal
 
 
 class Instant(msgspec.Struct):
-    """What to take over: what was shown at `at_us` of class time, or event `seq` of a lab of the recording."""
+    """The instant to take over: what was shown at `at_us` of class time, or event `seq` of a lab of the recording."""
 
     at_us: int | None = None
     lab: int | None = None
@@ -29,8 +29,8 @@ class Instant(msgspec.Struct):
 
 
 async def take_over_class(host: Host, participant: Participant, instant: Instant, name: str) -> Branch:
-    """A run of the participant that begins right after the instant; its engine is made by executing the recorded inputs
-    anew. Raises Refusal where no lab was shown then, for an event that was not, and when there are too many runs.
+    """A run of the participant that continues right after the instant; its engine is rebuilt by executing the recorded
+    inputs. Raises Refusal if no lab or event was shown then, and if there are too many runs.
     """
     classroom = participant.classroom
     number, seq = await _place(classroom, instant)
@@ -68,7 +68,7 @@ async def _place(classroom: Class, instant: Instant) -> tuple[int, int]:
     if row.at_us <= 0:
         return row.lab, row.seq
     place = await asyncio.to_thread(seek, recording, t_us=row.at_us, now_us=row.at_us)
-    # The row says which of the events at its own instant was the last.
+    # The row contains the last of the events at its instant.
     return row.lab, min(max(row.seq, place["seq"] if row.mode != "pause" else 0), last_seq)
 
 

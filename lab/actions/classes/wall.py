@@ -26,7 +26,7 @@ class ClassWall:
         self._sweeping = asyncio.create_task(self._sweep())
 
     def apply(self, now: Now) -> None:
-        """The wall has the labs of all learners who are in."""
+        """Updates the board's tiles to the labs of all present learners."""
         wanted = {_lab_name(lab): p for p, lab in now.labs.items()}
         for name in self._shown.keys() - wanted.keys():
             self._tiles.hide(name)
@@ -37,7 +37,7 @@ class ClassWall:
         self._shown = wanted
 
     def close(self) -> None:
-        """Nothing is read any more."""
+        """Stops reading."""
         self._sweeping.cancel()
 
     async def _sweep(self) -> None:

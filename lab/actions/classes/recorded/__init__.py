@@ -1,1 +1,1 @@
-"""What is added to recorded classes, and recorded lessons."""
+"""Additions to recorded classes, and recorded lessons."""

@@ -1,4 +1,4 @@
-"""The captions of a class: written while it goes on, uploaded and corrected when it is over."""
+"""The captions of a class: written during the class, uploaded and corrected after it."""
 
 import asyncio
 
@@ -38,14 +38,14 @@ async def captions_of(classroom: Class, language: str) -> list[Cue]:
 
 
 async def caption_counts(classroom: Class) -> list[dict[str, object]]:
-    """By language how many there are; languages without any are left out."""
+    """Number of captions by language; languages without captions are left out."""
     found = [(language, len(await captions_of(classroom, language))) for language in LANGUAGES]
     return [{"language": language, "cues": count} for language, count in found if count]
 
 
 async def upload_captions(classroom: Class, language: str, data: bytes) -> None:
-    """Puts those of a WebVTT file in the place of those before; a file without any takes them away. What is said off
-    the record is left out. Raises Refusal for a class that goes on, and for a file that is no WebVTT of this recording.
+    """Replaces captions with those of a WebVTT file; a file without cues removes them. Captions off the record are left
+    out. Raises Refusal for a live class, and for a file that is not valid WebVTT for this recording.
     """
     await ensure_sealed_class(classroom)
     folder = class_folder(classroom.slug)
@@ -55,8 +55,8 @@ async def upload_captions(classroom: Class, language: str, data: bytes) -> None:
 
 
 async def add_caption(classroom: Class, language: str, change: CaptionChange) -> Cue:
-    """While a class goes on, what was said a moment ago, which its pages show; later at any instant. Raises Refusal:
-    409 off the record, else as `store.add_spoken` and `store.put_cue`.
+    """Adds a caption: during a class at the current instant, shown by its pages; later at any instant. Raises Refusal:
+    409 off the record, otherwise like `store.add_spoken` and `store.put_cue`.
     """
     folder = class_folder(classroom.slug)
     if await sealed_of(classroom) is not None:
@@ -73,13 +73,13 @@ async def add_caption(classroom: Class, language: str, change: CaptionChange) ->
 
 
 async def change_caption(classroom: Class, language: str, number: int, change: CaptionChange) -> Cue:
-    """Raises Refusal: 404 where there is none of this number, else as `store.put_cue`."""
+    """Changes a caption. Raises Refusal: 404 for an unknown number, otherwise like `store.put_cue`."""
     await ensure_sealed_class(classroom)
     return await _put(classroom, language, number, change)
 
 
 async def remove_caption(classroom: Class, language: str, number: int) -> None:
-    """Raises Refusal (404) where there is none of this number."""
+    """Removes a caption. Raises Refusal (404) for an unknown number."""
     await ensure_sealed_class(classroom)
     await asyncio.to_thread(store.remove_cue, class_folder(classroom.slug), ensure_caption_language(language), number)
 
@@ -94,7 +94,7 @@ async def _put(classroom: Class, language: str, number: int | None, change: Capt
 
 
 async def ensure_sealed_class(classroom: Class) -> None:
-    """Raises Refusal (409) for a class that goes on."""
+    """Raises Refusal (409) for a live class."""
     if await sealed_of(classroom) is None:
         raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
 

@@ -1,4 +1,4 @@
-"""Recordings that lessons of the course name: each is imported once for a lab, and belongs to nobody who uses it."""
+"""Recordings of lessons of the course: each is imported once per lab, and does not belong to a user."""
 
 import asyncio
 from pathlib import Path
@@ -21,8 +21,8 @@ _importing: WeakKeyDictionary[LiveClasses, asyncio.Lock] = WeakKeyDictionary()
 
 
 async def recording_of(lesson: Exercise) -> Class:
-    """The recording that a lesson names, imported if need be. Raises Refusal: 404 where it names none, else as
-    `import_for` does.
+    """The recording of a lesson, imported on demand. Raises Refusal: 404 if it has none, otherwise like
+    `import_for`.
     """
     if not lesson.recording:
         raise Refusal("refusal.lesson_without_recording", 404, lesson=lesson.slug)

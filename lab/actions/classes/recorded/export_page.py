@@ -25,14 +25,14 @@ _SAMPLES = 4
 
 
 class Sound(NamedTuple):
-    """A piece of the voice, as far as it is in the passage."""
+    """The part of a piece of the voice that is in the passage."""
 
     piece: store.Piece
     data: bytes
 
 
 class CarriedClass(NamedTuple):
-    """What the page is made of. `about`: what it is told before all else; `captions`: by language."""
+    """The contents of the page. `about`: its description; `captions`: by language."""
 
     about: dict[str, Any]
     excerpt: ClassExcerpt
@@ -43,8 +43,8 @@ class CarriedClass(NamedTuple):
 
 
 async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None) -> CarriedClass:
-    """A passage of what is sealed of a class, as all its members may see it. Raises Refusal: 409 while the class goes
-    on, 400 for an empty passage.
+    """A passage of a sealed class, as visible to all its members. Raises Refusal: 409 while the class is live, 400 for
+    an empty passage.
     """
     sealed = await sealed_of(classroom)
     if sealed is None:
@@ -58,7 +58,7 @@ async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None
         try:
             recording = await recording_of(classroom.slug, lab.address, sealed.labs[number].last_seq)
         except Refusal:
-            # Its run was deleted before anything was kept of it.
+            # Its run was deleted before a copy was made.
             continue
         labs[number] = await asyncio.to_thread(_of_lab, recording, lab, sealed.labs[number].last_seq)
     span = excerpt.from_us, excerpt.to_us
@@ -89,13 +89,13 @@ async def _about(classroom: Class, excerpt: ClassExcerpt, captions: dict[str, li
 
 
 def _of_lab(recording: Recording, lab: LabSpan, shown_seq: int) -> Excerpt:
-    """Time goes on after the last event that the map names, and no further than was shown."""
+    """Time continues after the last event in the map, but not beyond what was shown."""
     last = max(lab.last_seq, recording.seq_at(lab.to_us)) if lab.to_us > 0 else lab.last_seq
     return Excerpt(recording, seqs=(lab.first_seq, min(last, shown_seq)))
 
 
 def sounds(carried: CarriedClass) -> list[Sound]:
-    """The voice of the passage: pieces, cut where it begins and ends. One that cannot be cut is left out."""
+    """The voice of the passage: pieces, cut at its start and end. A piece that cannot be cut is left out."""
     span = carried.excerpt.from_us, carried.excerpt.to_us
     found = []
     for piece in carried.heard.pieces:
@@ -113,7 +113,7 @@ def sounds(carried: CarriedClass) -> list[Sound]:
 
 
 def audio_told(carried: CarriedClass, kept: list[Sound]) -> dict[str, Any]:
-    """What the page is told of the voice."""
+    """The description of the voice for the page."""
     span, heard = (carried.excerpt.from_us, carried.excerpt.to_us), carried.heard
     return {
         "pieces": [
@@ -127,7 +127,7 @@ def audio_told(carried: CarriedClass, kept: list[Sound]) -> dict[str, Any]:
 
 
 def sampled(carried: CarriedClass) -> list[tuple[list[bytes], int]]:
-    """Parts by which the weight of the page is judged: some of them, and how many there are, of each kind."""
+    """Samples for estimating the size of the page: some parts of each kind, and the number of parts."""
     segments = carried.excerpt.segments
     found = [(segments[:: max(1, len(segments) // _SAMPLES)], len(segments))]
     for lab in carried.labs.values():

@@ -1,7 +1,7 @@
-"""A recorded lesson: a class of one that never opens its door. Its recording is given away by a link.
+"""A recorded lesson: a class with one participant that never opens its door. Its recording is shared by a link.
 
-An instructor leads with a lab, speaks, draws and sets chapters, as in a class. When the recording is finished, whoever
-has the link watches it: they take part as learners from then on, and may take over.
+An instructor leads with a lab, speaks, draws and sets chapters, as in a class. When the recording is finished, people
+with the link can watch it: they become learners, and may take over.
 """
 
 from collections.abc import Mapping
@@ -54,11 +54,11 @@ def lesson_of_link(key: str) -> Class:
 
 
 def watch(classroom: Class, user: User | None, language: str, now: datetime) -> Participant:
-    """Who watches a recorded lesson: a participant without a name of their own; a guest where there is no user. Raises
-    Refusal: 404 for who was removed, 409 for one guest too many.
+    """The viewer of a recorded lesson: a participant with a generated name, a guest if there is no user. Raises
+    Refusal: 404 if removed, 409 if there are too many guests.
     """
     with transaction.atomic():
-        # One number for each, whoever comes at the same time.
+        # Unique numbers, even for simultaneous viewers.
         classroom = Class.objects.select_for_update().get(pk=classroom.pk)
         known = classroom.participants.filter(user=user).first() if user is not None else None
         if known is not None:

@@ -1,4 +1,4 @@
-"""The runs of one's own to which a recorded class can be compared."""
+"""A user's own runs that can be compared with a recorded class."""
 
 from lab.actions.classes.live_class import lesson_of
 from lab.models import Branch, ExerciseProgress, Participant

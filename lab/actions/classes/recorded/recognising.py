@@ -63,8 +63,8 @@ def job_of(classroom: Class, language: str) -> Job | None:
 
 
 async def begin_recognising(classroom: Class, language: str) -> Job:
-    """Captions what has none yet: captions that are there stay. Raises Refusal: no recogniser is installed (404), the
-    class was recorded elsewhere, goes on, has no sound, or is being recognised (409).
+    """Captions passages without captions; existing captions are kept. Raises Refusal if no recogniser is installed
+    (404), or the class was recorded elsewhere, is live, has no sound, or is being recognised (409).
     """
     key = (classroom.slug, ensure_caption_language(language))
     if not settings.RECOGNISER:
@@ -85,7 +85,7 @@ async def begin_recognising(classroom: Class, language: str) -> Job:
 
 
 async def cancel_recognising(classroom: Class, language: str) -> None:
-    """Nothing of it is kept."""
+    """Cancels the recognition and discards its result."""
     job = _jobs().known.pop((classroom.slug, ensure_caption_language(language)), None)
     if job is not None and job.task is not None:
         job.task.cancel()
@@ -114,7 +114,7 @@ async def _run(jobs: _Jobs, key: tuple[str, str], job: Job, classroom: Class, he
 
 
 async def _keep(classroom: Class, language: str, spoken: list[Cue]) -> int:
-    """Adds what overlaps no caption that is there; returns how many that were."""
+    """Adds captions that do not overlap existing ones; returns their number."""
     length_us, off_record = await look_into(classroom, lambda playback: (playback.length_us, playback.off_record))
     there = await captions_of(classroom, language)
     within = [cue for cue in spoken if cue.from_us >= 0]

@@ -13,7 +13,7 @@ MAX_LINES = 5_000
 
 
 class Part(msgspec.Struct):
-    """A chapter with what is in it; the first has no title where something came before all chapters."""
+    """A chapter and its lines; the first has no title if it precedes all chapters."""
 
     at_us: int
     title: str
@@ -21,7 +21,7 @@ class Part(msgspec.Struct):
 
 
 class Transcript(msgspec.Struct):
-    """`left`: so many lines are left out. `spoken`: the language of its captions; empty where there are none."""
+    """`left`: number of lines left out. `spoken`: the language of its captions; empty if there are none."""
 
     parts: list[Part]
     left: int
@@ -30,8 +30,8 @@ class Transcript(msgspec.Struct):
 
 
 async def transcript_of(me: Participant, language: str, spoken: str, query: str) -> Transcript:
-    """What has all words of a query, or all; captions in `spoken`, or where there are none in the other language. Notes
-    are no part of it. Raises Refusal for a query that is too long.
+    """The lines with all words of a query, or all lines; captions in `spoken`, or in the other language if there are
+    none. Notes are not included. Raises Refusal for a query that is too long.
     """
     matches = matcher(query)
     found = [one async for one in all_instants(me, language) if one.kind != "note"]
