@@ -1,4 +1,4 @@
-"""Who may do what: the one place that decides it.
+"""Decides who may do what.
 
 `may(person, thing, right)` answers for a run (or one of its branches), a class, a participant, and the site (None).
 
@@ -12,8 +12,8 @@
 | staff | - | lead, admit, poll, look | admit, rename, kick | give classes |
 | own | rename, delete | end, delete, give roles | - | - |
 
-What is a participant's for a while (the stage, the lead, a look, help) is a `Grant`. It is given and ended by the code
-that writes the event about it; `rights_changed` then checks every open socket again.
+Temporary rights of a participant (the stage, the lead, a look, help) are `Grant`s, granted and revoked by the code that
+writes the event about it; `rights_changed` then checks every open socket again.
 """
 
 import threading
@@ -47,7 +47,7 @@ _OF_CLASS: dict[str, frozenset[Right]] = {
 
 
 def may(person: Person, thing: Thing, right: Right) -> bool:
-    """Whether a person has a right. Asks the database; call it from a thread that may."""
+    """Whether a person has a right. Reads the database; call it from a thread that may."""
     return right in rights_of(person, thing)
 
 
@@ -76,7 +76,9 @@ def knows_of(person: Person, thing: Run | Branch) -> bool:
 
 
 def require(person: Person, thing: Thing, right: Right, missing: Refusal | None = None) -> None:
-    """Raises Refusal without the right: `missing` (404) for what the person may not know of, else 403."""
+    """Raises Refusal without the right: `missing` (404) if the person may not know that the thing exists, otherwise
+    403.
+    """
     rights = rights_of(person, thing)
     if right in rights:
         return
@@ -98,7 +100,7 @@ def _membership(person: Person, class_id: int | None) -> Participant | None:
 
 
 def _of_site(person: User) -> frozenset[Right]:
-    """A guest who was removed from the class keeps what is there, and starts nothing new."""
+    """A guest who was removed from the class keeps existing runs, but cannot start new ones."""
     if person.is_staff:
         return frozenset(("see", "act", "export", "staff"))
     as_guest = Participant.objects.filter(user=person, is_guest=True).first()
@@ -146,8 +148,8 @@ def _of_participant(person: User, participant: Participant) -> frozenset[Right]:
 
 @dataclass(frozen=True)
 class Grant:
-    """Rights to a run that come through a class and end with an event of it. `to`: everybody admitted (`all`), `staff`,
-    or the number of one participant.
+    """Rights to a run that a class grants and that end with one of its events. `to`: everyone admitted (`all`),
+    `staff`, or the number of one participant.
     """
 
     class_id: int
@@ -167,7 +169,7 @@ class Grant:
 
 
 class Grants:
-    """All that are in force in this process. The class that gives them gives them again after a restart."""
+    """All grants in force in this process. After a restart the class grants them again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -178,7 +180,7 @@ class Grants:
         return tuple(self._by_run.get(run, ()))
 
     def give(self, grant: Grant) -> None:
-        """Adds one; the same one may be given several times, and ends as often."""
+        """Adds a grant; one that is granted several times has to be revoked as many times."""
         with self._lock:
             self._by_run[grant.run] = [*self._by_run.get(grant.run, ()), grant]
 
@@ -213,7 +215,7 @@ class Holder(Protocol):
 
     @property
     def holder_id(self) -> int:
-        """The id of the user who holds it."""
+        """The id of the holder's user."""
 
     def recheck(self) -> None:
         """Asks for its rights again, and ends without them. Must return at once; any thread may call it."""
@@ -225,7 +227,7 @@ _holders_lock = threading.Lock()
 
 
 def hold(holder: Holder, run: str = "") -> None:
-    """From now on the holder is told when rights change; `run` is the slug of the run that it shows."""
+    """Registers a holder, which is notified when rights change; `run` is the slug of the run that it shows."""
     with _holders_lock:
         _holders[holder] = run
 
@@ -237,8 +239,8 @@ def let_go(holder: Holder) -> None:
 
 
 def rights_changed(user_ids: Collection[int] | None = None, run: str = "") -> None:
-    """Has the sockets of these users, or of everybody, checked again; with `run`, only those that show it. Those
-    without a right end at once, with 4403.
+    """Checks the sockets of these users, or of all users, again; with `run`, only those that show it. Sockets without
+    the right are closed at once with 4403.
     """
     with _holders_lock:
         concerned = [

@@ -1,4 +1,4 @@
-"""Reads: what a page or a socket may see. Every function asks `lab.rights`, or gives what the user owns."""
+"""Reads: what a page or a socket may see. Every function checks `lab.rights`, or returns what the user owns."""
 
 import time
 from collections.abc import Callable
@@ -36,8 +36,8 @@ def runs_of(user: User | AnonymousUser) -> QuerySet[Run]:
 
 
 def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
-    """A run to which this user has a right. Raises Refusal: 404 for one that they may not know of, as for none, and 403
-    without the right.
+    """A run to which this user has a right. Raises Refusal: 404 if it does not exist or they may not know of it, and
+    403 without the right.
     """
     missing = Refusal("refusal.no_run", 404, run=slug)
     run = Run.objects.filter(slug=slug).prefetch_related(_OLDEST_FIRST).first()
@@ -48,7 +48,7 @@ def run_of(user: User | AnonymousUser, slug: str, right: Right = "see") -> Run:
 
 
 def branch_of(user: User | AnonymousUser, slug: str, name: str, right: Right = "see") -> Branch:
-    """A branch of a run to which this user has a right, with its run. Raises Refusal as `run_of`."""
+    """A branch of a run to which this user has a right, with its run. Raises Refusal like `run_of`."""
     missing = Refusal("refusal.no_branch_of_run", 404, run=slug, branch=name)
     found = Branch.objects.filter(run__slug=slug, name=name)
     branch = found.select_related("run__owner", "run__classroom", "run__participant").first()
@@ -59,8 +59,8 @@ def branch_of(user: User | AnonymousUser, slug: str, name: str, right: Right = "
 
 
 def source_of(user: User, run: Run) -> str:
-    """Who a user is in the journals of a run: the number of a participant, never a name. The owner of a run outside of
-    classes is `p1`.
+    """The identity of a user in the journals of a run: the number of a participant, never a name. The owner of a run
+    outside of classes is `p1`.
     """
     if run.owner_id == user.pk:
         return run.participant.source if run.participant else OWNER_SOURCE
@@ -87,7 +87,7 @@ def names_of_sources(user: User, run: Run) -> dict[str, str]:
 
 
 def shown_name(user: User) -> str:
-    """What pages call a user: a guest is called by nickname, else by number."""
+    """The displayed name of a user: a guest's nickname, otherwise the number."""
     guest = Participant.objects.filter(user=user, is_guest=True).first()
     return (guest.nickname or guest.source) if guest else user.get_username()
 

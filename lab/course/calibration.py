@@ -1,4 +1,4 @@
-"""The calibration curve of the front page: how sure a learner was, and how often that was right."""
+"""The calibration curve of the front page: a learner's confidence, and the share of right answers."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Where a learner stands with each lesson: what the front page and the pages of the lessons show of it."""
+"""A learner's standing in each lesson, as shown by the front page and the pages of lessons."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""Tries something out from where a rehearsal stands, which then goes on as if it had not happened."""
+"""Runs work in a copy of the process, so that a rehearsal continues unaffected."""
 
 import os
 import traceback

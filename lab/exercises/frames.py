@@ -1,4 +1,4 @@
-"""What the page gets of a lesson: how a list shows it, and the frame of its progress with the texts that are due."""
+"""The data of a lesson for pages: its entry in lists, and the frame of its progress with the texts that are due."""
 
 from typing import Any
 

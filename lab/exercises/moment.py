@@ -1,4 +1,4 @@
-"""What the checks of a lesson look at."""
+"""The input of a lesson's checks."""
 
 from typing import NamedTuple
 

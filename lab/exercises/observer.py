@@ -34,7 +34,7 @@ DELETED = {**NOTHING, "ended": "deleted"}
 
 
 class Shown(NamedTuple):
-    """What pages and storage get of a session: made in the lab's thread, never changed afterwards."""
+    """The state of a session for pages and storage: created in the lab's thread, immutable."""
 
     exercise: str
     state: dict[str, Any]
@@ -131,7 +131,7 @@ class ExerciseObserver:
         self.publish()
 
     async def set_pace(self, pace: int) -> None:
-        """Nobody of the class past a step; see `ExerciseSession.set_pace`. The engine is not woken for it."""
+        """Sets the class's pace; see `ExerciseSession.set_pace`. Does not wake the engine."""
         recording = self._lab.recording
 
         def job(live: LiveRun | None) -> bool:

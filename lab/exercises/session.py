@@ -154,7 +154,7 @@ class ExerciseSession:
         return self._records.take()
 
     def saw(self, fact: str, figures: dict[str, int], moment: Moment) -> None:
-        """The learner did something on the page that no event tells, such as a measurement."""
+        """The learner did something on the page without an event, such as a measurement."""
         tally, step = self._state.tally, self._active()
         tally.facts[fact] = figures
         awaited = step.prediction.after if step is not None and step.prediction is not None else None
@@ -264,15 +264,15 @@ class ExerciseSession:
         return 0 < self._state.pace <= self.exercise.steps.index(step)
 
     def set_pace(self, pace: int, moment: Moment) -> None:
-        """Nobody of the class past step `pace`, counted from 1; 0: everybody at their own pace. What is past it is not
-        opened, and its goals are not ticked off.
+        """Limits progress to step `pace`, counted from 1; 0: no limit. Later steps are not opened, and their goals are
+        not completed.
         """
         self._state.pace = pace
         self._look(self._counted(moment))
 
     @property
     def pace(self) -> int:
-        """What `set_pace` was told last."""
+        """The current pace."""
         return self._state.pace
 
     @property
@@ -282,7 +282,7 @@ class ExerciseSession:
         return not self.is_finished and (step is None or self._is_past_pace(step))
 
     def _skip(self, frame: ExerciseFrame, moment: Moment) -> None:
-        """Goes on without the step; the outcome of a question is told all the same."""
+        """Skips the step; the outcome of a question is shown anyway."""
         step = self._active()
         if step is None or frame.step != step.id:
             raise Refusal("refusal.no_step_to_skip", 409)

@@ -1,4 +1,4 @@
-"""Folds learning events into what is known of a learner: each event once, when it is written or first read."""
+"""Folds learning events into the state of a learner: each event once, when it is written or first read."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class Pending(msgspec.Struct):
 
 
 class LearnerState:
-    """What the events add up to. Not thread-safe."""
+    """The state of a learner. Not thread-safe."""
 
     def __init__(self) -> None:
         self.last_seq = 0

@@ -77,7 +77,7 @@ class BrokerDisk:
 
 
 def tree(disk: DataFolder) -> list[dict[str, Any]]:
-    """The folders with their files: sizes, states, and how much of each a power loss would leave."""
+    """The folders with their files: sizes, states, and bytes that survive a power loss."""
     return [_folder_json(folder) for folder in disk.folders]
 
 
@@ -174,7 +174,7 @@ def _folder_json(folder: Folder) -> dict[str, Any]:
 
 
 def _order(folder: Folder, file: ReplicaFile) -> tuple[bool, bool, int, int, str]:
-    """As people read a folder: what is in use before what is not, segment by segment, each with its `.log` first."""
+    """Display order of a folder: active files first, by segment, each with its `.log` first."""
     has_no_segment = file.segment is None and file.kind not in _SEGMENT_FILES
     offset = int(file.name.partition(".")[0]) if file.kind in _SEGMENT_FILES else 0
     kind = _SEGMENT_FILES.index(file.kind) if file.kind in _SEGMENT_FILES else 0

@@ -14,7 +14,7 @@ class OtherEvents(Exception):
 
 
 class Comparison:
-    """Takes the bytes of events in order, from `first_seq` on; those beyond the recording are none of its business."""
+    """Takes the bytes of events in order, from `first_seq` on; events beyond the recording are ignored."""
 
     def __init__(self, recording: Recording, first_seq: int) -> None:
         self._recording = recording

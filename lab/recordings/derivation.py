@@ -1,4 +1,4 @@
-"""Keeps the time line of a recording up with its events: while they happen, and again when it was left behind."""
+"""Updates the time line of a recording from its events, both live and when it has fallen behind."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
@@ -21,7 +21,7 @@ class Derivation:
     """A time line and, behind it, the facts of the open segment."""
 
     def __init__(self, logs: RecordedLogs) -> None:
-        """Derives what a crash or another version of the fold has left underived: 0.2 M events a second."""
+        """Derives what is missing after a crash or a change of the fold: 0.2 M events per second."""
         self._logs = logs
         self.timeline = Timeline(logs.folder.recording)
         self.timeline.keep(logs.last_seq)

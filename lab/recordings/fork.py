@@ -1,4 +1,4 @@
-"""Copies a recording up to an event: what a new branch has in common with the old one, or the whole of it."""
+"""Copies a recording up to an event, for a new branch, or completely."""
 
 import shutil
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A recording for the page: what the time line shows, and 1,000 events at a time with the view before them."""
+"""A recording for the page: data of the time line, and segments of 1,000 events with the view before them."""
 
 import re
 from collections import Counter
@@ -53,7 +53,7 @@ def density(segments: list[SegmentFacts]) -> dict[str, Any]:
 
 
 def marks(segments: list[SegmentFacts]) -> list[Mark]:
-    """What the time line points out, in order; of too many the most telling."""
+    """The marks of the time line, in order; if there are too many, the most significant."""
     found = [mark for facts in segments for mark in facts.marks]
     if len(found) > MAX_MARKS:
         found = sorted(sorted(found, key=lambda mark: (mark.rank, -mark.seq))[:MAX_MARKS], key=lambda mark: mark.seq)
@@ -170,5 +170,5 @@ def _seconds(at_us: int) -> str:
 
 
 def history_not_kept(recording: Recording) -> Refusal:
-    """What would have to be executed again is not there: the cluster ran with `--keep`."""
+    """The history that would have to be executed again was not kept: the cluster ran with `--keep`."""
     return Refusal("refusal.history_not_kept", 409, start=_seconds(recording.first_at_us))

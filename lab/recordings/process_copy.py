@@ -1,8 +1,8 @@
-"""Saves something large in a copy of this process (`fork`): the copy has it as it was at that instant, for the price of
+"""Saves something large in a copy of this process (`fork`): the copy has the state of that instant, at the cost of
 copying page tables, and the process continues.
 
 The copy has no thread but the one that made it, and closes all descriptors that it inherited at once: a socket or a
-port must not stay open because a copy still has it. It reads and writes files, and ends without any clean-up of Python.
+port must not stay open because of a copy. It reads and writes files, and ends without any clean-up of Python.
 """
 
 import gc

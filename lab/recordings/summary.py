@@ -26,7 +26,7 @@ class RecordingSummary(msgspec.Struct):
 
 
 def summarise(recording: Recording, plays: bool, topics: list[str] | None = None) -> RecordingSummary:
-    """The facts as they are now. `topics`: those that exist, where the caller knows them."""
+    """The current facts. `topics`: existing topics, if known."""
     segments = recording.segments()
     counts, bucket_us = (density(segments)[name] for name in ("counts", "bucket_us"))
     happened: dict[str, int] = {}
@@ -59,7 +59,7 @@ def write_summary(recording: Recording, plays: bool = False, topics: list[str] |
 
 
 def read_summary(folder: BranchFolder) -> RecordingSummary:
-    """What was last put there; an empty one if that cannot be read."""
+    """The stored summary; empty if it cannot be read."""
     try:
         return msgspec.json.decode((folder.recording / SUMMARY).read_bytes(), type=RecordingSummary)
     except (OSError, msgspec.MsgspecError):

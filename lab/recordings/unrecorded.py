@@ -1,4 +1,4 @@
-"""In place of a recording: a run of which nothing is kept."""
+"""Replaces the recording of a run that is not recorded."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from lab.recordings.timeline import SegmentFacts
 
 
 class Unrecorded(Recording):
-    """Knows how far a run has come, and nothing of what happened in it. Its engine can be built once."""
+    """Stores only the position of a run, not its events. Its engine can be built once."""
 
     is_kept = False
 

@@ -1,4 +1,4 @@
-"""What must hold of a generator: it is fast, each choice can be right, and both languages say it.
+"""Checks of a generator: it is fast, each choice can be right, and both languages have the texts.
 
 Speed and spread are judged from `ENOUGH` questions on: fewer show neither how long 200 take nor which choices can be
 right.

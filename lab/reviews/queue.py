@@ -9,7 +9,7 @@ from lab.reviews.registry import generators
 
 
 def todays(summary: Summary) -> list[DueCard]:
-    """The cards to ask now, in order: most urgent first, and the next from another chapter as long as there is one."""
+    """The cards to ask now: the most urgent first, alternating between chapters as long as possible."""
     known = [card for card in summary.due if card.lesson in generators()]
     return mixed(known)[: summary.due_today]
 

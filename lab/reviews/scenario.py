@@ -1,4 +1,4 @@
-"""A small cluster that plays what a question describes; its answers are read from its view and its events."""
+"""A small cluster that plays the scenario of a question; the answer is read from its view and events."""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -51,7 +51,7 @@ class Scenario:
             self.run.advance(self.run.now_us + BOOT_STEP_US)
 
     def do(self, *lines: str) -> list[str]:
-        """Runs console lines, each to its end. Returns what the last one printed; its failure is an answer, too."""
+        """Runs console lines, each to its end. Returns the output of the last one, which may fail."""
         number = -1
         for line in lines:
             number = self.run.submit(line)
@@ -66,8 +66,8 @@ class Scenario:
         self.play(ms)
 
     def send(self, line: str, api: str, kind: str) -> str:
-        """Begins a line and plays until it has led to a message: a request or a response of an API. Returns the name of
-        the message, as `message drop` takes it. Raises RuntimeError when there is none.
+        """Starts a line and plays until a message of an API is sent: a request or a response. Returns the name of the
+        message for `message drop`. Raises RuntimeError if there is none.
         """
         before = len(self.messages(api, kind))
         self.run.submit(line)
@@ -108,7 +108,7 @@ class Scenario:
                 return
 
     def _take(self) -> list[tuple[int, Event]]:
-        """What happened since the last call."""
+        """Events since the last call."""
         taken = [(envelope[1], envelope[4]) for envelope, *_ in self.run.take()]
         self._seen += taken
         return taken
@@ -118,7 +118,7 @@ class Scenario:
         return [sent for _, sent in self.events(RpcSent) if sent.api == api and sent.kind == kind]
 
     def partition(self, name: str) -> dict[str, Any]:
-        """What ZooKeeper says of a partition: leader (-1: none), isr, leader_epoch."""
+        """The state of a partition in ZooKeeper: leader (-1: none), isr, leader_epoch."""
         return dict(self.run.view["partitions"][name])
 
     def replica(self, name: str, broker: int) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""Engines that are driven by a program alone: what trials and studies run. Needs neither Django nor ZooKeeper, so that
-a process of Spark can import it.
+"""Engines driven by a program, for trials and studies. Uses neither Django nor ZooKeeper, so that Spark's Python
+processes can import it.
 """
 
 from broker_core.run import Run, RunConfig, check_line

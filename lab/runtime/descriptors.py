@@ -1,4 +1,4 @@
-"""How many files and connections a process that hosts engines may have open."""
+"""Limits of open files and connections for a process that hosts engines."""
 
 import resource
 
@@ -24,7 +24,9 @@ def use_all_descriptors() -> None:
 
 
 def max_connections() -> int:
-    """How many connections of clients this process has descriptors for, beside files and its own sockets and pipes."""
+    """Number of client connections for which this process has descriptors, besides files and its own sockets and
+    pipes.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = MAX_DESCRIPTORS if soft == resource.RLIM_INFINITY else min(soft, MAX_DESCRIPTORS)
     return max(MIN_CONNECTIONS, limit // 2 - OWN_DESCRIPTORS)

@@ -39,9 +39,7 @@ __all__ = ["Input", "RunConfig", "begin_recording", "boot", "fork_recording", "w
 
 
 def begin_recording(folder: BranchFolder, config: RunConfig, keep_s: float | None = None) -> Recording:
-    """The recording of a run of which nothing has happened yet. `keep_s`: seconds of its past that are kept; None: all,
-    0: nothing is written.
-    """
+    """The recording of a new run. `keep_s`: seconds of history that are kept; None: all, 0: nothing is written."""
     header = Header(FORMAT, msgspec.to_builtins(config))
     return Unrecorded(folder, header) if keep_s == 0 else Recording(folder, header, is_bounded=keep_s is not None)
 
@@ -55,12 +53,12 @@ def boot(live: LiveRun) -> None:
 
 
 def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | None = None) -> LiveRun:
-    """The engine behind a recording, standing after its last event and its last input.
+    """Rebuilds the engine of a recording, positioned after its last event and its last input.
 
     What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
-    recorded; then the tree moves to the real one. Events that a crash took are made again.
+    recorded; then the tree moves to the real one. Events lost in a crash are made again.
 
-    `keep_s`: as of `begin_recording`. Raises Refusal when this version of the core does not do what is recorded.
+    `keep_s`: as for `begin_recording`. Raises Refusal if this version of the core diverges from the recording.
     """
     folder = recording.folder
     if not recording.is_kept and recording.last_seq:
@@ -119,9 +117,9 @@ def _execute_again(run: Run, inputs: list[Input], recording: Recording, comparis
 
 
 def _go_on_for_clients(run: Run, recording: Recording) -> list[Made]:
-    """Makes what may have been published and not written when the process was killed. Otherwise clients would be
-    disconnected before their requests are handled, among them requests whose answers they have. What follows from the
-    inputs alone may be made whether it had been or not.
+    """Repeats events that may have been published but not written when the process was killed. Otherwise clients would
+    be disconnected before their requests are handled, including requests that were already answered. Events that follow
+    from the inputs alone can be made in any case.
     """
     if not run.connections or recording.made_to or Checkpoints(recording.folder).last_seq() == run.seq:
         return []

@@ -1,5 +1,5 @@
-"""The bytes of any message of a recording: what a client sent is among the inputs; the rest is made again, by executing
-the run up to the instant at which the message was sent, on files and a ZooKeeper of its own.
+"""The bytes of any message of a recording: bytes sent by clients are among the inputs; other messages are reproduced by
+executing the run up to the instant at which they were sent, with separate files and a separate ZooKeeper.
 """
 
 import shutil
@@ -44,7 +44,7 @@ class Exchanged(msgspec.Struct, omit_defaults=True):
 
 
 class _Wanted(NamedTuple):
-    """A message and the event that says that it was sent; for a response the same of its request, else 0."""
+    """A message and the event of its sending; for a response also those of its request, otherwise 0."""
 
     rpc: str
     seq: int
@@ -55,7 +55,7 @@ class _Wanted(NamedTuple):
 def exchanged(recording: Recording, rpc: str, seq: int, endpoints: Mapping[int, tuple[str, int]]) -> Exchanged:
     """The bytes of a message that was sent at or before event `seq`. Blocks for about a second.
 
-    Raises Refusal for a message that is not there or has no bytes, and where the recording cannot be executed again.
+    Raises Refusal if the message does not exist or has no bytes, or the recording cannot be executed again.
     """
     sent = _find(recording, rpc, seq)
     if sent is None:
@@ -75,12 +75,12 @@ def exchanged(recording: Recording, rpc: str, seq: int, endpoints: Mapping[int, 
 
 
 def _always(failure: Exception) -> bool:
-    """What the run survived, it survives again."""
+    """Errors that the run survived are ignored again."""
     return True
 
 
 def _find(recording: Recording, rpc: str, seq: int) -> tuple[int, RpcSent] | None:
-    """The event that says that a message was sent, and its number."""
+    """The event of a message's sending, and its number."""
     last, least = min(seq, recording.last_seq), max(0, seq - SEARCHED_EVENTS)
     name = f'"{rpc}"'.encode()
     while last > least:
@@ -116,7 +116,7 @@ def _received(recording: Recording, event: RpcSent, seq: int) -> WireBytes | Non
 
 
 def _executed(recording: Recording, wanted: _Wanted, endpoints: Mapping[int, tuple[str, int]]) -> WireBytes | None:
-    """Executes the recording again: up to the request, whose words an answer needs, and on to the message."""
+    """Executes the recording again: up to the request, which a response depends on, and on to the message."""
     folder = Path(tempfile.mkdtemp(prefix="exchange-", dir=recording.folder.path))
     try:
         disk = RealDisk(folder, physical_fsync=False)

@@ -1,4 +1,4 @@
-"""What is told of failures that end an engine."""
+"""Descriptions of failures that end an engine."""
 
 from broker_core.refusals import KafkaException
 from broker_core.texts import Value, message_of
@@ -6,7 +6,7 @@ from lab.runtime.zookeeper.server import ZookeeperError
 
 
 def problem_of(error: KafkaException | ZookeeperError | OSError) -> Value:
-    """What stops the engine, in the reader's language where the lab has words for it."""
+    """The problem that stops the engine, in the reader's language if the lab has a text for it."""
     if isinstance(error, KafkaException):
         return message_of(error.code)
     return error.what if isinstance(error, ZookeeperError) else str(error)

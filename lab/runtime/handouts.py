@@ -1,10 +1,10 @@
-"""An instant of a run, set aside to be given to many: a recording whose files are all final, and copies of it.
+"""Handouts: an instant of a run, stored for many learners as a recording whose files are final, and its copies.
 
 DATA/classes/<class>/handouts/<n>/main/     the recording of a handout, laid out as a branch
 DATA/classes/<class>/handouts/<n>/archive/  bytes that were removed from files
 
-A copy is a branch of its own: hard links to the handout's files, and a newest segment with nothing in it. What grows in
-place (keyframes and time line) is copied, so nothing that is written to a copy reaches the handout or another copy.
+A copy is a branch of its own: hard links to the handout's files, and an empty active segment. Files that grow in place
+(keyframes and time line) are copied, so writes to a copy do not affect the handout or other copies.
 """
 
 import re
@@ -41,7 +41,7 @@ def handout_folder(classroom: str, number: int, *, data: Path | None = None) -> 
 
 
 def _begin(recording: Recording, seq: int, handout: BranchFolder) -> Recording:
-    """A recording of its own with the events up to `seq`. Raises FileExistsError where there is a handout already, and
+    """A separate recording with the events up to `seq`. Raises FileExistsError if the handout already exists, and
     Refusal if the first inputs were not kept.
     """
     # The folder of another handout is left alone.
@@ -58,11 +58,11 @@ def _seal(recording: Recording) -> None:
 
 
 def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
-    """Sets the instant after event `seq` of a recording aside, with a checkpoint of its engine: those who go on from a
-    copy need not wait for events to be executed again. As in every fork, what belongs to the same step is in it, too.
+    """Stores the instant after event `seq` of a recording, with a checkpoint of its engine, so that a copy can continue
+    without executing events again. As in every fork, all events of the same step are included.
 
-    Raises FileExistsError where there is a handout already, and Refusal where the engine cannot be made. Of a handout
-    that could not be made nothing is left. It takes seconds; call it from a thread.
+    Raises FileExistsError if the handout already exists, and Refusal if the engine cannot be rebuilt. A handout that
+    could not be made leaves nothing behind. It takes seconds; call it from a thread.
     """
     made: Recording | None = None
     try:
@@ -81,7 +81,7 @@ def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
 
 
 def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
-    """A branch of its own that begins where the handout ends. Its engine is built when somebody acts on it."""
+    """A new branch that continues from the handout. Its engine is built on the first action."""
     target.recording.mkdir(parents=True)
     for topic in (EVENTS, INPUTS):
         _copy_log(handout.recording / f"{topic}-0", target.recording / f"{topic}-0")
@@ -91,7 +91,7 @@ def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     last_seq = int(max(path.stem for path in (handout.recording / f"{EVENTS}-0").glob(f"*{_SEGMENT_SUFFIX}"))) - 1
     copy_vocabularies(handout.recording, target.recording, last_seq)
     begin_identity(target, identity_of(handout), last_seq)
-    # What is linked needs no recovery, which would write to files that others share.
+    # Linked files must not be recovered, which would write to shared files.
     (target.recording / CLEAN_SHUTDOWN).touch()
     link_tree(handout.checkpoints, target.checkpoints)
     link_tree(handout.path.parent / "archive", target.path.parent / "archive")

@@ -41,7 +41,7 @@ class Host:
         self._labs: dict[tuple[str, str], Lab] = {}
         self._policies: dict[str, LabPolicy] = {}
         self._wakes = WakeQueue()
-        # Opening and closing one branch exclude each other: a recording has one writer.
+        # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
         self._housekeeper = asyncio.create_task(self._run_maintenance())
@@ -50,7 +50,7 @@ class Host:
         return branch_folder(run, branch, runs=self._runs)
 
     def set_policy(self, run: str, policy: LabPolicy) -> None:
-        """How the labs of a run are treated from now on, those that are open and those that will be."""
+        """Sets the policy for the open and future labs of a run."""
         self._policies[run] = policy
         for (slug, _), lab in self._labs.items():
             if slug == run:
@@ -121,7 +121,7 @@ class Host:
         return engine.wake(recording, pacer, self._zookeeper)
 
     def _note_branches(self) -> None:
-        """For who speaks to the branches' ZooKeeper from a terminal."""
+        """Records the branches for `manage.py zk`."""
         note_branches(
             {
                 f"{run}/{branch}": "/" + lab.zookeeper.partition("/")[2]
@@ -165,7 +165,7 @@ _host: Host | None = None
 
 
 def host() -> Host:
-    """The host of this process, made at the first call, which must come from the event loop that serves."""
+    """The host of this process, created by the first call, which must come from the serving event loop."""
     global _host
     if _host is None:
         tune_process_memory()

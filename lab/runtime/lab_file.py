@@ -1,4 +1,4 @@
-"""DATA/lab.json: where the running lab is, for those who speak to it from a terminal."""
+"""DATA/lab.json: the address of the running lab, for commands in a terminal."""
 
 import msgspec
 from django.conf import settings
@@ -26,7 +26,7 @@ def write_lab_file(content: LabFile) -> None:
 
 
 def read_lab_file() -> LabFile | None:
-    """What is there; None when no lab has written one, or not one of this version."""
+    """The contents; None if there is no file of this version."""
     try:
         return msgspec.json.decode((settings.DATA / LAB_FILE).read_bytes(), type=LabFile)
     except (OSError, msgspec.MsgspecError):
@@ -34,7 +34,7 @@ def read_lab_file() -> LabFile | None:
 
 
 def note_branches(branches: dict[str, str]) -> None:
-    """Brings the list of branches up to date, if a lab has written its file."""
+    """Updates the list of branches, if the file exists."""
     content = read_lab_file()
     if content is not None and content.branches != branches:
         content.branches = branches

@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 class LabThread:
-    """One thread. The loop is woken once a job, by its end: waking it takes longer than many a job, and a pool of
-    threads does it twice.
+    """A single thread. The loop is woken once per job, at its end: waking it takes longer than many jobs, and a thread
+    pool does it twice.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str) -> None:
@@ -25,7 +25,7 @@ class LabThread:
 
     @property
     def waiting_jobs(self) -> int:
-        """About how many have not begun."""
+        """Approximate number of jobs that have not started."""
         return self._jobs.qsize()
 
     async def do(self, job: Callable[[], T]) -> T:
@@ -41,7 +41,7 @@ class LabThread:
         self._reported.append((callback, arguments))
 
     def close(self) -> None:
-        """Returns when all jobs are done. There can be no more."""
+        """Completes all jobs and ends the thread."""
         self._is_closed = True
         self._jobs.put(None)
         self._thread.join()

@@ -1,4 +1,4 @@
-"""A running engine with its recording: whatever happens in it is written down, and encoded once for all who watch.
+"""A running engine with its recording: all events are recorded, and encoded once for all watchers.
 
 Everything here runs in the thread of the lab that the run belongs to.
 """
@@ -78,8 +78,8 @@ class LiveRun:
         disk: RealDisk,
         keep_s: float | None = None,
     ) -> None:
-        """`store` is None where the engine works on a `model` in memory. `unrecorded`: events made and not written.
-        `keep_s`: seconds of the past that are kept; None = all.
+        """`store` is None if the engine works on a `model` in memory. `unrecorded`: events not yet written. `keep_s`:
+        seconds of history that are kept; None = all.
         """
         self.run = run
         self.pacer = pacer
@@ -111,7 +111,7 @@ class LiveRun:
         return f"{self._store.address}{self._store.chroot}" if self._store else ""
 
     def slice(self) -> None:
-        """Runs what has become due, and looks at what others did in ZooKeeper. Pauses at an event of `stops`."""
+        """Runs what has become due, and polls ZooKeeper for external changes. Pauses at an event of `stops`."""
         self.play_due()
         self.poll_external_changes()
 
@@ -121,7 +121,7 @@ class LiveRun:
         self.pacer.run_slice(core)
 
     def set_pause(self, condition: str, stop: Stop | None) -> None:
-        """Pauses once at the first event at which `stop` says so; None takes that back."""
+        """Pauses once at the first event for which `stop` is true; None cancels this."""
         self.pause_when = condition
         self.stops.pop(CONDITION, None)
         if stop is not None:
@@ -132,14 +132,14 @@ class LiveRun:
         return True
 
     def flush(self) -> None:
-        """Hands what was recorded to the operating system: it survives a kill of the process."""
+        """Writes recorded events to the operating system, so that they survive a kill of the process."""
         self._recording.flush()
 
     def _stop(self) -> None:
         self.pacer.set_mode("pause")
 
     def poll_external_changes(self) -> None:
-        """Takes in what others have changed in the real ZooKeeper, as inputs of this instant."""
+        """Records external changes in the real ZooKeeper as inputs of this instant."""
         now_s = self.pacer.now_s()
         if self._store is None or now_s - self._polled_s < POLL_OUTSIDE_S:
             return
@@ -149,10 +149,10 @@ class LiveRun:
 
     def collect(self, *, for_pages: bool = True) -> PublishedUpdate:
         """Records what has happened since the last call. Inputs are on disk when this returns, before anything is
-        published. `for_pages`: events are encoded as pages receive them, too.
+        published. `for_pages`: events are also encoded for pages.
 
-        Raises KafkaException if the disk of the brokers failed: what the engine made since is neither recorded nor
-        published, whatever a broker has answered.
+        Raises KafkaException if the disk of the brokers failed: later events are neither recorded nor published, even
+        if a broker has responded.
         """
         if self._disk.failure is not None:
             raise self._disk.failure
@@ -182,7 +182,7 @@ class LiveRun:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether much has happened since the last one, and that was saved some time ago."""
+        """Whether there are enough events since the last checkpoint, and enough time has passed."""
         if not self._recording.is_kept:
             self._disk.rewritten.clear()
             return False
@@ -197,7 +197,7 @@ class LiveRun:
         return seq - self._checkpointed_seq >= events_between(seq) and now_s >= self._may_checkpoint_s
 
     def checkpoint_aside(self) -> None:
-        """Has a copy of the process save the engine, if it can be saved now."""
+        """Lets a copy of the process save the engine, if it can be saved now."""
         if self.run.can_be_saved:
             self._recording.flush_aside()
             self._checkpoint_began_s = self.pacer.now_s()
@@ -205,7 +205,7 @@ class LiveRun:
             self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
 
     def forget_when_due(self) -> None:
-        """Has the past that need not be kept deleted, in the background: a tenth of it at a time."""
+        """Deletes expired history in the background, a tenth of the kept span at a time."""
         now_s = self.pacer.now_s()
         if not self._keep_s or now_s < self._may_forget_s or not self._checkpoints.is_idle:
             return
@@ -251,7 +251,7 @@ class LiveRun:
             self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of the engine: the recording is what is left of it."""
+        """Releases the engine; only the recording remains."""
         self.run.release()
         if self._store is not None:
             self._store.close(remove=True)

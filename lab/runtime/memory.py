@@ -1,10 +1,10 @@
-"""How a process that hosts engines treats its memory.
+"""Memory settings of a process that hosts engines.
 
-An engine makes many small objects and no cycles: reference counts free them all. A collector that looks after every
-700 objects, as Python's does by itself, spends a tenth of the time to find nothing.
+An engine makes many small objects and no cycles: reference counts free them all. Python's garbage collector, which by
+default runs after every 700 objects, would spend a tenth of the time without finding anything.
 
-What clients send and fetch are objects of a megabyte. The C library by itself gives the memory of such back to the
-system at once, and then each of them costs a page fault every 4 KiB: a copy takes three times as long.
+Clients send and fetch objects of a megabyte. By default the C library returns their memory to the system at once, and
+then each of them costs a page fault every 4 KiB: a copy takes three times as long.
 """
 
 import ctypes

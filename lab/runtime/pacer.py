@@ -127,14 +127,14 @@ class Pacer:
         self.stopped_by = why
 
     def release(self) -> None:
-        """Ends what `stop` began."""
+        """Reverts `stop`."""
         if self.stopped_by is not None:
             self.stopped_by = None
             self.set_mode(self._mode_after)
 
     def set_mode(self, mode: Mode) -> None:
-        """Time counts from now on; what passed in another mode does not. While time is stopped it is the mode of
-        later.
+        """Sets the mode from now on; time that passed in another mode does not count. While time is stopped, the mode
+        applies later.
         """
         if self.stopped_by is not None:
             self._mode_after = mode
@@ -148,7 +148,7 @@ class Pacer:
         self._anchor = self._measured_from = self.reached_rate = None
 
     def follow_from(self, at_us: int) -> None:
-        """Has a run that follows the wall be at simulated `at_us` now, by catching up with it or waiting for it."""
+        """Aligns simulated `at_us` of a run that follows the wall with now, by catching up or waiting."""
         self._anchor = self._clock(), at_us
 
     def pause_before_next_slice_s(self, began_s: float) -> float:
@@ -185,7 +185,7 @@ class Pacer:
             self._measure(core, now_s)
 
     def current_rate(self, core: Core) -> float:
-        """Simulated seconds a second as it is now: what a page may extrapolate with."""
+        """The current rate in simulated seconds per second, with which a page may extrapolate."""
         if self.mode == "pause":
             return 0.0
         if self.mode == "play":
@@ -261,7 +261,7 @@ class Pacer:
         if flights:
             return float(min(flights)) / 1e6 / MIN_FLIGHT_S
         if self._empty_until_us != due_us:
-            # Chosen once for the whole of it: from what is left, it would never end.
+            # Chosen once for the whole backlog: computed from the remainder, it would never end.
             self._empty_until_us = due_us
             self._empty_rate = max(1.0, (due_us - now_us) / 1e6 / MAX_EMPTY_S)
         return self._empty_rate

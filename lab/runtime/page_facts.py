@@ -1,4 +1,4 @@
-"""What was looked at or measured on the page of a branch: facts without events, for the predicates of lessons."""
+"""Views and measurements on the page of a branch: facts without events, for the predicates of lessons."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ class PageFact(msgspec.Struct, frozen=True):
 
 
 class PageFacts:
-    """The facts of one branch, oldest first, each (what, subject) once with its newest seq. They are stored beside the
-    recording, so that they outlive the server's process.
+    """The facts of one branch, oldest first, each (what, subject) once with its newest seq. They are stored next to the
+    recording, so that they survive a restart.
     """
 
     def __init__(self, folder: BranchFolder) -> None:

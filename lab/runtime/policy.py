@@ -1,14 +1,14 @@
-"""How long the labs of a run stay awake when nobody needs them, and whether applications may connect."""
+"""How long unused labs of a run stay awake, and whether applications may connect."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class LabPolicy:
-    """Of a run. `pause_s`: how long a lab plays without a page of somebody who may act on it; `sleep_s`: how long it
-    then keeps its engine. `has_ports`: its brokers listen on TCP ports whenever the engine runs, else once they are
-    asked for. `is_shared`: one of many on this machine, so that it waits for its turn to wake, and does less while the
-    server is behind.
+    """The policy of a run. `pause_s`: how long a lab plays without a page of a user who may act on it; `sleep_s`: how
+    long it then keeps its engine. `has_ports`: its brokers listen on TCP ports whenever the engine runs, otherwise on
+    request. `is_shared`: one of many on this machine, so that it waits for its turn to wake, and does less while the
+    server is overloaded.
     """
 
     pause_s: float

@@ -35,8 +35,8 @@ def pageless_run(config: RunConfig, store: ZkStore, disk: Disk | None = None) ->
 
 @contextmanager
 def stores(kind: str) -> Iterator[Callable[[], ZkStore]]:
-    """What makes a fresh ZooKeeper for a run: in memory, or (`zookeeper`) a chroot of a real server that lives as
-    long as the context. Raises ZookeeperError when the server does not start.
+    """A factory of empty ZooKeepers for runs: in memory, or (`zookeeper`) chroots of a real server that runs as long as
+    the context. Raises ZookeeperError if the server does not start.
     """
     if kind == "memory":
         yield MemoryStore

@@ -1,4 +1,5 @@
-"""Labs that were shown in a class, kept with its recording: deleting the run does not break the replay.
+"""Copies of labs that were shown in a class, stored with its recording, so that deleting the run does not break the
+replay.
 
 DATA/classes/<class>/labs/<run>/<branch>/     a recording up to the last event that was shown, with the brokers' disks
 DATA/classes/<class>/labs/<run>/archive/      bytes that were removed from files
@@ -24,12 +25,12 @@ _PARTIAL = "partial"
 
 
 def note_shown(classroom: Path, run: str) -> None:
-    """A lab of this run is shown in the class whose folder this is."""
+    """Records that a lab of this run is shown in the class with this folder."""
     (classroom / LABS / run).mkdir(parents=True, exist_ok=True)
 
 
 def kept_folder(classroom: Path, run: str, branch: str) -> BranchFolder:
-    """Where the copy of a branch is, or would be."""
+    """The path for the copy of a branch."""
     return branch_folder(run, branch, runs=classroom / LABS)
 
 
@@ -39,9 +40,10 @@ def is_kept(folder: BranchFolder) -> bool:
 
 
 def keep_shown(recording: Recording, seq: int, target: BranchFolder) -> None:
-    """Copies a recording up to event `seq`, in place of an earlier copy. It takes seconds; call it from a thread.
+    """Copies a recording up to event `seq`, replacing an earlier copy. It takes seconds; call it from a thread.
 
-    Raises Refusal if the first inputs were not kept. A recording of another version of the core is kept without disks.
+    Raises Refusal if the first inputs were not kept. A recording of another version of the core is copied without
+    disks.
     """
     partial = BranchFolder(target.run, target.branch, target.path.with_name(f"{target.branch}.{_PARTIAL}"))
     shutil.rmtree(partial.path, ignore_errors=True)
@@ -53,7 +55,7 @@ def keep_shown(recording: Recording, seq: int, target: BranchFolder) -> None:
             engine.wake(kept, Pacer(), "").close()
     finally:
         kept.close()
-    # What is shown executes no engine, and checkpoints are pickles.
+    # Showing a lab does not run an engine, and checkpoints are pickles.
     shutil.rmtree(partial.checkpoints, ignore_errors=True)
     shutil.rmtree(target.path, ignore_errors=True)
     partial.path.rename(target.path)

@@ -1,4 +1,4 @@
-"""Whether there is room to record what happens."""
+"""Checks for free disk space to record events."""
 
 import shutil
 from pathlib import Path

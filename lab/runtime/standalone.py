@@ -32,12 +32,12 @@ async def standalone(
     *,
     keep_s: float | None = None,
 ) -> AsyncIterator[tuple[Lab, Gateway]]:
-    """The lab, its brokers up, and the gateway, its ports open, until the block ends. `ports` by broker id, 0 = a free
-    one; `advertised`: the addresses that clients receive, where these are not 127.0.0.1 and the port. `keep_s`:
-    how much of the past is recorded; with 0 nothing is written but the brokers' files, and an engine that fails cannot
-    be built again. Otherwise it is, from the recording, as soon as that is possible.
+    """The lab with running brokers, and the gateway with open ports, until the block ends. `ports` by broker id, 0 = a
+    free one; `advertised`: the addresses that clients receive, if different from 127.0.0.1 and the port. `keep_s`: how
+    much history is recorded; with 0 only the brokers' files are written, and a failed engine cannot be rebuilt.
+    Otherwise it is rebuilt from the recording as soon as possible.
 
-    Raises Refusal for a port in use, ClusterError and ConfigException for a cluster that cannot be.
+    Raises Refusal for a port in use, ClusterError and ConfigException for an invalid cluster.
     """
     lab = Lab(
         engine.begin_recording(folder, config, keep_s),
@@ -72,7 +72,7 @@ class _Clock:
         self._at_us = at_us
 
     def follow(self, live: LiveRun) -> None:
-        """Has a cluster that was built go on in real time."""
+        """Continues a rebuilt cluster in real time."""
         live.pacer.set_mode("play")
         live.pacer.follow_from(self._at_us + int((self._lab.pacer.now_s() - self._began_s) * 1e6))
 

@@ -1,4 +1,4 @@
-"""Pausing a run at an event that is awaited: the engine is advanced to that event and not beyond it."""
+"""Pauses a run at an awaited event: the engine is advanced to that event and not beyond it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ Stop: TypeAlias = Callable[[View, Envelope], bool]
 
 
 class StoppingCore:
-    """An engine, for the pacer, that advances one step at a time and stands at the first event of `stops`."""
+    """An engine for the pacer that advances one step at a time and stops at the first event of `stops`."""
 
     def __init__(self, run: Run, stops: Iterable[Stop], stopped: Callable[[], None]) -> None:
         """`stopped` is called once, after that event."""

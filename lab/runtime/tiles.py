@@ -1,4 +1,4 @@
-"""What a wall of many labs shows of each: a row of about a hundred bytes, read in the lab's thread when it changed."""
+"""Tiles of the board: for each lab a row of about a hundred bytes, read in the lab's thread when it has changed."""
 
 import asyncio
 from typing import Literal
@@ -22,7 +22,7 @@ LabName = tuple[str, str]
 
 class ReplicaTile(msgspec.Struct, array_like=True, frozen=True):
     """A replica of the partition that is shown. `first`: its log start offset; `end`: its log end offset; `cut`: the
-    offset that its log was truncated to last, None where it never was.
+    offset to which its log was last truncated, None if it never was.
     """
 
     broker: int
@@ -44,7 +44,7 @@ class LabTile(msgspec.Struct, array_like=True, frozen=True):
 
 
 def tile_of(view: View, partition: str, mode: Mode, seq: int, at_us: int) -> LabTile:
-    """The row of a lab. `partition`: that which is shown; another one, the first there is, where the view lacks it."""
+    """The row of a lab. `partition`: the partition to show, or the first one if it does not exist."""
     partitions = view["partitions"]
     if partition not in partitions:
         partition = min((name for name in partitions if not name.startswith("__")), default="")
@@ -88,11 +88,11 @@ class Tiles:
         return dict(self._rows)
 
     def show(self, lab: LabName, partition: str = "") -> None:
-        """From now on the wall has this lab, or shows another partition of it; "": the first there is."""
+        """Adds a lab to the board, or shows another partition of it; "": the first one."""
         self._partitions[lab] = partition
 
     def hide(self, lab: LabName) -> None:
-        """The wall has it no longer."""
+        """Removes a lab from the board."""
         for known in (self._partitions, self._seen, self._rows):
             known.pop(lab, None)
 

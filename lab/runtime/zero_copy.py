@@ -1,8 +1,8 @@
-"""How long a broker takes to hand a part of a segment to a socket: by reading and sending, and by `sendfile`.
+"""Measures how long a broker takes to send a part of a segment to a socket: with read and send, and with `sendfile`.
 
 Kafka answers a fetch with `FileChannel.transferTo` (`FileRecords.writeTo`), which is sendfile(2) on Linux: the bytes go
-from the page cache to the socket without passing through the process. Both ways are taken here on a real file, over
-the loopback interface, and what they cost is counted.
+from the page cache to the socket without passing through the process. Both methods are run here on a real file, over
+the loopback interface, and their costs are measured.
 """
 
 import os
@@ -97,7 +97,7 @@ def _measure(descriptor: int, size: int) -> Measurement:
 
 
 def copied_bytes(way: str, size: int) -> int:
-    """How many bytes the processor copies to send a file of this size: `read` (and send), or `sendfile`."""
+    """Number of bytes that the CPU copies to send a file of this size: `read` (and send), or `sendfile`."""
     return COPIES[way] * size
 
 
@@ -151,9 +151,9 @@ def _shorter() -> Refusal:
 
 
 class _Sink:
-    """A consumer on the loopback interface: takes as many bytes as are announced, and throws them away.
+    """A consumer on the loopback interface: reads and discards the announced number of bytes.
 
-    It waits within the kernel, so that the interpreter's lock is the sender's alone.
+    It waits within the kernel, so that only the sender uses the interpreter's lock.
     """
 
     def __init__(self) -> None:
@@ -178,11 +178,11 @@ class _Sink:
         self._peer.close()
 
     def announce(self, count: int) -> None:
-        """So many bytes will come."""
+        """Announces a number of bytes."""
         self._announced.put(count)
 
     def wait(self) -> None:
-        """Returns when all that was announced has come."""
+        """Returns when all announced bytes have arrived."""
         self._taken.get(timeout=_GIVE_UP_S)
 
     def _take(self) -> None:

@@ -1,1 +1,1 @@
-"""Runs of scripts without a page, judged by what became of the records: for random schedules and for challenges."""
+"""Runs scripts without a page and judges them by the fate of records, for random schedules and challenges."""

@@ -1,4 +1,4 @@
-"""What must hold when all faults are over: everybody is in sync, replicas are equal, acknowledged records are there."""
+"""Checks after all faults: all replicas are in sync and equal, and acknowledged records are present."""
 
 import json
 from collections import defaultdict
@@ -43,7 +43,7 @@ class Acknowledged(NamedTuple):
 
 
 def repair_commands(view: View) -> Iterator[str]:
-    """What an operator types to take back every fault that the view shows, and to stop the streams."""
+    """Commands that revert every fault in the view and stop the streams."""
     for link in view["links"]:
         yield "link restore " + " ".join(link.split("|"))
     for link in view["link_faults"]:
@@ -78,7 +78,7 @@ def missing_brokers(view: View) -> list[int]:
 
 
 def complaints(view: View) -> list[str]:
-    """What is not as it should be in a cluster without faults."""
+    """Problems of a cluster without faults."""
     wrong = [f"{a_line} is to be typed" for a_line in repair_commands(view)]
     wrong += [
         f"{name} is {node['state']}"
@@ -112,7 +112,9 @@ def _is_moving(assignment: str) -> bool:
 
 
 def waiting_deletions(view: View) -> set[str]:
-    """Topics that are to be deleted and are being moved, and have no leader any more: a move ends with one only."""
+    """Topics to be deleted that are being reassigned and have no leader: a reassignment completes only with a
+    leader.
+    """
     led = {partition["topic"] for partition in view["partitions"].values() if partition["leader"] >= 0}
     wished = {path.rpartition("/")[2] for path in view["zk"] if path.startswith("/admin/delete_topics/")}
     return {
@@ -172,7 +174,7 @@ def records_of(disk: Disk, broker_id: int, partition: str) -> Records:
 
 
 def _start(view: View, partition: str, broker_ids: Iterable[int]) -> int:
-    """From where on all of these replicas have the records."""
+    """The offset from which all these replicas have the records."""
     return max(
         int(view["replicas"][replica_name(partition, broker_node(broker_id))]["log_start_offset"])
         for broker_id in broker_ids
@@ -182,8 +184,8 @@ def _start(view: View, partition: str, broker_ids: Iterable[int]) -> int:
 def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
     """Partitions whose replicas hold different records at the same offset, with the first difference.
 
-    What only one of them holds still may have been compacted in the other. Where a partition cannot heal, as Kafka's
-    would not, replicas may be missing.
+    Records that only one of them still has may have been compacted in the other. If a partition cannot recover, as in
+    Kafka, replicas may be missing.
     """
     for name, partition in view["partitions"].items():
         present = [
@@ -209,9 +211,9 @@ def differing_logs(view: View, disk: Disk) -> Iterator[tuple[str, str]]:
 
 
 def lost_records(view: View, disk: Disk, acknowledged: Iterable[Acknowledged]) -> Iterator[tuple[str, str]]:
-    """Partitions whose leader lacks a record that acks=all had promised, with the first one.
+    """Partitions whose leader lacks a record acknowledged with acks=all, with the first one.
 
-    That it is the same record as then is what the invariants watch; here it must be one of the same producer.
+    The invariants check that it is the same record; here it must be one of the same producer.
     """
     promised: dict[str, list[Acknowledged]] = defaultdict(list)
     for each in acknowledged:

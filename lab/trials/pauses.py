@@ -12,6 +12,6 @@ def pause(time_us: int) -> str:
 
 
 def pause_us(line: str) -> int | None:
-    """How long a line lets time pass; None for any other line."""
+    """The simulated time that a line waits; None for any other line."""
     found = _PAUSE.fullmatch(line.strip())
     return None if found is None else int(found[1]) * _UNITS[found[2]]

@@ -1,7 +1,7 @@
 """Shrinks a script that fails to a short one that fails in the same way (delta debugging).
 
-First whole commands go, in ever smaller groups, while the pauses keep their places, so that what is left happens when
-it did. Then the pauses go or are halved.
+First whole commands are removed, in decreasing groups, while the pauses are kept, so that the remaining commands run at
+the same time. Then pauses are removed or halved.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A run in memory that is driven by console lines within limits, and what it has shown."""
+"""A run in memory that is driven by console lines within limits, and its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,14 +21,14 @@ LOOK_US = 1_000_000
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What one trial may take: events, and simulated microseconds."""
+    """The limits of one trial: events, and simulated microseconds."""
 
     events: int = 150_000
     time_us: int = 600_000_000
 
 
 class Ended(Exception):
-    """The trial cannot go on: a line is not accepted, or a limit is reached. `why` says which."""
+    """The trial cannot continue: a line was rejected, or a limit was reached. `why` is the reason."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
@@ -98,7 +98,7 @@ class Trial:
             self._check_limits()
 
     def advance_until(self, condition: Callable[[View], bool], limit_us: int, look_us: int = LOOK_US) -> bool:
-        """Lets time pass until a condition holds, looked at every `look_us`. Says whether it does. Raises Ended."""
+        """Advances time until a condition holds, checked every `look_us`. Returns whether it does. Raises Ended."""
         until_us = self.run.now_us + limit_us
         while not condition(self.view):
             if self.run.now_us >= until_us:
@@ -127,7 +127,7 @@ class Trial:
                 self.type(typed.line.replace("hold", "release", 1).rstrip(" &"))
 
     def heal(self, limit_us: int) -> bool:
-        """Takes back every fault, and waits until all replicas are in sync. Says whether they are. Raises Ended."""
+        """Reverts every fault, and waits until all replicas are in sync. Returns whether they are. Raises Ended."""
         self.release_holds()
         until_us = self.run.now_us + limit_us
         restarted = False

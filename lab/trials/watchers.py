@@ -1,4 +1,4 @@
-"""What the judges of trials follow in the events: promises to producers, alarms, latencies, who owns what."""
+"""Event observers for the judges of trials: promises to producers, alarms, latencies, partition owners."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class Promises:
-    """The acknowledgements of acks=all, and at the end the records that no leader has any more."""
+    """The acknowledgements of acks=all, and at the end the lost records."""
 
     def __init__(self) -> None:
         self.made: list[Promise] = []
@@ -60,7 +60,7 @@ class Promises:
                 self.made.append(made)
 
     def lost_us(self, promise: Promise) -> int:
-        """The instant at which a lost record was lost; that of its acknowledgement if no event says it."""
+        """The instant at which a record was lost, or of its acknowledgement if there is no such event."""
         losses = self._losses.get(promise.partition, ())
         return next((at_us for at_us in losses if at_us >= promise.at_us), promise.at_us)
 
@@ -70,7 +70,7 @@ class Promises:
         return min((at_us for losses in self._losses.values() for at_us in losses), default=0)
 
     def lost(self, view: View, disk: Disk) -> list[Promise]:
-        """The promises that the present leaders do not keep. A partition without a leader loses nothing yet."""
+        """The promises that the current leaders do not keep. A partition without a leader has not lost records yet."""
         logs = {partition: log_of(view, disk, partition) for partition in {each.partition for each in self.made}}
         return [
             each
@@ -120,15 +120,14 @@ class Alarms:
 
     @property
     def unexplained(self) -> str:
-        """The first invariant whose violation nothing explains; empty without one."""
+        """The first invariant with an unexplained violation; empty if there is none."""
         return next((event.invariant for _, event in self.all if not event.explained_by), "")
 
 
 class Handling:
-    """Who reads which records, and owns which partitions, by their own belief.
+    """Records read and partitions owned by members, from their own view.
 
-    `twice`: records that a member read while another one had read them before, each believing that it owns the
-    partition.
+    `twice`: records read by two members that both considered themselves the partition's owner.
     """
 
     def __init__(self) -> None:

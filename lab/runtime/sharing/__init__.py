@@ -1,1 +1,1 @@
-"""What labs of classes share: the processor of one machine."""
+"""Sharing of one machine's CPU between the labs of classes."""

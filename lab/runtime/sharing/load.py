@@ -1,7 +1,7 @@
-"""What a server that is behind leaves out for its classes, one thing after the other, until it is calm again.
+"""Load shedding: an overloaded server reduces its work for classes step by step until the load falls.
 
-It is behind while its event loop comes late. Never left out: events of a class, answers, a learner's own commands, and
-sound.
+It is overloaded while its event loop is late. Events of a class, answers, a learner's own commands and sound are never
+reduced.
 """
 
 import logging
@@ -33,7 +33,7 @@ STEPS = (
 
 
 class Load:
-    """How much is left out: `step` of STEPS, 0 for nothing. Use it from the event loop; any thread may read `step`."""
+    """The current `step` of STEPS, 0 for none. Use it from the event loop; any thread may read `step`."""
 
     def __init__(self) -> None:
         self.step = 0
@@ -42,7 +42,7 @@ class Load:
         self._listeners: list[Callable[[int], None]] = []
 
     def on_change(self, listener: Callable[[int], None]) -> Callable[[], None]:
-        """Has it called with each new step, and now; returns what ends that."""
+        """Calls a listener now and with each new step; returns a function that removes it."""
         self._listeners.append(listener)
         listener(self.step)
         return lambda: self._listeners.remove(listener)
@@ -90,14 +90,14 @@ class Load:
 
     @property
     def beat_s(self) -> float:
-        """Between two frames of a lab for those who only look."""
+        """Interval between two frames of a lab for watchers who cannot act."""
         if self.step >= LOOKERS_SLOWEST:
             return 1.0
         return 0.25 if self.step >= FOLLOWERS_SLOWER else 0.1
 
     @property
     def sleeps_at_once(self) -> bool:
-        """Whether the lab of a class that no page of its own shows loses its engine at once."""
+        """Whether a class's lab ends its engine as soon as no page of its own shows it."""
         return self.step >= LABS_SLEEP
 
     @property

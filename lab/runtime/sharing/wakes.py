@@ -1,4 +1,4 @@
-"""The queue of labs of classes that are to wake: building an engine takes a core for up to half a second."""
+"""The queue of class labs that wake: building an engine takes a core for up to half a second."""
 
 import asyncio
 from collections import deque
@@ -9,7 +9,9 @@ from lab.runtime.sharing.load import load
 
 
 class WakeQueue:
-    """Lets as many labs wake at once as `load` says, in the order in which they came. Use it from one event loop."""
+    """Limits the labs that wake at the same time to the number given by `load`, in order of arrival. Use it from one
+    event loop.
+    """
 
     def __init__(self, at_once: Callable[[], int] = lambda: load.wakes_at_once) -> None:
         self._at_once = at_once
@@ -18,7 +20,7 @@ class WakeQueue:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Waits for one's turn, and has it until the block ends."""
+        """Waits for a turn, which lasts until the block ends."""
         if self._waking >= self._at_once() or self._waiting:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)

@@ -1,4 +1,4 @@
-"""All who watch a branch: who is told what, and how often."""
+"""The watchers of a branch: which updates they get, and how often."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ class Audience:
 
     @property
     def has_own_page(self) -> bool:
-        """Whether somebody who may act on the branch has its page open."""
+        """Whether a user who may act on the branch has its page open."""
         return any(watcher.is_own for watcher in self.watchers)
 
     def add(self, watcher: Watcher) -> None:
@@ -33,7 +33,7 @@ class Audience:
         self._count_soon()
 
     def time_moved(self) -> None:
-        """Something has happened, or the clock is another: told at once to who may act, else with the next beat."""
+        """Events or the clock have changed: notifies users who may act at once, others with the next beat."""
         is_followed = False
         for watcher in self.watchers:
             if watcher.is_own:
@@ -41,7 +41,7 @@ class Audience:
             else:
                 is_followed = True
         if is_followed and self._beat is None:
-            # One beat for all branches: the loop wakes those who look together, and they share frames.
+            # One beat for all branches: the loop wakes all watchers together, and they share frames.
             beat_s = load.beat_s
             self._beat = self._loop.call_at((self._loop.time() // beat_s + 1) * beat_s, self.tell_followers)
 

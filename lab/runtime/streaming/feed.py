@@ -1,7 +1,7 @@
-"""What one socket gets next: deltas while it keeps up, a snapshot when it fell behind.
+"""Decides what one socket gets next: deltas while it keeps up, a snapshot when it is too far behind.
 
-The server never queues for a socket. It keeps the seq that the socket has got to, and a window of what was sent and not
-acknowledged; a slow page closes its window and finds the newest state when it opens it again.
+The server never queues for a socket. It stores the last seq sent to the socket, and a window of unacknowledged frames;
+a slow page closes its window and gets the newest state when it opens again.
 """
 
 from collections import deque
@@ -59,7 +59,7 @@ class Feed:
         return self._dirty
 
     def next(self, ring: Ring, sent_ms: int, clock: bytes | None = None) -> Deltas | SnapshotNeeded | None:
-        """What to send now; None when there is nothing, or the window is closed. Tell `sent` or `snapped` after it.
+        """What to send now; None if there is nothing, or the window is closed. Call `sent` or `snapped` after it.
         `clock`: encoded, to be sent with the newest event.
         """
         position = self.position

@@ -1,4 +1,4 @@
-"""The last events of a branch, encoded once for all who watch."""
+"""The last events of a branch, encoded once for all watchers."""
 
 CAPACITY = 20_000
 
@@ -13,11 +13,11 @@ class Ring:
 
     @property
     def first_seq(self) -> int:
-        """The oldest event that is still here; `last_seq + 1` when there is none."""
+        """The oldest buffered event; `last_seq + 1` if there is none."""
         return self.last_seq - len(self._events) + 1
 
     def extend(self, events: list[bytes]) -> None:
-        """Takes in the events after `last_seq`."""
+        """Adds the events after `last_seq`."""
         self._events += events
         self.last_seq += len(events)
         # Cutting the front off moves all that stays: not for every batch.

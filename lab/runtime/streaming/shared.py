@@ -1,4 +1,4 @@
-"""Frames that are encoded once for all who watch a branch."""
+"""Frames that are encoded once for all watchers of a branch."""
 
 from collections import OrderedDict
 from dataclasses import dataclass

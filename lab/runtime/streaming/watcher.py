@@ -39,11 +39,11 @@ MAX_WAITING_ANSWERS = 64
 
 
 class TooManyWaiting(Exception):
-    """The page does not read what it asked for."""
+    """The page does not read the responses to its requests."""
 
 
 class BranchClosed(Exception):
-    """There is nothing to look at any more."""
+    """The branch has been closed."""
 
 
 class WatchedLab(Protocol):
@@ -74,8 +74,8 @@ class WatchedLab(Protocol):
 class Watcher:
     """A user who watches a branch. Use it from the event loop.
 
-    Who may act on the branch gets everything as it is made; who only looks gets it when `time_moved` is called, which
-    the lab does ten times a second, for all of them at once: they share the frames then.
+    A user who may act on the branch gets everything immediately; others get it when `time_moved` is called, which the
+    lab does ten times a second for all of them at once, so that they share the frames.
     """
 
     def __init__(self, lab: WatchedLab, visitor: Visitor, *, have: int, boot: str) -> None:
@@ -97,7 +97,7 @@ class Watcher:
 
     @property
     def is_own(self) -> bool:
-        """Whether its user may act on the branch: who only looks does not keep it awake."""
+        """Whether its user may act on the branch; other watchers do not keep it awake."""
         return "act" in self._visitor.rights
 
     @property
@@ -147,8 +147,8 @@ class Watcher:
         self.send(No(None, **why.as_json(self.language)))
 
     async def next_frame(self) -> str:
-        """The next frame to send; waits until there is one. Raises BranchClosed when none will come, and TooManyWaiting
-        when the page leaves too many unread.
+        """The next frame to send; waits until there is one. Raises BranchClosed if there are no more, and
+        TooManyWaiting if the page leaves too many unread.
         """
         while True:
             if self._is_closed:

@@ -1,7 +1,8 @@
-"""Sockets of loopback that are bound and need not listen: a port is a broker's though it takes no connections.
+"""Loopback sockets that are bound without listening: a port belongs to a broker even while it does not accept
+connections.
 
-The system lets two sockets that may reuse an address have the same port until one of them listens. So the ports of this
-process are recorded, and a port chosen freely is one that is not in use at all.
+The system allows two sockets with address reuse to have the same port until one of them listens. So the ports of this
+process are recorded, and a free port is one that is not in use at all.
 """
 
 import random
@@ -43,7 +44,7 @@ def port_of(bound: socket.socket) -> int:
 
 
 def release_port(port: int) -> None:
-    """A port is not held any more; who holds its socket closes that."""
+    """Releases a port; the owner of its socket closes that."""
     _held.discard(port)
 
 

@@ -1,7 +1,7 @@
 """The TCP ports of a lab's brokers: sockets on loopback, between clients outside and the engine.
 
-The event loop holds the sockets; frames are passed to the engine as jobs in the lab's thread, and what the engine sends
-is written when it is published here. A port is bound for the life of the gateway, and listens while its broker accepts
+The event loop owns the sockets; frames are passed to the engine as jobs in the lab's thread, and responses are written
+when they are published here. A port is bound for the life of the gateway, and listens while its broker accepts
 connections. As in Kafka, a connection that does not read its responses, or has requests waiting, is not read from.
 """
 
@@ -44,7 +44,7 @@ POLL_S = 0.005
 
 
 class GatewayLab(Protocol):
-    """What the gateway asks of a lab."""
+    """What the gateway needs of a lab."""
 
     async def act(self, job: Callable[[LiveRun], None]) -> None: ...
 
@@ -69,7 +69,7 @@ class Client(asyncio.Protocol):
         self._is_paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has come."""
+        """A client has connected."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.peer = transport.get_extra_info("peername")[0]
@@ -81,7 +81,7 @@ class Client(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Bytes have arrived."""
         self.active_s = self.gateway.now_s()
         splitter = self._splitter
         held_bytes = splitter.held_bytes
@@ -98,7 +98,7 @@ class Client(asyncio.Protocol):
         self.gateway.lost(self)
 
     def pause_writing(self) -> None:
-        """The client does not read what was sent: it is not served until it does."""
+        """The client does not read responses: it is not served until it does."""
         self._may_write = False
 
     def resume_writing(self) -> None:
@@ -150,8 +150,8 @@ class Gateway:
     def __init__(
         self, engine: GatewayLab, ports: Mapping[int, int], advertised: Mapping[int, tuple[str, int]] | None = None
     ) -> None:
-        """`ports` by broker id, 0 = a free one. `advertised`: the addresses that clients receive, where these are not
-        the brokers' own. Raises Refusal for a port that is taken.
+        """`ports` by broker id, 0 = a free one. `advertised`: the addresses that clients receive, if different from the
+        brokers' own. Raises Refusal for a port in use.
         """
         self._engine = engine
         self._advertised = dict(advertised or {})
@@ -223,7 +223,7 @@ class Gateway:
         return self._loop.time()
 
     def may_hold(self, more_bytes: int) -> bool:
-        """Counts what came of frames that are not whole; whether that is not too much yet."""
+        """Counts the bytes of incomplete frames; returns whether they are within the limit."""
         self._held_bytes += more_bytes
         return more_bytes <= 0 or self._held_bytes <= MAX_HELD_BYTES
 
@@ -281,7 +281,7 @@ class Gateway:
         self._clients.clear()
 
     async def ready(self) -> None:
-        """Returns when the ports of all brokers that take connections listen."""
+        """Returns when the ports of all brokers that accept connections are listening."""
         while not self._listeners or not all(broker_id in self._listening for broker_id in self._listeners):
             await asyncio.sleep(POLL_S)
 
@@ -301,7 +301,9 @@ class Gateway:
     # in the background
 
     async def _work(self) -> None:
-        """Has the engine take what arrives: one turn of it, and a second one that waits, so that it need not."""
+        """Passes arriving frames to the engine: one turn runs while the next one is queued, so that the engine does not
+        wait.
+        """
         turns = asyncio.Semaphore(MAX_PENDING_TURNS)
         in_flight: set[asyncio.Task[None]] = set()
         try:

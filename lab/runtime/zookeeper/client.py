@@ -1,4 +1,4 @@
-"""A plain client of a ZooKeeper, for people at a terminal: what they do is foreign to the lab, and it follows them."""
+"""A plain ZooKeeper client for the terminal: its writes are external changes, which the lab follows."""
 
 import contextlib
 from collections.abc import Iterator

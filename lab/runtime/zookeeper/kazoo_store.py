@@ -2,12 +2,11 @@
 
 The run must be the same on any server, so the server is an input and never a clock. A model in memory (`MemoryStore`)
 executes every operation too and provides the results: its zxids, its session ids. The server gets each write in a form
-that succeeds only if it agrees with the model about the znodes concerned, and each read is compared. Where the two
-differ, there was an external write: the store reads the current state, applies it as an external change, and tries
-again.
+that succeeds only if it agrees with the model about the znodes concerned, and each read is compared. If the two differ,
+there was an external write: the store reads the current state, applies it as an external change, and tries again.
 
-After a write the store waits until the server has delivered the watches that the model says it sets off, and hands
-them on in the model's order.
+After a write the store waits until the server has delivered the watches that it triggers according to the model, and
+passes them on in the model's order.
 """
 
 import threading
@@ -212,9 +211,9 @@ class KazooStore(ZkStore):
     # What others do
 
     def poll_foreign(self) -> list[ForeignChange]:
-        """What others have changed since the last call. Cheap when nothing has happened.
+        """External changes since the last call. Cheap if there are none.
 
-        The caller makes inputs of the changes and applies them at once, with `apply_foreign`.
+        The caller records the changes as inputs and applies them at once, with `apply_foreign`.
         """
         with self._noticed:
             dirty, self._dirty = self._dirty, set()
@@ -225,10 +224,10 @@ class KazooStore(ZkStore):
         return self._differences(dirty) if dirty else []
 
     def take_foreign(self) -> list[ForeignChange]:
-        """Changes of others that an operation ran into, and that are applied already.
+        """External changes that an operation detected, and that are already applied.
 
-        They are inputs, too. Each has the number of its operation; a replay gives them to
-        `MemoryStore.expect_foreign` before the handler runs.
+        They are also inputs. Each has the number of its operation; a replay gives them to `MemoryStore.expect_foreign`
+        before the handler runs.
         """
         foreign, self._foreign = self._foreign, []
         return foreign
@@ -246,7 +245,7 @@ class KazooStore(ZkStore):
         self._fired += self.model.take_watches()
 
     def _take_in(self, paths: Iterable[str]) -> bool:
-        """Has the model follow the server. Whether there was anything to follow."""
+        """Applies the server's changes to the model; returns whether there were any."""
         found = self._differences(paths)
         for change in found:
             self.apply_foreign(change.kind, change.path, change.data, version=change.version, cversion=change.cversion)
