@@ -1,4 +1,4 @@
-"""What several test modules share: a real ZooKeeper, stores of both kinds, a browser, counts of rounds."""
+"""Shared fixtures: a real ZooKeeper, stores of both kinds, a browser, numbers of rounds."""
 
 import itertools
 import os
@@ -37,7 +37,7 @@ os.environ["HIGHWATER_SHEDS_LOAD"] = "0"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What draws examples soaks, too."""
+    """Marks tests that draw examples as soak tests."""
     for item in items:
         if is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker("soak")
@@ -45,13 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def rounds() -> Callable[[int], int]:
-    """How many rounds of a random test to run, of those that it should have: all under `make soak`, else a tenth."""
+    """The number of rounds of a random test: all under `make soak`, otherwise a tenth."""
     return lambda full: full if IS_SOAK else max(1, full // 10)
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Chromium as `make test` found it, such that it runs as root and in small containers."""
+    """Chromium as found by `make test`, with arguments for running as root and in small containers."""
     path, _ = ensure_chromium()
     return {
         **browser_type_launch_args,
@@ -62,7 +62,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory) -> Iterator[EmbeddedZookeeper]:
-    """A running server. It serves the whole session: give each test a chroot of its own."""
+    """A running server for the whole session: use a separate chroot for each test."""
     with EmbeddedZookeeper(tmp_path_factory.mktemp("zookeeper")) as server:
         yield server
 
@@ -74,7 +74,7 @@ def _chroot_numbers() -> Iterator[int]:
 
 @pytest.fixture
 def chroot(_chroot_numbers) -> str:
-    """A path on the server that nothing has used yet."""
+    """An unused path on the server."""
     return f"/test-{next(_chroot_numbers)}"
 
 
@@ -107,7 +107,7 @@ def data_folder(tmp_path_factory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def database(data_folder, django_db_blocker) -> Iterator[None]:
-    """A database in a file: the server in its thread uses it too."""
+    """A database in a file, which the server's thread also uses."""
     before = connection.settings_dict["NAME"]
     connection.settings_dict["NAME"] = data_folder / "lab.sqlite3"
     with django_db_blocker.unblock():
@@ -127,12 +127,12 @@ def lab_server(database) -> Iterator[LabServer]:
 
 @pytest.fixture
 def visitor(lab_server) -> Iterator[Visitor]:
-    """Somebody who has signed in. The labs that the test leaves playing are paused after it."""
+    """A signed-in visitor. Labs that the test leaves playing are paused after it."""
     yield Visitor(lab_server).sign_in()
     lab_server.pause_labs()
 
 
 @pytest.fixture
 def other_visitor(lab_server) -> Visitor:
-    """Somebody else, who has signed in too."""
+    """Another signed-in visitor."""
     return Visitor(lab_server).sign_in_as("somebody-else")

@@ -15,7 +15,7 @@ C7 = "c7-shrink-it"
 
 @pytest.fixture
 def challenge(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
-    """A visitor who has signed in."""
+    """A signed-in visitor."""
     page.set_viewport_size(WIDE)
     page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}")
     return page

@@ -42,7 +42,7 @@ def newcomer(browser: Browser) -> Page:
 
 
 def come_in(page: Page, link: str, name: str) -> None:
-    """Joins by the link, and opens one's own lab."""
+    """Joins by the link, and opens the participant's lab."""
     page.goto(link)
     page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("button", name="Join").click()
@@ -62,7 +62,7 @@ def hands_and_questions_carry_their_instant(staff: Page, ada: Page, noah: Page) 
     noah.get_by_role("button", name="Send").click()
     question = staff.locator(".ask-list li", has_text="Why does the high watermark wait?")
     expect(question.get_by_role("link")).to_have_attribute("href", re.compile(r"/r/\w+/main\?t=\d"))
-    # Others see what was asked, not who did.
+    # Others see the question, but not its author.
     asked = ada.locator(".ask-list li", has_text="Why does the high watermark wait?")
     expect(asked).not_to_contain_text("Noah")
     asked.get_by_role("button", name="Me too").click()
@@ -83,7 +83,7 @@ def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, n
 
 
 def ink_is_held_to_its_thing(staff: Page, ada: Page) -> None:
-    """What who leads draws around a broker is around that broker on a page of another width."""
+    """A stroke drawn around a broker is around that broker on a page of another width."""
     leading = staff.context.new_page()
     leading.goto(staff.url.split("/classes/")[0] + f"/r/{Run.objects.get(learners__number=1).slug}/main")
     expect(leading.locator(".nodes .state.up")).to_have_count(3)

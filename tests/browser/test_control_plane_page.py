@@ -27,7 +27,7 @@ UNCLEAN = (
 
 @pytest.fixture(scope="module")
 def played(lab_server: LabServer) -> str:
-    """A run in which an unclean election has lost a committed record; it stands still."""
+    """A paused run in which an unclean election has lost a committed record."""
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Unclean", seed="7", era="1.1")
     with visitor.socket(run) as socket:
@@ -48,7 +48,7 @@ def test_znodes_watches_and_state_charts(signed_in: Page, lab_server: LabServer,
     expect(page.locator("hw-zookeeper .znode-data .new").first).to_contain_text("+")
     page.locator("hw-zookeeper").get_by_role("button", name="current value").click()
     expect(page.locator("hw-zookeeper .znode-data .new")).to_have_count(0)
-    # Who watches: the controller the children of ids, every broker that lives /controller.
+    # Watches: the controller watches the children of ids, every live broker watches /controller.
     tree = page.locator("hw-zookeeper .zk-tree")
     expect(tree.locator("[data-path='/controller'] .watcher")).not_to_have_count(0)
     expect(tree.locator("[data-path='/controller'] .kind.ephemeral")).to_be_visible()
@@ -102,7 +102,7 @@ def test_alarm_s_card_and_the_two_ways_to_go(signed_in: Page, lab_server: LabSer
     card.get_by_role("button", name="Go to the instant before").click()
     expect(page.locator(".hw-strips")).to_be_visible()
     press(page, "l")
-    # The alarm lies ahead now; its card is still there.
+    # The alarm is now after the displayed instant; its card is still shown.
     expect(page.locator(".alarm-row.ahead").first).to_be_visible()
     card.get_by_role("button", name="Go to this instant").click()
     press(page, "l")
@@ -133,7 +133,7 @@ def test_two_eras_follow_one_playhead(signed_in: Page, lab_server: LabServer, pl
     # The last command is looked for from where `End` leads, though that has not come yet.
     press(page, "End", "[")
     expect(slider).not_to_have_value("0")
-    # A reload shows the same instant, as soon as the address tells it.
+    # A reload shows the same instant once the address contains it.
     page.wait_for_function(
         "() => Math.round(new URLSearchParams(location.search).get('t') * 1e6) "
         "=== Number(document.querySelector('hw-compare-transport input[type=range]').value)"

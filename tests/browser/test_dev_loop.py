@@ -1,4 +1,4 @@
-"""`make dev` on a copy of the project: what is changed there is seen in the page, and the run goes on."""
+"""`make dev` on a copy of the project: changes are visible in the page, and the run continues."""
 
 import os
 import re

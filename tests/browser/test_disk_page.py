@@ -86,7 +86,7 @@ def test_bytes_fields_cells_and_tree_by_pointer_by_key_and_after_a_reload(lab: P
 
 def test_textbook_example_step_by_step(lab: Page) -> None:
     page = lab
-    # Who wants no motion sees the end at once, and walks through the steps by hand.
+    # With reduced motion the end is shown at once, and the steps are walked through by hand.
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{branch_page(page)}?{EXAMPLE}&show=find&find=2490")
     expect(page.locator(".find-done")).to_be_visible()

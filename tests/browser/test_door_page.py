@@ -34,7 +34,7 @@ def staff(page: Page, lab_server: LabServer, complaints: list[str], monkeypatch:
 
 @pytest.fixture
 def learner(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
-    """Somebody with a phone who has never been here."""
+    """A new visitor with a phone."""
     context = browser.new_context(viewport=PHONE)
     context.set_default_timeout(PATIENCE_S * 1000)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""A lesson in a real browser as somebody does it who follows the texts: commands, keys, questions, the next lesson."""
+"""A lesson in a real browser, done by following its texts: commands, keys, questions, the next lesson."""
 
 import re
 
@@ -120,7 +120,7 @@ def test_lesson_in_progress_fits_every_width(first: Page) -> None:
         nothing_sticks_out(first)
         expect(first.locator(".step.now")).to_be_visible()
         assert faults(first) == []
-    # On a projector each screen stands beside the lesson, whole.
+    # On a projector each screen fits next to the lesson.
     first.set_viewport_size(TABLET)
     for screen in ("ZooKeeper", "Groups", "Disk", "Table", "Cluster + logs"):
         first.locator(".cv-h").get_by_role("button", name=screen).click()

@@ -1,4 +1,4 @@
-"""The page for one's own files in a real browser: what is given is read there, and nothing leaves the page."""
+"""The file inspector in a real browser: files are read there, and nothing leaves the page."""
 
 import re
 import struct

@@ -16,7 +16,7 @@ def test_topic_and_records_are_created_with_the_forms(lab: Page) -> None:
     page.get_by_role("button", name="Create orders").click()
     page.get_by_role("dialog").get_by_role("button", name="Create topic").click()
     expect(partition(page, "orders-0")).to_contain_text("leader")
-    # The button that opened the dialog is gone: the focus is at the picture, and not at the start of the page.
+    # The button that opened the dialog no longer exists: the focus moves to the picture, not to the start of the page.
     expect(page.locator("#main")).to_be_focused()
     create = page.locator("hw-act").get_by_role("button", name="Create topic")
     create.press("Enter")

@@ -1,4 +1,4 @@
-"""Following somebody in a real browser: what they look at is shown, and one's own place is kept."""
+"""Following a presenter in a real browser: their view is shown, and one's own place is kept."""
 
 import random
 import time

@@ -27,7 +27,7 @@ HEARD = """async () => {
 
 
 def stands(teacher: ClassPage) -> None:
-    """Reads until the class knows that the lab that leads stands."""
+    """Reads until the class knows that the leading lab is paused."""
     while (teacher.held.get("/lead_lab") or {}).get("mode") != "pause":
         teacher.read()
 

@@ -98,7 +98,7 @@ def seq_of(events: list[list[Any]], kind: str, after: int = 0) -> int:
 
 
 def test_cells_match_the_view(gallery: Any, events: list[list[Any]]) -> None:
-    """For each replica in sight: as many committed, open and cut cells as its offsets tell."""
+    """Each visible replica has as many committed, uncommitted and truncated cells as its offsets imply."""
     last = len(events)
     for seq in (seq_of(events, "BatchAppended"), seq_of(events, "HighWatermarkAdvanced"), last // 2, last):
         page = gallery(f"seq={seq}")

@@ -1,4 +1,6 @@
-"""Builds on a cluster: the tables are those of this machine, whoever dies meanwhile. `make cluster-test` runs this."""
+"""Builds on a cluster: the tables equal those built on this machine, even if workers or drivers are killed. `make
+cluster-test` runs this.
+"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Any bytes in any file of a log: the dump tool and the log's loaders answer with what they show, or with a sentence.
+"""Any bytes in any file of a log: the dump tool and the log's loaders either show the contents or report an error.
 
 Files of real brokers are changed at random; half of the logs get sound CRCs again, so that what lies behind the check
 is met, too. No change may lead to another exception than those that are meant for it, to a hang, or to output without
@@ -55,7 +55,7 @@ SEEDS = seeds()
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
-    """A few changes: bits, bytes and numbers that tell, pieces that are lost, doubled or new."""
+    """A few changes: bits, bytes and significant numbers, and pieces that are lost, duplicated or inserted."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 3))):
         at = rng.randrange(len(data) + 1)
@@ -158,7 +158,7 @@ def check_loading(disk: SimulatedDisk, rng: random.Random) -> None:
             break
         read = log.read(offset, MAX_BYTES)
         if not is_clean:
-            # What was checked is sound as far as its CRC says.
+            # What was checked is valid according to its CRC.
             assert read.data or read.next_offset == offset
         try:
             list(iterate(read.data))

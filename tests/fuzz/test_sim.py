@@ -19,7 +19,7 @@ from devtools.sim.verdict import Played
 from tests.support.paths import DATA
 
 NAMES = {command.name for command in COMMANDS}
-#: Of `make soak`, and of `make test`; `make sim` plays as many as it is told to.
+#: Schedules of `make soak` and of `make test`; `make sim` plays the requested number.
 SCHEDULES, FEW_SCHEDULES = 4_000, 96
 PARTS = 8
 FOUND = sorted((DATA / "sim").glob("*.lab"))

@@ -22,7 +22,7 @@ BETWEEN_RECORDS_S = 0.01
 PATIENCE_S = 120.0
 SAFE, LOST = 5, 20
 
-#: A client sends "0", "1", ... until it is told to stop and returns how many were acknowledged, which must be all.
+#: A client sends "0", "1", ... until it is stopped and returns how many were acknowledged, which must be all.
 Client = Callable[[str, str, threading.Event], int]
 
 

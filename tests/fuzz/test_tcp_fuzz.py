@@ -1,4 +1,4 @@
-"""Whatever a client sends, the broker answers or hangs up; the run goes on."""
+"""Whatever a client sends, the broker responds or closes the connection; the run continues."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Every answer of a real Kafka 3.9.1 that was recorded is given here, too, byte for byte as far as it can be equal."""
+"""Every recorded response of a real Kafka 3.9.1 is reproduced, byte for byte where it can be equal."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -23,7 +23,7 @@ def recorded(area: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[dict[str, Cluster]]:
-    """One cluster an area, made when its first case is played. None of them raises an alarm, unless somebody plays the
+    """One cluster per area, created when its first case is played. None raises an alarm, unless a case plays the
     controller.
     """
     made: dict[str, Cluster] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from devtools.oracle.real_kafka import VERSION, fetch_jars
 
-#: Takes relative paths from where the pom lies, as Maven does.
+#: Resolves relative paths from the pom's folder, as Maven does.
 MAVEN = """#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in

@@ -1,4 +1,4 @@
-"""What a real Kafka 3.9 cluster printed, the shell prints too."""
+"""The shell prints what a real Kafka 3.9 cluster printed."""
 
 from pathlib import Path
 

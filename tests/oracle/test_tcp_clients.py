@@ -1,4 +1,6 @@
-"""Clients join over TCP: a group goes on where it was, what is no request is hung up on, all of it is recorded."""
+"""Clients join over TCP: a group continues where it was, invalid requests close the connection, everything is
+recorded.
+"""
 
 import json
 import select
@@ -131,7 +133,9 @@ def test_client_requests_are_recorded(tmp_path: Path) -> None:
 
 
 def test_consumer_with_a_rack_reads_from_its_replica_while_the_leader_is_suspended(tmp_path: Path) -> None:
-    """KIP-392: the leader names the replica in the rack of `client.rack`, and librdkafka goes on there without it."""
+    """KIP-392: the leader returns the replica in the rack of `client.rack`, and librdkafka continues there without the
+    leader.
+    """
     selector = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
     racks = {broker_id: {"broker.rack": f"r{broker_id}"} for broker_id in (1, 2, 3)}
     cluster = Highwater(tmp_path / "racks", config=selector, config_of_broker=racks)

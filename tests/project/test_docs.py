@@ -107,7 +107,7 @@ def unknown_commands(text: str) -> list[str]:
     return found
 
 
-#: A changelog names what is gone.
+#: The changelog names removed commands.
 CURRENT = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]
 
 

@@ -40,7 +40,7 @@ def imports(name: str, file: Path, known: dict[str, Path]) -> Iterator[str]:
 
 
 def circle(graph: dict[str, list[str]]) -> list[str]:
-    """One circle of modules, each of which imports the next one; empty where there is none."""
+    """One cycle of modules, each of which imports the next one; empty if there is none."""
     done: set[str] = set()
     for start in graph:
         path: list[str] = []

@@ -1,4 +1,4 @@
-"""The layers of the page's modules, and no circle of modules among them. Imports of types count, too."""
+"""The layers of the page's modules, and no import cycles. Imports of types count as well."""
 
 import re
 import shutil
@@ -83,7 +83,7 @@ def violations(folder: Path) -> list[str]:
 
 
 def circle(folder: Path) -> list[str]:
-    """A circle of modules, empty if there is none."""
+    """A cycle of modules, empty if there is none."""
     try:
         TopologicalSorter(imports(folder)).prepare()
     except CycleError as error:

@@ -59,7 +59,7 @@ class Library(Protocol):
         """Two transactions, of which the first is aborted."""
 
     def follow(self, group: str, topic: str, news: News) -> None:
-        """A member of a group that reads what is committed, tells, and commits what it told.
+        """A group member that reads committed records, prints them, and commits what it printed.
 
         A commit that a rebalance overtook is refused, as Kafka does it; whoever owns the partition then reads those
         records again.

@@ -211,7 +211,7 @@ class FakeCluster:
         return None if found is None else found[0].decode()
 
     def foreign(self, kind: ForeignKind, path: str, data: bytes | None = None) -> None:
-        """Somebody with a ZooKeeper shell does something."""
+        """An external change from a ZooKeeper shell."""
         self.zookeeper.foreign_change(ForeignChange(kind, path, data))
         self.settle()
 

@@ -1,4 +1,4 @@
-"""Histories of a partition and a group as events tell them: a healthy one, and one broken in each way."""
+"""Histories of a partition and a group as events: a healthy one, and one broken in each way."""
 
 from broker_core.events import Event
 from broker_core.events.client import RecordsConsumed

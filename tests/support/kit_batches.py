@@ -1,4 +1,4 @@
-"""Record batches from and to plain trees, whole and broken ones, as the recorded cases tell of them."""
+"""Converts record batches, valid and broken, to and from the plain trees of the recorded cases."""
 
 import gzip
 import struct

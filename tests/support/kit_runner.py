@@ -305,7 +305,7 @@ class Conversation:
 
 
 def _at(tree: Tree, path: str) -> Tree:
-    """What stands at `topics.0.topic_id`."""
+    """The value at `topics.0.topic_id`."""
     for part in path.split("."):
         tree = tree[int(part)] if isinstance(tree, list) else tree[part]
     return tree

@@ -1,4 +1,4 @@
-"""What tests of the lab's page share: a page of a new run, what one does by hand and key, what it shows."""
+"""Shared by tests of the lab page: a page of a new run, user actions, and what the page shows."""
 
 import re
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def pause(page: Page) -> None:
-    """Time stands still, and the page has drawn all that happened before that."""
+    """Pauses, and waits until the page has drawn everything before that."""
     press(page, "Space")
     expect(page.locator(".tp .tag")).to_contain_text("PAUSED")
     shows_event(page, newest_event(page))
@@ -176,7 +176,7 @@ SHOWN = """async () => {
 
 
 def lead_and_follow(context: BrowserContext, visitor: Visitor, led_run: str, own_run: str) -> tuple[Page, Page]:
-    """The page of who leads, of one run, and that of who may follow, of another run; following has not begun."""
+    """The presenter's page of one run, and a page of another run that may follow; following has not started."""
     leader, follower = context.new_page(), context.new_page()
     for page, run in ((leader, led_run), (follower, own_run)):
         open_run(page, visitor, run)
@@ -189,13 +189,13 @@ def lead_and_follow(context: BrowserContext, visitor: Visitor, led_run: str, own
 
 
 def shown(page: Page) -> dict[str, Any]:
-    """What a page shows: its view, and the event of its picture."""
+    """The view of a page, and the event of its picture."""
     found: dict[str, Any] = page.evaluate(SHOWN)
     return found
 
 
 def disagreement(leader: dict[str, Any], follower: dict[str, Any], but: str = "") -> str:
-    """In what the two differ, `but` for one field; empty if what the first looks at is what the second shows."""
+    """The differences of the two, except for the field `but`; empty if the second shows what the first looks at."""
     for name in ("branch", "shown_seq", "screen", "partition", "selection", "tab", "disk", "console"):
         if name != but and leader[name] != follower[name]:
             return f"{name}: {leader[name]} and {follower[name]}"

@@ -1,4 +1,4 @@
-"""The lab's own server in a thread, and a visitor who speaks to it as a browser does."""
+"""The lab's own server in a thread, and a visitor that behaves like a browser."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ class LabServer:
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result(PATIENCE_S)
 
     def pause_labs(self) -> None:
-        """Pauses every lab that plays: nobody watches it any more, and it would take time from the tests to come."""
+        """Pauses every playing lab: it is not watched any more, and would take CPU time from later tests."""
 
         async def pause(host: Host) -> None:
             for lab in host.labs():

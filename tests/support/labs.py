@@ -70,7 +70,7 @@ async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> N
 
 
 class Page(Watcher):
-    """A watcher that keeps what it is told."""
+    """A watcher that stores what it receives."""
 
     def __init__(self, lab: Lab, visitor: Visitor = VISITOR) -> None:
         super().__init__(lab, visitor, have=0, boot="")
@@ -94,12 +94,12 @@ class Reader(Page):
 
     @property
     def clocks(self) -> list[dict[str, Any]]:
-        """The clocks it was told, also those within other frames."""
+        """The received clocks, including those within other frames."""
         return [frame if frame["k"] == "clock" else frame["clock"] for frame in self.frames if _has_clock(frame)]
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of watchers that it was told."""
+        """The received numbers of watchers."""
         return [frame["count"] for frame in self.frames if frame["k"] == "watchers"]
 
     async def _read(self) -> None:

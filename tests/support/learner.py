@@ -1,4 +1,4 @@
-"""Somebody who does an exercise, as its tests share them."""
+"""A learner who does an exercise, shared by its tests."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ POWER = "003-what-a-power-loss-takes"
 
 
 class Learner:
-    """Somebody at a lab of their own, with time in their hands."""
+    """A learner with a lab of their own, who controls its time."""
 
     def __init__(self, *before: str, seed: int = 1) -> None:
         self.exercise = exercises()[SLUG]

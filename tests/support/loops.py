@@ -1,8 +1,8 @@
-"""The two loops of the tests: `make test` runs all of them, `make quick` those that need no more than Python.
+"""The two loops of the tests: `make test` runs all of them, `make quick` those that need only Python.
 
-Markers follow from what a test uses and from where it is; they are not written at each test. `make quick` leaves out
-what is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how many tests those are. Its budget is a
-minute on two quiet cores: files that take more than some 4 s of processor time are listed in `SLOW`.
+Markers follow from the fixtures and the file of a test; they are not written at each test. `make quick` leaves out what
+is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how many tests those are. Its budget is a minute
+on two quiet cores: files that take more than some 4 s of processor time are listed in `SLOW`.
 """
 
 import os

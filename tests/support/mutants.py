@@ -1,4 +1,5 @@
-"""Wrong cores: for each invariant one planted bug that it must catch. `make mutants` prints who was caught, and where.
+"""Wrong cores: for each invariant one planted bug that it must catch. `make mutants` prints which were caught, and
+where.
 
 A mutant replaces a function of the core while one short script runs. The scripts are those of `SCRIPTS`; the core as it
 is comes through all of them without an alarm.
@@ -64,7 +65,7 @@ SCRIPTS: dict[str, tuple[tuple[str, int], ...]] = {
         ("broker kill 1", 4_500),
         ("broker start 1", 2_500),
     ),
-    # the leader stands still with records that it alone has, and the new one writes others at their offsets
+    # the leader is suspended with records that it alone has, and the new one writes others at their offsets
     "parting": (
         (CREATE, 500),
         ("producer open p --acks 1", 10),
@@ -87,7 +88,7 @@ SCRIPTS: dict[str, tuple[tuple[str, int], ...]] = {
         ("producer stream p t-0 20", 2_700),
         ("broker kill 1", 4_500),
     ),
-    # the leader of a partition with one replica stands still: what was sent before is sent again, and arrives twice
+    # the leader of a partition with one replica is suspended: what was sent before is sent again, and arrives twice
     "twice": (
         ("kafka-topics.sh --create --topic s --replica-assignment 1", 500),
         ("producer open i --idempotence true", 10),

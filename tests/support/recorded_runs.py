@@ -39,7 +39,7 @@ def begin(root: Path, config: RunConfig = CONFIG) -> tuple[Recording, LiveRun]:
 
 
 def open_again(root: Path, branch: str = "main") -> tuple[Recording, LiveRun]:
-    """What another process does with a recording that lies there."""
+    """Opens a recording as another process does."""
     recording = Recording(folder_of(root, branch))
     live = engine.wake(recording, Pacer(Wall()), "")
     live.collect()
@@ -64,7 +64,7 @@ def run_for(live: LiveRun, us: int) -> None:
 
 
 def run_until_events(live: LiveRun, seq: int) -> None:
-    """Goes on until there are so many events."""
+    """Advances until there are this many events."""
     while live.run.seq < seq:
         live.run.advance(live.run.now_us + 1_000_000, max_events=min(256, seq - live.run.seq))
         live.collect()

@@ -1,4 +1,4 @@
-"""Configurations that change while brokers run: what is accepted, who hears of it, and what it does."""
+"""Configurations that change while brokers run: which changes are accepted, who is notified, and their effects."""
 
 from math import inf
 

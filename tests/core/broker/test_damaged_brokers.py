@@ -263,7 +263,7 @@ def test_entry_rejected_by_a_damaged_time_index_is_in_the_file() -> None:
     assert replica["log_end_offset"] == 8 and list(replica["tail"]) == [str(offset) for offset in range(8)]
     # of the first one the other index had an entry already
     assert replica["segments"]["0"] == [770, 7, 1]
-    # nobody reads what was refused
+    # rejected data is not read
     printed = run.at("kafka-console-consumer.sh --topic orders --from-beginning --timeout-ms 3000")
     assert [line for line in printed if line[0] != "!"] == [*map(str, SEVEN), "1"]
     assert not run.run.view["alarms"]

@@ -1,4 +1,4 @@
-"""The log cleaner at work in a cluster: when it runs, what it tells, what consumers and followers see of it."""
+"""The log cleaner at work in a cluster: when it runs, its events, and what consumers and followers see of it."""
 
 from typing import Any
 

@@ -60,7 +60,7 @@ def cluster() -> tuple[Run, int]:
 
 
 def state(run: Run) -> Any:
-    """Who leads what, by ZooKeeper and by the replicas, and what brokers know."""
+    """The leaders according to ZooKeeper and to the replicas, and the brokers' metadata."""
     view = run.view
     roles = {name: (replica["role"], replica["leader_epoch"]) for name, replica in view["replicas"].items()}
     live = {name: node.get("live_brokers") for name, node in view["nodes"].items()}

@@ -23,7 +23,7 @@ NAMED = {"client_software_name": "kit", "client_software_version": "1.0"}
 
 
 def outputs(era: str, api: str, version: int, **fields: Any) -> list[bytes | None]:
-    """What a broker of the era sends to somebody who asks one thing; None: it hangs up."""
+    """The response of a broker of the era to one request; None: it closes the connection."""
     return ask(run_of(era), api, version, **fields)
 
 

@@ -19,7 +19,7 @@ PER_SLICE = 10
 
 
 class Asker(PassiveNode):
-    """Sends one request and keeps its answer, or why there is none."""
+    """Sends one request and keeps its response, or the reason why there is none."""
 
     name = "asker"
 

@@ -70,7 +70,7 @@ def test_producer_finds_the_new_leader() -> None:
     assert shell.at("producer send p orders-1 a:1") == ["orders-1@0"]
     shell.at("broker kill 2")
     assert shell.at("producer send p orders-1 b:2") == ["orders-1@1"]
-    # nobody has lost a request: the dead broker refuses the connection, and the batch waits for metadata
+    # no request is lost: the dead broker refuses the connection, and the batch waits for metadata
     assert shell.node("p")["retried"] == 0
     assert (shell.node("p")["acknowledged"], shell.node("p")["last_offset"]) == (2, 1)
     assert differences(shell.run) == []
@@ -250,7 +250,7 @@ def test_invalid_settings_are_refused_with_kafkas_message_and_a_fix() -> None:
         "producer. Otherwise we cannot guarantee idempotence.",
         refused("shell.producer_settings", options="--acks"),
     ]
-    # whoever says nothing of the delivery's time gets as much as it needs
+    # without a delivery timeout, as much time as needed is given
     assert shell.at("producer open p --linger 12000") == []
     assert dict(shell.node("p")["settings"])["delivery.timeout.ms"] == "17000"
 

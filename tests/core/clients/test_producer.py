@@ -188,7 +188,7 @@ def test_expired_batch_bumps_the_epoch_and_nothing_is_written_twice(shell: Shell
     (failed,) = shell.at("producer send p orders-0 b:2")
     assert failed.startswith("TimeoutException")
     shell.at("link restore p 1")
-    # what had timed out arrived after all: nobody had said that it would not
+    # the timed-out request arrived after all
     assert shell.at("producer send p orders-0 c:3") == ["orders-0@2"]
     started = shell.events(ProduceStarted)[-1]
     transaction: Any = shell.node("p")["transaction"]

@@ -1,4 +1,4 @@
-"""The pure parts of the controller: who leads, who gets replicas, which configurations are good."""
+"""The pure parts of the controller: elections, replica assignment, validation of configurations."""
 
 import pytest
 

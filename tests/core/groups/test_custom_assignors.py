@@ -65,7 +65,7 @@ def test_group_uses_a_custom_assignor_without_validation_as_in_kafka() -> None:
         (True, "partition.assignment.strategy=mine")
     ]
     shell.run.checkpoint()
-    # who runs goes on by the old rules: a program that is started anew brings the new ones
+    # running members keep the old rules: a restarted program uses the new ones
     shell.at("assignor define mine 'deal in runs'")
     shell.at("consumer start c3 --group g1 --topic orders --assignor mine")
     shell.at('wait "group g1 == Stable 3" 30s')

@@ -235,7 +235,7 @@ def test_killed_member_is_removed_at_its_session_timeout() -> None:
 
 
 def test_frozen_member_is_removed_at_its_session_timeout_and_rejoins_with_a_new_id() -> None:
-    """Others read on from what it had committed; thawed, it hears that nobody knows it any more."""
+    """Others continue from its committed offset; after the thaw it gets UNKNOWN_MEMBER_ID."""
     shell = group_run()
     shell.at("consumer start c2 --group g --topic orders --assignor range")
     assert shell.at('wait "group g == Stable 2" 30s') == []
@@ -259,7 +259,7 @@ def test_frozen_member_is_removed_at_its_session_timeout_and_rejoins_with_a_new_
 
 @pytest.mark.parametrize("era", ["0.8", "0.10", "3.9"])
 def test_next_owner_continues_from_a_manual_commit(era: str) -> None:
-    """With auto-commit off nothing else does: whoever comes after reads the rest again."""
+    """With auto-commit off nothing else commits: the next owner reads the rest again."""
     shell = ShellRun(era=era)
     shell.at("kafka-topics.sh --create --topic orders --replica-assignment 1:2:3")
     shell.at("producer open p --acks all --idempotence false")

@@ -134,7 +134,7 @@ def test_tools_list_groups_kept_in_zookeeper() -> None:
         refused("shell.old_groups", era="0.8"),
         refused("shell.old_groups_todo"),
     ]
-    # what somebody else puts among a group's znodes is not its own
+    # znodes that others create among a group's znodes are not its own
     shell.at("zk create /consumers/g1/owners/demo/x g1_c1-0")
     shell.at("zk create /consumers/g1/offsets/demo/9 \u00b2")
     assert shell.at("group describe g1")[1:] == ["  g1_c1: demo[0,1]", "  g1_c2: demo[2]"]

@@ -119,7 +119,7 @@ def test_corrupt_batch_torn_tail_and_preallocated_bytes_are_annotated() -> None:
 @given(data=st.binary(max_size=200), at=st.integers(0, 300), more=st.binary(max_size=40))
 @settings(max_examples=200, deadline=None)
 def test_undecodable_bytes_are_annotated_as_invalid(data: bytes, at: int, more: bytes) -> None:
-    """Whatever lies in a file, each byte of it has its field and nothing is raised."""
+    """Whatever a file contains, each byte has its field and nothing is raised."""
     batch = build_batch(RECORDS)
     for content in (data, batch[:at] + data + batch[at:], batch[:at] + more + batch[at + len(more) :]):
         parts = annotate_log(content, 0, EVERYTHING)

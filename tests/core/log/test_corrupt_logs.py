@@ -28,7 +28,9 @@ def append(log: UnifiedLog) -> int:
 
 @pytest.mark.parametrize("left_bytes", [1, 11, 16, 17, 40, 60, 69])
 def test_segment_with_a_partial_batch_accepts_appends(left_bytes: int) -> None:
-    """With the clean-shutdown marker nobody looks: the torn batch stays, and the next one comes behind it."""
+    """With the clean-shutdown marker the log is not checked: the torn batch stays, and the next one is appended after
+    it.
+    """
     disk = SimulatedDisk()
     stopped(disk)
     (*_, newest) = [name for name in disk.list(FOLDER) if name.endswith(".log")]

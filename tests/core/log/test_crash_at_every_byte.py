@@ -17,7 +17,7 @@ ROUNDS = 12
 
 
 class Death(BaseException):
-    """The process is gone in the middle of a write."""
+    """The process is killed in the middle of a write."""
 
 
 class Write(NamedTuple):

@@ -159,7 +159,7 @@ class LogModel(RuleBasedStateMachine):
         return next(following, None) is ControlRecordType.ABORT
 
     def cut_at(self, offset: int) -> None:
-        """The log lost what lies at and above `offset`."""
+        """The log lost everything at and above `offset`."""
         while self.batches and self.batches[-1].next_offset > offset:
             self.batches.pop()
         self.flushed = min(self.flushed, offset)
@@ -243,7 +243,7 @@ class LogModel(RuleBasedStateMachine):
             self.cut_at(offset)
 
     def quiet_offsets(self) -> list[int]:
-        """The ends of batches behind which no transaction goes on.
+        """The ends of batches after which no transaction is open.
 
         A log may start inside of one, too; whether it counts as open after the loss of its marker then depends on how
         the log was loaded, with Kafka as well.
@@ -343,7 +343,7 @@ class LogModel(RuleBasedStateMachine):
     @precondition(lambda self: self.batches)
     @rule(data=st.data(), is_torn=st.booleans())
     def crash_with_damage_and_start(self, data: st.DataObject, is_torn: bool) -> None:
-        """Nothing is believed: the log must be whole up to the damaged batch, and all else must be made anew."""
+        """Nothing is trusted: the log must be complete up to the damaged batch, and everything else must be rebuilt."""
         self.checkpointed = 0
         whole = self.files()
         name, position = self.damage(data, is_torn)

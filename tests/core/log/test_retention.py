@@ -55,7 +55,7 @@ def test_what_retention_bytes_leaves_is_never_less_than_that(disk: Disk) -> None
     log = open_log(disk, retention_bytes=3 * SEGMENT_BYTES)
     append(log, *[NOW_MS] * 9)
     assert bases(log) == [0, 2, 4, 6, 8]
-    # 4.5 segments: one lies beyond the three as a whole, the next only with its half
+    # 4.5 segments: one is completely beyond the three, the next only with half of it
     (deletion,) = clean(log)
     assert deletion.segments == (0,)
     assert render(deletion.why) == (
@@ -68,10 +68,10 @@ def test_what_retention_bytes_leaves_is_never_less_than_that(disk: Disk) -> None
 def test_segment_is_deleted_when_its_newest_record_exceeds_retention_ms(disk: Disk) -> None:
     log = open_log(disk, retention_ms=HOUR_MS)
     append(log, NOW_MS - 5 * HOUR_MS, NOW_MS - HOUR_MS, NOW_MS - 9 * HOUR_MS, NOW_MS - 8 * HOUR_MS)
-    # exactly an hour old is not older, and what stands behind it waits
+    # exactly an hour old is not older, and later segments wait
     assert clean(log) == []
     (deletion,) = clean(log, now_ms=NOW_MS + 1)
-    # all of it is old: the log goes on in a new segment
+    # everything is old: the log continues in a new segment
     assert deletion.segments == (0, 2) and deletion.rolled is not None
     assert render(deletion.why) == (
         f"log retention time {HOUR_MS}ms breach based on the largest record timestamp in the segment"

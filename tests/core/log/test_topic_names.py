@@ -1,4 +1,6 @@
-"""Names that are paths, or too long for one, lead nowhere: each verb says so in one sentence, on a real disk, too."""
+"""Names that are paths, or too long for one, are rejected: each verb reports it in one sentence, also on a real
+disk.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

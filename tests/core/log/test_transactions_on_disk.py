@@ -1,5 +1,5 @@
-"""Transactions in a log: how far a reader of committed records may read, which transactions it must skip, who may end
-one, and what of it survives a stop.
+"""Transactions in a log: how far read_committed consumers may read, which transactions they must skip, who may end one,
+and what survives a shutdown.
 """
 
 from typing import Any

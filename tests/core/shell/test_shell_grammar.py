@@ -159,7 +159,7 @@ def test_unknown_command_names_what_comes_close() -> None:
 
     assert expected("kill") == "Expected a command, perhaps broker kill N | consumer kill NAME | pipeline kill NAME."
     assert "kafka-topics.sh" in expected("kafka-topic.sh")
-    # Not forty names: the sentence stands beside the picture.
+    # Not forty names: the sentence is shown next to the picture.
     assert len(expected("xyz")) < 120 and "broker" in expected("xyz")
 
 

@@ -1,4 +1,4 @@
-"""kafka-simple-consumer-shell.sh, of which older texts tell: it still reads, and says what is typed today."""
+"""kafka-simple-consumer-shell.sh from older documentation: it still works, and prints the command that replaces it."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from broker_core.texts.catalogues import forget
 
 @pytest.fixture
 def damaged(tmp_path: Path):
-    """Catalogues in which one rejection lacks a message, and another asks for a value that nobody gives."""
+    """Catalogues in which one rejection lacks a message, and another one requires a value that is not given."""
     messages = {"trial.short.what": "w", "trial.short.expected": "e", "trial.wide.what": "{seed} {brokers}"}
     for language in ("en", "zh-CN"):
         (tmp_path / language).mkdir()

@@ -1,4 +1,4 @@
-"""Every byte of every message is told what it is."""
+"""Every byte of every message is annotated."""
 
 import random
 

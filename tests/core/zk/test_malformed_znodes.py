@@ -11,7 +11,7 @@ ERAS = ("0.8", "0.10", "1.1", "2.4", "3.9")
 
 
 def keeps_fetching(shell: ShellRun) -> None:
-    """The cluster serves, and nothing has gone wrong in the lab itself."""
+    """The cluster still serves requests, and the lab itself has no failure."""
     shell.at("kafka-topics.sh --create --topic after --replica-assignment 1:2")
     assert shell.at("kafka-get-offsets.sh --topic after") == ["after:0:0"]
     assert shell.run.view["alarms"] == {}

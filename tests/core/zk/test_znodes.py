@@ -1,4 +1,4 @@
-"""The data of Kafka's znodes: bytes as a Kafka 3.9 cluster wrote them, and what is said about data that is none."""
+"""The data of Kafka's znodes: bytes as a Kafka 3.9 cluster wrote them, and errors for invalid data."""
 
 import pytest
 

@@ -171,7 +171,7 @@ def test_who_waits_at_a_page_comes_before_watchers_and_builds(hands: Hands) -> N
     assert hands.told() == [first.id]  # one at a time
     hands.report(first, done=True)
     assert hands.told() == [first.id, asked.id]
-    # somebody opens the page of a build that waits
+    # a page of a waiting build is opened
     assert hands.begin("b", NOTHING, "page") is nightly
     for job in (asked, nightly):
         hands.report(job, done=True)
@@ -202,7 +202,7 @@ def test_a_person_has_few_jobs_at_a_time_and_others_theirs(hands: Hands) -> None
     with pytest.raises(Refusal) as refused:
         hands.begin("more", NOTHING, asker=7)
     assert (refused.value.status, refused.value.id) == (429, "refusal.many_analyses")
-    # What goes on is no new one, and others are not concerned; nor is the lab itself.
+    # A job in progress does not count as new; other users and the lab itself are not affected.
     assert hands.begin("own1", NOTHING, asker=7) is own[1]
     assert hands.begin("more", NOTHING, asker=8).asker == 8
     for n in range(jobs.MAX_OF_PERSON + 1):
@@ -300,7 +300,7 @@ def test_tables_that_cannot_be_written_are_one_clear_message(
     assert job.error is not None
     assert render(job.error["what"]).startswith("The tables cannot be written: ")
     assert "Traceback" not in render(job.error["what"])
-    # Spark is none the worse for it.
+    # Spark still works.
     assert wait(begin(analyst, recorded, tmp_path)).state == "done"
 
 
@@ -421,7 +421,7 @@ def test_class_archive_is_made_by_one_of_several_labs(tmp_path: Path, monkeypatc
 
 
 def is_gone(pid: int) -> None:
-    """Waits for a process to end. Nobody may ever ask how one without a parent has ended."""
+    """Waits for a process to end. A process without a parent may never be reaped."""
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         try:

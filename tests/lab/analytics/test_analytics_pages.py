@@ -1,4 +1,4 @@
-"""The analytics of a run over HTTP: the page, its job, its figures, and who may ask."""
+"""The analytics of a run over HTTP: the page, its job, its figures, and rights."""
 
 import time
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     text = visitor.get(f"{api}/throughput.csv").text
     assert text.startswith("run,branch,topic,partition,bucket") and "orders" in text
     assert visitor.get(f"{api}/nothing.csv").status == 404
-    # somebody else
+    # another user
     for address in (f"{api}.json", f"{api}/{job}.json", f"{api}/throughput.csv"):
         assert other_visitor.get(address).status == 404
     assert other_visitor.post_json(f"{api}/start", {}).status == 404

@@ -45,7 +45,7 @@ def test_build_reads_what_is_new_and_nothing_twice(lab: Lab) -> None:
     events = rows(lab.store, newest, EVENTS.name)
     assert events is not None and sorted(events["seq"].to_pylist()) == list(range(1, lab.recording.last_seq + 1))
     assert sum(newest.ledger()["r1/main"].kinds().values()) == lab.recording.last_seq
-    # made anew, the same comes out
+    # a full build gives the same result
     before = lab.totals()
     assert lab.build(is_full=True).published == [3] and lab.totals() == before
 

@@ -99,7 +99,7 @@ def test_a_cell_has_a_sign_and_opens_the_lab_or_else_the_class_at_that_instant()
     assert (cells["x"], cells["y"]) == (["1", "2"], ["p2 Ada", "p3"])
     assert cells["text"] == [["h", "·"], ["", "↺"]]
     assert cells["customdata"] == [["/r/r2/main?seq=40", "/r/r2/main?seq=40"], [None, "/replay/61000000"]]
-    # Whoever is not in the class any more is in none of its charts.
+    # Former participants are not in any of the charts.
     text = json.dumps(figures_of(OF_CLASS, TABLES, SCENE))
     assert CY not in {word.strip('"') for word in text.replace(",", " ").split()} and "Ada" in text
 

@@ -79,7 +79,7 @@ def test_addresses_and_contents_stay_out_of_tables() -> None:
     payloads = [row_of(text(5, "b1", 0, one), PRESENT[0])[-1] for one in (added, member, consumed)]
     assert not any("203.0.113.9" in one or "secret" in one for one in payloads)
     assert json.loads(payloads[0])[4] == [["broker", "b1"]] and json.loads(payloads[2])[5] == 1
-    # in another vocabulary the field lies elsewhere
+    # in another vocabulary the field has another position
     other = written(1, "abc", {"GroupMemberAdded": ("client_host", "group")})
     assert json.loads(row_of(text(5, "b1", 0, ["GroupMemberAdded", "/203.0.113.9", "g"]), other)[-1])[1] == ""
 
@@ -151,7 +151,7 @@ def test_events_are_typed_by_their_own_vocabulary(session: SparkSession, tmp_pat
     totals = made.rows(build, "gold.totals")
     assert [(row["replica"], row["high_watermark"]) for row in totals] == [("orders-0@b1", 4)]
     events = {row["kind"]: row for row in made.rows(build, EVENTS.name)}
-    # a kind that only a newer version knows is kept, but of no family; one that nobody knows is not
+    # a kind that only a newer version knows is kept without a family; an unknown one is not
     assert events.keys() == {"HighWatermarkAdvanced", "BrokerDreamt"}
     assert (events["BrokerDreamt"]["family"], events["BrokerDreamt"]["vocabulary"]) == ("", "0123456789ab")
     damage = build.ledger()["other/main"].damage

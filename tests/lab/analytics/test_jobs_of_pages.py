@@ -1,4 +1,4 @@
-"""Jobs as pages are told of them: how far each is, its end on demand, and how many a person may have."""
+"""Jobs as seen by pages: progress, cancellation, and the limit per person."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,7 +20,7 @@ Plant = Callable[..., Job]
 
 @pytest.fixture
 def plant() -> Iterator[Plant]:
-    """Has a job wait that no worker is told of."""
+    """Queues a job that no worker gets."""
     planted: list[Job] = []
 
     def one(of: str, asker: int | None = None) -> Job:
@@ -86,6 +86,6 @@ def test_nobody_has_more_than_a_few_jobs_waiting(visitor: Visitor, plant: Plant)
     assert refused.status == 429
     assert refused.json["what"] == f"Your {MAX_OF_PERSON} analyses before this one are not done yet."
     assert not [job for job in analyst()._jobs.values() if job.of == branch_id(slug, "main")]
-    # What goes on already is no new one.
+    # A job in progress does not count as new.
     joined = plant(branch_id(slug, "main"))
     assert visitor.post_json(start, {}).json["job"] == joined.id

@@ -1,4 +1,4 @@
-"""Questions in SQL: who sees which rows, what is refused, and that nothing runs on for ever."""
+"""SQL queries: visible rows, rejected queries, and limits of time and memory."""
 
 import asyncio
 import socket

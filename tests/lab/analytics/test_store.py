@@ -1,4 +1,6 @@
-"""The store of tables: builds are published whole or not at all, whoever else publishes and whatever dies."""
+"""The store of tables: builds are published completely or not at all, despite concurrent builds and killed
+processes.
+"""
 
 import os
 import signal
@@ -39,7 +41,7 @@ def written(store: Store, name: str, units: dict[str, list[int]]) -> StoredFile:
 
 
 def change(store: Store, name: str, units: dict[str, list[int]]) -> Changes:
-    """A build that makes some branches anew."""
+    """A build that makes some branches again."""
     table = TableChange(STATE, [written(store, name, units)], set(units))
     return Changes({TABLE: table}, {unit: BranchEntry(unit, "run", "place") for unit in units}, touched=set(units))
 
@@ -62,7 +64,7 @@ def test_a_unit_that_is_made_anew_replaces_its_rows_in_a_shared_file(store: Stor
     assert found(store, second) == {("a", 1), ("a", 2), ("a", 3), ("b", 1)}
     assert found(store, second, {"b"}) == {("b", 1)}
     assert second.made_to(TABLE) == {"a": 3, "b": 1}
-    # Whoever has opened the first build goes on reading it.
+    # A reader of the first build continues to read it.
     assert found(store, first) == {("a", 1), ("a", 2), ("b", 1)}
 
 

@@ -49,7 +49,7 @@ class Lesson:
         users = get_user_model().objects
         self.teacher = users.create_user("teaches the tables")
         self.users = [users.create_user(f"learns {number}") for number in range(6)]
-        # Whoever has only looked has a log without an act; the logs of others stand behind it.
+        # A viewer has a log without acts, followed by the logs of others.
         summary_of(self.users[0].pk)
         self.idle = users.create_user("looks on")
         summary_of(self.idle.pk)
@@ -87,7 +87,7 @@ class Lesson:
 
 
 def learn(user_id: int, number: int) -> None:
-    """A lesson with a prediction and a goal: where somebody was wrong, the cluster was, too."""
+    """A lesson with a prediction and a goal: if the learner was wrong, the cluster was in a wrong state as well."""
     at_ms = NOON_MS + number * 1_000
 
     def add(event: Any, after_s: int) -> None:
@@ -161,7 +161,7 @@ def test_a_question_is_as_hard_as_first_answers_say(lesson: Lesson) -> None:
     assert item["p_mean"] == pytest.approx(sum(SURE) / 5)
     assert item["gap"] == pytest.approx(sum(SURE) / 5 - 0.4)
     assert item["gave_up_share"] == pytest.approx(1 / 6)
-    # Of the two who had a hint one was right, of the three others one.
+    # One of the two learners with a hint was right, and one of the three others.
     assert (item["right_with_hint"], item["right_without_hint"]) == (0.5, pytest.approx(1 / 3))
     assert item["discrimination"] is None
 
@@ -242,7 +242,7 @@ def test_only_what_is_new_is_read_and_an_erased_learner_is_in_no_file(lesson: Le
     names = ("bronze.acts", "silver.acts", "gold.attempts", "gold.mistake_groups")
     text = str([lesson.rows(name) for name in names])
     assert forgotten not in text and lesson.person(0) in text
-    # Whoever is erased from a class keeps a history of their own.
+    # A person erased from a class keeps their own history.
     of_class = str([lesson.rows(name, **{"class": "kite"}) for name in names])
     assert erased not in of_class and lesson.person(0) in of_class
     assert {row["class"] for row in lesson.rows("gold.attempts", learner=erased)} == {""}

@@ -123,7 +123,7 @@ def test_replicas_have_the_states_that_the_controller_gives_them(made: MadeTable
     now = {f"{row['topic']}-{row['partition']}@b{row['broker']}": row["state"] for row in during(replicas, at_us)}
     partitions = view["partitions"].items()
     assert set(now) == {f"{partition}@b{broker}" for partition, state in partitions for broker in state["replicas"]}
-    # a new controller begins with what it is told
+    # a new controller starts with what it is sent
     known = {one: state for one, state in view["controller_replicas"].items() if one in now}
     assert known == {one: now[one] for one in known}
     assert known

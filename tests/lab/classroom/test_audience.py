@@ -1,4 +1,4 @@
-"""Who sees what: every kind of event, for every role; every section; names and splits."""
+"""Visibility: every kind of event for every role; every section; names and splits."""
 
 from typing import Any, get_args
 

@@ -1,4 +1,4 @@
-"""The sound of a class over HTTP: slices in, pieces out, and what the class is told."""
+"""The sound of a class over HTTP: uploaded slices, downloaded pieces, and the class's events."""
 
 import hashlib
 from collections.abc import Iterator

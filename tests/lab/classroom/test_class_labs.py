@@ -38,7 +38,7 @@ def lab(classroom: Classroom) -> str:
 
 
 def mode_of(frame: dict[str, Any]) -> str:
-    """The mode of time that a frame tells; empty if it tells none."""
+    """The mode of time in a frame; empty if it has none."""
     return str((frame.get("clock") or frame).get("mode", ""))
 
 
@@ -190,7 +190,7 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
             assert socket.ask({"k": "do", "line": line})["k"] == "done"
         socket.ask({"k": "time", "op": "rate", "value": 100})
         assert teacher.act("settle_poll", poll=2)["k"] == "done"
-        # The lab plays on by itself, and stands where the answer came true.
+        # The lab continues by itself, and is paused where the answer came true.
         while "outcome" not in ada.held.get("/polls/2", {}):
             ada.read()
         shown = ada.held["/polls/2"]

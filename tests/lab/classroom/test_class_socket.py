@@ -1,4 +1,4 @@
-"""The socket of a class: who gets in, acts and their answers, floods, presence, and coming back."""
+"""The socket of a class: access, acts and their answers, floods, presence, and reconnecting."""
 
 import asyncio
 import json
@@ -275,7 +275,7 @@ def test_stalled_page_does_not_delay_others(classroom: Classroom) -> None:
             assert teacher.act("set_timer", seconds=number + 1)["k"] == "done"
             # Told before the next one, so each is a frame of its own.
             reading.until_held("/timer seconds", number + 1)
-        # It acknowledged nothing but the snapshot, and gets no more than its window until it does.
+        # It acknowledged only the snapshot, and gets at most its window until it acknowledges more.
         sent = [json.loads(frame) for frame in _waiting(stalled)]
         assert len([frame for frame in sent if frame["k"] == "e"]) <= 16
 
@@ -306,7 +306,7 @@ def test_server_that_is_behind_tells_staff_and_lets_new_observers_wait(
 
 
 async def shed_to(slug: str, step: int) -> int:
-    """The class is told how much the server leaves out."""
+    """Notifies the class of the server's load step."""
     live = live_classes().opened(slug)
     assert live is not None
     live.room.shed(step, 4)

@@ -1,4 +1,4 @@
-"""The summary of a class: staff see the whole of it, a learner what is theirs, and nobody else sees it."""
+"""The summary of a class: staff see all of it, learners only their own part, and others nothing."""
 
 import re
 from collections.abc import Iterator

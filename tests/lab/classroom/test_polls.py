@@ -1,4 +1,4 @@
-"""Polls: rounds, splits, advice, and votes that name nobody."""
+"""Polls: rounds, splits, advice, and anonymous votes."""
 
 from pathlib import Path
 from typing import Any

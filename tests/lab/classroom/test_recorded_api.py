@@ -1,4 +1,4 @@
-"""The recording of a class over HTTP: who gets it, what is in it, and the labs that were shown."""
+"""The recording of a class over HTTP: access, contents, and the labs that were shown."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def lab(classroom: Classroom, lab_server: LabServer) -> str:
 
 
 def stood(page: Page) -> None:
-    """Reads until the class knows that the lab that leads stands."""
+    """Reads until the class knows that the leading lab is paused."""
     while (page.held.get("/lead_lab") or {}).get("mode") != "pause":
         page.read()
 

@@ -1,4 +1,4 @@
-"""After the end of a class: it is sealed also when nobody ended it, its own log goes, and later its recording."""
+"""After the end of a class: it is sealed even if nobody ended it, its own log is deleted, and later its recording."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Lessons that are recorded without a class: nobody joins, and whoever has the link of the recording watches it."""
+"""Lessons recorded without a class: nobody can join, and people with the link can watch the recording."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whatever people do in a class: its recording can be replayed, and has nothing of who is left out."""
+"""Whatever happens in a class, its recording can be replayed, and contains nothing of people who are left out."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Sealing: what is left of a class when it has ended, who sees it, chapters, and what erasing a person takes away."""
+"""Sealing: the contents and visibility of an ended class, chapters, and the effects of erasing a person."""
 
 import hashlib
 import json
@@ -107,7 +107,7 @@ def whole_manifest(classroom: Classroom) -> SealedManifest:
 def test_members_replay_what_was_sealed_without_what_was_left_out(classroom: Classroom) -> None:
     events = ask(classroom, "p2", "segments/0.json")["events"]
     told = json.dumps(events)
-    # as a word: the letters may stand in a random id
+    # as a word: a random id may contain the letters
     assert not re.search(r"\bp3\b", told)
     assert "left-out-question" not in told and "off-the-record-chapter" not in told
     assert SECRET in told and {event[4][0] for event in events if event[4]} >= {"LeadTaken", "StageShown", "ClassEnded"}

@@ -1,4 +1,4 @@
-"""A class on disk: what is answered is written, what is written comes back, and pages are told."""
+"""A class on disk: what is answered is written, what is written is restored, and pages are updated."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who is stuck, and why: table 4.7 on scripted learners (acceptance 18)."""
+"""Detection of stuck learners, with the reason: table 4.7 on scripted learners (acceptance 18)."""
 
 from collections.abc import Callable
 

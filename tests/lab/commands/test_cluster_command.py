@@ -29,7 +29,7 @@ def test_recording_is_listed_once_the_cluster_has_ended(visitor: Visitor, end: s
     assert re.search(r"cluster 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", page)
     with visitor.socket(run) as client:
         assert client.of_kind("welcome")["core"] == "recorded"
-        # The events that a kill took are made again from the inputs, when time goes on.
+        # Events lost in a kill are made again from the inputs when time continues.
         assert end is signal.SIGKILL or "incident" in client.of_kind("snap")["state"]["topics"]
         client.ask({"k": "time", "op": "play"})
         line = "kafka-console-consumer.sh --topic incident --partition 0 --from-beginning --max-messages 1"
@@ -93,7 +93,7 @@ def test_cluster_without_recording_ends_when_its_engine_fails(tmp_path: Path) ->
         address = first_line(running)
         AdminClient({"bootstrap.servers": address}).list_topics(timeout=PATIENCE_S)
         (folder,) = (tmp_path / "runs").glob("*/main")
-        # The data folder is gone: no space can be measured on it, and nothing can be written.
+        # The data folder does not exist: free space cannot be measured, and nothing can be written.
         shutil.rmtree(folder)
         assert running.wait(PATIENCE_S) == 1
         assert running.stderr is not None and "The cluster has ended" in running.stderr.read()

@@ -62,7 +62,7 @@ class LabProcess:
         return self.process.wait(seconds)
 
     def output(self, seconds: float = 2 * PATIENCE_S) -> str:
-        """All that it says until it ends by itself."""
+        """Its output until it ends."""
         out, _ = self.process.communicate(timeout=seconds)
         return str(out)
 
@@ -82,7 +82,7 @@ def lab(data: Path, *arguments: str, **environment: str) -> Iterator[LabProcess]
 
 
 def end_zookeeper(data: Path) -> None:
-    """A lab that was killed leaves its server to the next one, which takes it over; after a test there is none."""
+    """A killed lab leaves its server to the next one; ends it after the test."""
     with suppress(FileNotFoundError, NotADirectoryError, ProcessLookupError):
         pid = int((data / "zookeeper/zookeeper.pid").read_text())
         if str(data).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -128,7 +128,7 @@ def test_runs_survive_a_kill_and_wake_on_the_next_action(tmp_path: Path) -> None
             client.run("producer open p1 --acks all")
             client.run("producer send p1 orders-0 k:before")
             seen = client.frames[-1]["ev"][-1][0] if client.frames[-1]["k"] == "d" else client.events()[-1][0]
-            # while time stands still what has happened is written at once
+            # while paused, events are written at once
             client.ask({"k": "time", "op": "pause"})
         zookeeper = int((tmp_path / "zookeeper/zookeeper.pid").read_text())
         running.end(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The fixture `highwater`, used as somebody's own tests would use it."""
+"""The fixture `highwater`, used as in the tests of another project."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A class with an open door, its instructor, and a browser of somebody without an account."""
+"""A class with an open door, its instructor, and a browser without an account."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The board, the big screen and where one watches who leads: who sees them, and what a learner's lab begins with."""
+"""The board, the projector and the presenter's page: access, and the initial state of a learner's lab."""
 
 from functools import partial
 

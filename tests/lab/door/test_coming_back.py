@@ -1,4 +1,4 @@
-"""The ways back into a class, and what they do not tell."""
+"""The ways back into a class, and what they do not reveal."""
 
 import re
 from datetime import timedelta
@@ -90,7 +90,7 @@ def test_a_claimed_name_gives_nothing_until_staff_say_so(
         staff.post(f"/classes/{room.slug}/people/3", op="was")
         assert "p2" in other.get(f"/classes/{room.slug}/").text
         assert other.get(f"/r/{run}/main").url.endswith(f"/r/{run}/main")
-        # Who had the place before is out, and the old socket has ended.
+        # The previous holder of the place is out, and the old socket is closed.
         assert socket.closed()[0] == 4403
     assert "/return/" in guest.get(f"/classes/{room.slug}/").url
     assert guest.get(f"/r/{run}/main").url.count("/sign-in/") == 1

@@ -151,7 +151,7 @@ def test_people_wait_until_they_are_let_in(room: Class, staff: Visitor, guest: G
     staff.post(f"/classes/{room.slug}/door", op="admits")
     waiting = guest.join(room.link_key, "Ada")
     assert "waiting to be admitted" in waiting.text
-    # Nobody yet: neither pages nor labs nor sockets.
+    # Not admitted yet: neither pages nor labs nor sockets.
     assert "/sign-in/" in guest.get("/runs/").url and "/sign-in/" in guest.get("/").url
     assert guest.get("/api/find.json").status == 401
     assert guest.post("/open-lab").url.count("/sign-in/") == 1

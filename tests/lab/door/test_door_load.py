@@ -1,4 +1,4 @@
-"""The door under load: many who join at once, passes used twice at once, and limits that cost no database."""
+"""The door under load: many simultaneous joins, passes used twice at once, and limits without database access."""
 
 import asyncio
 import time

@@ -26,7 +26,7 @@ OF_CLASS: dict[str, set[Right]] = {
 
 
 class Scene:
-    """Two classes. In the first: a person of each role, a learner with a run, one who waits and one who was kicked."""
+    """Two classes. In the first: a person of each role, a learner with a run, a waiting person and a removed one."""
 
     def __init__(self) -> None:
         Class.objects.all().delete()

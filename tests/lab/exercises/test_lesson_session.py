@@ -30,7 +30,7 @@ SEGMENTS = "017-segments-roll"
 
 
 class Learner:
-    """Somebody who has done the steps of a lesson before one of them."""
+    """A learner who has completed the steps before one of them."""
 
     def __init__(self, until: str, slug: str = SEGMENTS, seed: int = 1) -> None:
         self.exercise = exercises()[slug]

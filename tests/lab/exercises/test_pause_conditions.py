@@ -26,7 +26,7 @@ def run() -> Run:
 
 
 def stopped_at(run: Run, condition: str, *lines: str) -> Envelope | None:
-    """Does what the lines say until the condition is met; returns the event at which the run stands then."""
+    """Executes the lines until the condition is met; returns the event at which the run is paused."""
     stops: list[int] = []
     core = StoppingCore(run, [stop_at(condition, run.view)], lambda: stops.append(run.seq))
     for line in lines:

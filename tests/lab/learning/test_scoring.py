@@ -14,7 +14,7 @@ def test_scores_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("choices", [2, 3, 4, 5])
 def test_score_is_proper(choices) -> None:
-    # Whoever believes `b` expects the smallest score by saying the stop that is nearest to it.
+    # A learner who believes `b` expects the smallest score from the stop nearest to it.
     for belief in stops(choices):
         expected = {
             p: belief * brier(p, choices, True) + (1 - belief) * brier(p, choices, False) for p in stops(choices)

@@ -156,7 +156,7 @@ def test_calibration_shows_stops_with_three_answers_and_names_the_widest_gap() -
 def test_confident_error_is_asked_about_in_another_lesson_within_two_days() -> None:
     learner = Learner().at(0, settled(), LessonFinished(lesson=ACKS))
     learner.at(0, settled(lesson="031-two-who-lead"), LessonFinished(lesson="031-two-who-lead"))
-    # `acked-is-safe` stands in both lessons; their cards are due in two days and more.
+    # `acked-is-safe` is in both lessons; their cards are due in two days and more.
     learner.at(2, reviewed(), reviewed(lesson="031-two-who-lead"))
     assert learner.on(4).due == []
     learner.at(4, settled(right=False, p=0.99, misconception="acked-is-safe", tags=("acked-is-safe",)))

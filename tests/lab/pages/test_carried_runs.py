@@ -82,7 +82,7 @@ def test_imported_run_is_the_one_that_was_exported(visitor: Visitor, exported: t
     again = visitor.get(f"/runs/{imported}/export").body
     assert entries_of(again)[format.MANIFEST] == entries_of(data)[format.MANIFEST]
     assert json.loads(entries_of(data)[format.MANIFEST])["branches"][0]["bookmarks"][0]["name"] == "here"
-    # It goes on where it was: the cluster is made from the inputs.
+    # It continues where it was: the cluster is rebuilt from the inputs.
     with visitor.socket(imported, "main-2") as socket:
         socket.ask({"k": "time", "op": "play", "value": 20.0})
         socket.run("producer send p1 orders-0 k:third")

@@ -18,7 +18,7 @@ SCRIPT = (
 
 @pytest.fixture(scope="module")
 def played(lab_server) -> tuple[Visitor, str]:
-    """A run of era 3.9 that has played the script, and stands still."""
+    """A paused run of era 3.9 that has played the script."""
     visitor = Visitor(lab_server).sign_in()
     run = visitor.new_run(name="Side by side", seed="7", era="3.9")
     with visitor.socket(run) as socket:

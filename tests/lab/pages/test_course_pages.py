@@ -39,7 +39,7 @@ def started(visitor: Visitor, slug: str) -> str:
 
 @pytest.fixture
 def newcomer(lab_server: LabServer) -> Visitor:
-    """Somebody who has done nothing yet."""
+    """A new learner."""
     get_user_model().objects.filter(username="newcomer").delete()
     return Visitor(lab_server).sign_in_as("newcomer")
 
@@ -133,7 +133,7 @@ def test_analytics_of_a_lesson_are_ones_own_but_for_who_gives_classes(visitor: V
     assert "Only you can see this page" in newcomer.get(page).text
     shown = newcomer.get(f"/api{page}tables.json").json
     assert (shown["figures"], shown["as_of_ms"], shown["withheld"]) == ({}, 0, False)
-    # Whoever has no history has nothing to wait for, and what others did is not told.
+    # Without a history there is nothing to wait for, and what others did is not revealed.
     assert newcomer.post_json(f"/api{page}tables/start", {}).json["job"] is None
     assert newcomer.get(f"/api{page}tables/own_steps.csv").text.startswith("attempt_no,")
     assert newcomer.get(f"/api{page}tables/lesson_stops.csv").status == 404

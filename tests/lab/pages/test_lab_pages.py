@@ -1,4 +1,4 @@
-"""Signing in, the list of runs, who may see what, and what every answer carries."""
+"""Signing in, the list of runs, rights, and headers of every response."""
 
 import gzip
 import re
@@ -204,7 +204,7 @@ def test_duplicate_has_the_same_history_and_is_independent(visitor: Visitor) -> 
         assert client.run("kafka-topics.sh --list") == ["orders"]
 
 
-# Who may see what
+# Rights
 
 
 def test_run_of_another_user_is_not_found(visitor: Visitor, other_visitor: Visitor) -> None:

@@ -22,7 +22,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def learner(visitor: Visitor) -> int:
-    """The visitor, who has finished two lessons ten days ago."""
+    """A visitor who finished two lessons ten days ago."""
     user_id = local_user().pk
     delete_history(user_id)
     then_ms = wall_ms() - 10 * DAY_MS

@@ -1,4 +1,4 @@
-"""A branch is saved as a page that plays it by itself: it holds what the lab shows, and nothing of it is markup."""
+"""A branch is saved as a standalone page: it contains what the lab shows, and none of it is interpreted as markup."""
 
 import json
 import re

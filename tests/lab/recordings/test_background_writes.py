@@ -1,4 +1,4 @@
-"""Events are written in the background: nothing that reads a recording can tell, and no failure is lost."""
+"""Events are written in the background: readers of a recording do not notice, and no failure is lost."""
 
 import errno
 import os
@@ -59,7 +59,7 @@ def test_inputs_do_not_wait_for_events_being_written(tmp_path: Path, monkeypatch
 
 
 def test_keyframe_is_the_view_of_its_own_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine has gone on when the keyframe is written."""
+    """The engine has advanced when the keyframe is written."""
     recording, live = busy_run(tmp_path, 3_000)
     live.pacer.set_mode("play")
     with monkeypatch.context() as patched:

@@ -25,14 +25,16 @@ SECOND = 1_000_000
 
 
 def disk_of(recording: Recording, replica: str) -> dict[str, bytes]:
-    """What lies on the disk of a replica now: `.log` whole, indexes up to their entries."""
+    """The current disk contents of a replica: `.log` complete, indexes up to their entries."""
     partition, broker = ReplicaId.parse(replica)
     folder = recording.folder.cluster / f"broker-{broker}" / partition
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def truncating_run(root: Path) -> tuple[Recording, LiveRun, int]:
-    """A run in which broker 1 writes what nobody else gets, and has to cut it off. Returns the event before the cut."""
+    """A run in which broker 1 appends unreplicated records and has to truncate them. Returns the event before the
+    truncation.
+    """
     recording, live = begin(root, CONFIG)
     run_lines(
         live,
@@ -96,7 +98,7 @@ def test_files_before_a_truncation_are_restored(truncated: tuple[Recording, Live
     assert log.count(b"lost-") == 12
     after = ReplicaFiles(recording, replica, recording.last_seq)
     assert b"lost-" not in after.read(after.file("00000000000000000000.log"), 0, 10**9)
-    # The same instant in a run of its own, which has not gone on: byte for byte the same files.
+    # The same instant in a separate run that has not continued: byte for byte the same files.
     other = run_up_to(tmp_path, before)
     on_disk = disk_of(other, replica)
     for name in ("00000000000000000000.log", "00000000000000000000.index", "00000000000000000000.timeindex"):

@@ -49,7 +49,7 @@ class Desk(Gateway):
     """A gateway that keeps what comes in."""
 
     def __init__(self) -> None:
-        # It has no lab behind it.
+        # It has no lab.
         self.frames: list[bytes] = []
 
     def welcomes(self, client: Client) -> bool:
@@ -115,7 +115,7 @@ def test_responses_of_a_closing_connection_are_dropped() -> None:
 
 
 class Idle:
-    """An engine that nobody asks for anything."""
+    """An engine that gets no requests."""
 
     async def act(self, job: Callable[[LiveRun], None]) -> None:
         raise AssertionError("nobody is connected")

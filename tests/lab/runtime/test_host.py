@@ -1,4 +1,4 @@
-"""Labs of one process: they take turns, they stop when nobody watches."""
+"""Labs of one process: they take turns, and stop without watchers."""
 
 import asyncio
 import threading
@@ -68,7 +68,7 @@ def test_unwatched_lab_pauses_and_later_closes(tmp_path: Path, monkeypatch: pyte
         assert again.clock().rests
         await again.act(submit(TOPIC))
         assert again.core == "live" and again.clock().mode == "pause" and not again.clock().rests
-        # what its owner has paused stands still for that reason, whoever watches
+        # a lab paused by its owner stays paused, whoever watches
         await until(lambda: host.open_lab("r2", "main") is None)
         assert not (await host.lab("r2", "main")).clock().rests
 
@@ -286,7 +286,7 @@ def test_external_zookeeper_changes_are_inputs(tmp_path: Path, zookeeper: Any) -
         await until(elected_again)
         await lab.act(set_mode("pause"))
         recorded = lab.recording.records(1, 10**6)
-        # In a ZooKeeper of its own, where nobody else writes, a fork makes the same events of the same input.
+        # In its own ZooKeeper, without other writers, a fork makes the same events from the same input.
         forked = await host.fork("r1", "main", len(recorded), "main-2")
         assert forked.zookeeper.endswith("/r1/main-2")
         assert forked.recording.records(1, len(recorded)) == recorded

@@ -145,7 +145,7 @@ def test_client_disconnected_by_a_full_disk_is_not_listed(tmp_path: Path, monkey
             assert bytes.fromhex("0000002b") not in await asyncio.wait_for(reader.read(), 30)
             assert lab._live is not None and lab._live.run.connections
         await lab.act(set_mode("play"))
-        # The engine hears of that, without anybody who comes or goes.
+        # The engine is notified, without any client connecting or disconnecting.
         await until(lambda: lab._live is not None and not lab._live.run.connections)
         await connected(lab)
 
@@ -179,8 +179,8 @@ def test_disk_full_during_a_job_loses_nothing_recorded(tmp_path: Path, monkeypat
 
 
 def test_nothing_is_recorded_after_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits for its turn while the recording fails is refused: done by an engine that nothing can make again, it
-    would be acknowledged and gone.
+    """Actions that wait while the recording fails are refused: executed by an engine that cannot be rebuilt, they would
+    be acknowledged and lost.
     """
 
     async def scene(host: Host) -> None:

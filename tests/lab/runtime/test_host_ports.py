@@ -16,7 +16,7 @@ from tests.support.recorded_runs import CONFIG
 
 
 def test_engine_stopped_with_clients_connected_stays_stopped(tmp_path: Path) -> None:
-    """Its clients are hung up on, and nobody wakes it to tell it so."""
+    """Its clients are disconnected, and this does not wake it."""
 
     async def scene(host: Host) -> None:
         lab = await host.start("left", "main", CONFIG)
@@ -70,7 +70,7 @@ def test_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: p
         await lab.wake()
         await lab.act(set_mode("play"))
         if lab.bootstrap != found[0]:
-            # somebody else has taken one meanwhile
+            # another process has taken one meanwhile
             assert "gets other ports than before" in caplog.text
             assert "another broker of this lab" not in caplog.text
         (await connected(lab))[1].close()
@@ -81,7 +81,7 @@ def test_branch_keeps_its_ports_and_a_fork_has_its_own(tmp_path: Path, caplog: p
         try:
             released = hold({1: port})[1]
         except Refusal as refusal:
-            # somebody else has taken it meanwhile
+            # another process has taken it meanwhile
             assert refusal.id != "refusal.port_of_other_broker"
         else:
             release_port(port)
@@ -126,7 +126,7 @@ def test_broker_regains_a_port_that_was_taken_meanwhile(tmp_path: Path, monkeypa
             # Its old session has to end first.
             await lab.act(lambda live: live.pacer.set_rate(20))
             await until(lambda: 1 in gateway._listeners)
-            await asyncio.sleep(0.2)  # it may try in vain
+            await asyncio.sleep(0.2)  # it may try without success
             assert 1 not in gateway._listening
         await gateway.ready()
         (await connected(lab))[1].close()

@@ -1,4 +1,4 @@
-"""The store on a real server while somebody else writes there too, and when the server goes away."""
+"""The store on a real server with external writers, and when the server fails."""
 
 import contextlib
 import pickle
@@ -31,7 +31,7 @@ DEADLINE_S = 60
 
 @pytest.fixture
 def somebody(zookeeper, chroot, kazoo_store):
-    """A client that the store knows nothing of, such as zkCli, in the branch's chroot."""
+    """An external client, such as zkCli, in the branch's chroot."""
     client = KazooClient(zookeeper.address, timeout=DEADLINE_S)
     client.start(DEADLINE_S)
     client.chroot = chroot

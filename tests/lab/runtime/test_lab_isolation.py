@@ -40,7 +40,7 @@ def port_of(lab: Lab) -> int:
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
-    """How long a lab takes to tell all that it knows of its topics."""
+    """How long a lab takes to describe all its topics."""
     begun_s = time.monotonic()
     writer.write(ASKED)
     size = int.from_bytes(await asyncio.wait_for(reader.readexactly(4), LATEST_S), "big")

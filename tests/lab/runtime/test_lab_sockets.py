@@ -241,7 +241,7 @@ def test_run_pauses_when_a_condition_is_met(visitor: Visitor) -> None:
         assert [event[4][0] for event in client.events()].count("LeaderElected") == 2
         paused = other.until(lambda frame: frame["k"] == "clock" and frame["mode"] == "pause")
         assert paused["pause_when"] == ""
-        # It pauses once: playing goes on.
+        # It pauses once: playing continues.
         assert client.ask({"k": "time", "op": "play"})["k"] == "done"
         client.ask({"k": "time", "op": "pause_when", "condition": "records lost"})
         assert client.ask({"k": "time", "op": "pause_when", "condition": ""})["k"] == "done"

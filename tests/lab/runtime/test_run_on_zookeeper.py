@@ -1,4 +1,4 @@
-"""A whole cluster on a real ZooKeeper: the same events as in memory, and somebody else at the znodes."""
+"""A whole cluster on a real ZooKeeper: the same events as in memory, and external changes of znodes."""
 
 import time
 

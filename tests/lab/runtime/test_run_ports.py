@@ -1,4 +1,4 @@
-"""A run of the lab has ports: clients join it, the page tells how, and the address stays."""
+"""A run of the lab has ports: clients connect, the page shows how, and the address is stable."""
 
 import os
 import subprocess

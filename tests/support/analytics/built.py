@@ -1,4 +1,4 @@
-"""A run that goes on, the tables of it, and builds of them; with two small tables that are easy to check."""
+"""A growing run, its tables, and builds of them; with two small tables that are easy to check."""
 
 import struct
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def entry(recording: Recording, parent: str = "", parent_seq: int = 0) -> Found:
 
 
 class Lab:
-    """A run that goes on, its tables, and builds of them."""
+    """A growing run, its tables, and builds of them."""
 
     def __init__(self, session: SparkSession, root: Path) -> None:
         self.session = session

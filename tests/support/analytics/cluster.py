@@ -72,7 +72,7 @@ class Cluster:
         self.remote = f"sc://127.0.0.1:{port}"
 
     def kill(self, name: str) -> None:
-        """As if the machine were gone: with the executors of a worker."""
+        """Kills a process as if its machine had failed, including the executors of a worker."""
         process = self._processes.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -27,7 +27,7 @@ def events(dump: str) -> Iterator[tuple[int, int, int, list[Any]]]:
 
 
 class PlainReader:
-    """Attributes are what the tables say, too."""
+    """The attributes correspond to the tables."""
 
     def __init__(self, dump: str) -> None:
         self.kinds: Counter[str] = Counter()
@@ -40,7 +40,7 @@ class PlainReader:
         self.leaderless: Counter[str] = Counter()
         #: (group, partition) -> lag
         self.lag: dict[tuple[str, str], list[Step]] = defaultdict(list)
-        #: (group, partition) -> how long nobody owned it, each time
+        #: (group, partition) -> durations without an owner
         self.unowned: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.end_us = 0
         self._sent: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""A browser of somebody without an account."""
+"""A browser without an account."""
 
 import re
 from http.cookiejar import Cookie

@@ -1,4 +1,4 @@
-"""`python -m tests.support.classroom.scripted_class FOLDER`: a class that is sent acts until somebody kills it.
+"""`python -m tests.support.classroom.scripted_class FOLDER`: a class that receives acts until it is killed.
 
 It opens the class in the folder, prints the answers of the acts of before that it sends again (`again ID SEQ`), then
 those of new acts (`done ID SEQ`). Votes of an anonymous poll are answered late, as in a class.
