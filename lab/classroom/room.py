@@ -70,6 +70,7 @@ class Room:
         self._ticker: asyncio.Task[None] | None = None
         self._is_closed = False
         self._shed = 0
+        self._told_count = 0, 0
 
     @staticmethod
     async def open(folder: Path, words: Words, header: Header | None = None, clocks: Clocks | None = None) -> "Room":
@@ -167,6 +168,7 @@ class Room:
         self._seats.setdefault(p, []).append(seat)
         was_here = self._sockets.is_here(p)
         self._sockets.opened(p, seat)
+        seat.outbox.set("count", encode(Count(self.now_us(), *self._here())))
         if not was_here:
             self.tell(Given(ROOM, ComeBack(p)))
             self._writer.set_hidden(p, False)
@@ -300,9 +302,15 @@ class Room:
                 self.tell_staff("shed", encode(Shed(self.now_us(), self._shed)))
 
     def _tell_count(self) -> None:
+        count = self._here()
+        if count != self._told_count:
+            self._told_count = count
+            self._send("count", encode(Count(self.now_us(), *count)), but="")
+
+    def _here(self) -> tuple[int, int]:
+        """How many learners and observers."""
         here = [self.board.now.roles.get(p) for p in self._sockets.here()]
-        count = encode(Count(self.now_us(), here.count("learner"), here.count("observer")))
-        self._send("count", count, but="")
+        return here.count("learner"), here.count("observer")
 
     def tell(self, given: Given) -> None:
         """Adds a fact without waiting for it. Thread-safe."""

@@ -144,6 +144,14 @@ class Watchers(msgspec.Struct, tag_field="k", tag="watchers"):
     count: int
 
 
+class Waking(msgspec.Struct, tag_field="k", tag="waking"):
+    """The engine of a lab of a class is to be built, after those of so many labs `before` it; 0: it is built now; null:
+    it is there, or could not be built.
+    """
+
+    before: int | None
+
+
 class Done(msgspec.Struct, tag_field="k", tag="done"):
     id: str
     seq: int

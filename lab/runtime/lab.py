@@ -214,7 +214,7 @@ class Lab:
                 if self._has_failed_writing:
                     await self._in_thread(self.recording.reopen)
                     self._has_failed_writing = False
-                async with self._wakes.turn() if self.policy.is_shared else nullcontext():
+                async with self._wakes.turn(self.audience.wakes) if self.policy.is_shared else nullcontext():
                     self._live = live = await self._in_thread(lambda: self._build(self.recording, self.pacer))
                 self.rests = False
                 self._listen(live)

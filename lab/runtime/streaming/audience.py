@@ -18,6 +18,7 @@ class Audience:
         self._beat: asyncio.TimerHandle | None = None
         self._count: asyncio.TimerHandle | None = None
         self._told_count = 0
+        self._waking: int | None = None
 
     @property
     def has_own_page(self) -> bool:
@@ -26,11 +27,20 @@ class Audience:
 
     def add(self, watcher: Watcher) -> None:
         self.watchers.add(watcher)
+        if self._waking is not None:
+            watcher.waking_changed(self._waking)
         self._count_soon()
 
     def remove(self, watcher: Watcher) -> None:
         self.watchers.discard(watcher)
         self._count_soon()
+
+    def wakes(self, before: int | None) -> None:
+        """The engine waits for its turn to be built, after so many others; 0: it is built; None: no more."""
+        if before != self._waking:
+            self._waking = before
+            for watcher in self.watchers:
+                watcher.waking_changed(before)
 
     def time_moved(self) -> None:
         """Events or the clock have changed: notifies users who may act at once, others with the next beat."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lab.protocol.event_schema import schema_hash
-from lab.protocol.frames import Clock, Core, No, Watchers, Welcome, encode
+from lab.protocol.frames import Clock, Core, No, Waking, Watchers, Welcome, encode
 from lab.recordings.recording import Recording
 from lab.rights import Right
 from lab.runtime.live_run import Snapshot
@@ -88,6 +88,7 @@ class Watcher:
         self._welcome_due = True
         self._has_news = True
         self._count_due = False
+        self._waking: Waking | None = None
         self._is_closed = False
         self._sent_clock: Clock | None = None
 
@@ -125,6 +126,11 @@ class Watcher:
     def count_changed(self) -> None:
         """Another number of pages watches."""
         self._count_due = True
+        self._wake.set()
+
+    def waking_changed(self, before: int | None) -> None:
+        """The engine is to be built after so many others; see `Waking`."""
+        self._waking = Waking(before)
         self._wake.set()
 
     def time_moved(self) -> None:
@@ -166,6 +172,9 @@ class Watcher:
         if self._welcome_due:
             self._welcome_due = False
             return encode(self._welcome()).decode()
+        if self._waking:
+            waking, self._waking = self._waking, None
+            return encode(waking).decode()
         if self._mail:
             return self._mail.popleft().decode()
         if self._count_due:

@@ -13,6 +13,7 @@ from lab.learning import log as learning
 from lab.learning.events import LessonReset, PredictionSettled, StepChecked
 from lab.models import Branch, Participant, Run
 from lab.runtime.host import Host
+from lab.runtime.policy import IN_CLASS
 from tests.support.classroom.class_pages import Classroom
 from tests.support.lab_server import LabServer
 
@@ -248,3 +249,33 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
         undone = Branch.objects.get(run__slug=run, name="main-2")
         assert (undone.parent.name if undone.parent else "", undone.parent_seq) == ("main", help["seq"])
         assert Branch.objects.filter(run__slug=run).count() == 2, "both futures stay"
+
+
+def test_learner_is_told_how_many_labs_wake_before_theirs(classroom: Classroom, lab: str) -> None:
+    run = lab.split("/")[0]
+    served = asyncio.Event()
+
+    async def keep_busy(host: Host) -> None:
+        """Two other labs wake until they are served."""
+        host.set_policy(run, IN_CLASS)
+        if (opened := host.open_lab(*lab.split("/"))) is not None:
+            await opened.sleep()
+
+        async def wake() -> None:
+            async with host._wakes.turn():
+                await served.wait()
+
+        busy.extend(asyncio.create_task(wake()) for _ in range(2))
+
+    busy: list[asyncio.Task[None]] = []
+    classroom.server.call(keep_busy)
+    with classroom.visitors["p2"].socket(run) as ada:
+        ada.send({"k": "do", "id": "late", "line": "kafka-topics.sh --list"})
+        assert ada.until(lambda frame: frame["k"] == "waking")["before"] == 2
+        with classroom.visitors["p2"].socket(run) as other:
+            assert other.until(lambda frame: frame["k"] == "waking")["before"] == 2, "a page that comes is told, too"
+            classroom.server.call(lambda _: served.set())
+            for page in (ada, other):
+                assert page.until(lambda frame: frame["k"] == "waking" and not frame["before"])["before"] in (0, None)
+                page.until(lambda frame: frame["k"] == "waking" and frame["before"] is None)
+        assert ada.until(lambda frame: frame.get("id") == "late")["k"] == "done"

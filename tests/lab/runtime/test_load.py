@@ -80,3 +80,30 @@ def test_labs_wake_two_at_a_time_in_their_order() -> None:
     order, most = asyncio.run(run())
     assert order == [0, 1, 3, 5, 6, 7, 8]
     assert most == 2
+
+
+def test_lab_that_waits_is_told_how_many_wake_before_it() -> None:
+    async def run() -> dict[str, list[int | None]]:
+        queue, told = WakeQueue(lambda: 2), {name: list[int | None]() for name in "abcde"}
+        ready = {name: asyncio.Event() for name in told}
+
+        async def wake(name: str) -> None:
+            async with queue.turn(told[name].append):
+                await ready[name].wait()
+
+        waking = {name: asyncio.create_task(wake(name)) for name in told}
+        await asyncio.sleep(0)
+        waking["c"].cancel()
+        await asyncio.sleep(0)
+        for name in "abde":
+            ready[name].set()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        await asyncio.gather(*waking.values(), return_exceptions=True)
+        return told
+
+    told = asyncio.run(run())
+    assert told["a"] == told["b"] == [0, None], "both wake at once"
+    assert told["c"] == [2, None], "cancelled while it waited"
+    assert told["d"] == [3, 2, 0, None]
+    assert told["e"][:2] == [4, 3] and told["e"][-2:] == [0, None]

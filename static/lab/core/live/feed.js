@@ -36,6 +36,8 @@ export class LiveFeed {
   received = 0;
   /** How many pages watch the branch, as far as the server says so. */
   watchers = 1;
+  /** How many labs of the class are built before this one; 0: it is built now; null: it does not wait. @type {number | null} */
+  waking = null;
   painted = new Painted();
 
   #schema;
@@ -76,6 +78,7 @@ export class LiveFeed {
       boot: () => this.#boot,
       onFrame: (frame) => this.#receive(frame),
       onState: (state, retry_in_s, final) => {
+        this.waking = null;
         this.connection = state === "open" && this.welcome?.core === "recorded" ? "recorded" : state;
         this.retry_in_s = retry_in_s;
         this.closed = final;
@@ -146,6 +149,10 @@ export class LiveFeed {
       case "watchers":
         this.watchers = frame.count;
         this.#tell.note("live");
+        break;
+      case "waking":
+        this.waking = frame.before;
+        this.#tell.announce("connection");
         break;
       case "clock":
         this.#setClock(frame);

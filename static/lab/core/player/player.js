@@ -136,6 +136,7 @@ export class Player {
   get next_us() { return this.#clock.reported.next_us; }
   /** How many pages watch the branch; told to those who may act on it. */
   get watchers() { return this.#feed.watchers; }
+  get waking() { return this.#feed.waking; }
   /** Whether the run was paused because no page was connected. */
   get rests() { return Boolean(this.#clock.reported.rests); }
   get connection() { return this.#feed.connection; }

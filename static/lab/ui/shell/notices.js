@@ -95,6 +95,9 @@ class HwConnection extends HwElement {
       return bad(t("connection.lost", { at: instant(at_us, 3), n: left }));
     }
     if (connection === "connecting") return html`<span class="tag">${t("connection.connecting")}</span>`;
+    const { waking } = player;
+    if (waking !== null) return html`<span class="tag warn" role="status" title=${t("connection.waking_title")}>${
+      waking ? t("connection.waking_after", { n: waking }) : t("connection.waking")}</span>`;
     if (connection === "recorded") return html`<span class="tag"
       title=${t("connection.recorded_title")}>${t("connection.recorded")}</span>`;
     return "";
