@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.support.lab_page import PHONE, TABLET, TOPIC, WIDE, disagreement, lead_and_follow, press, shown
+from tests.support.lab_page import PHONE, TABLET, TOPIC, WIDE, console, disagreement, lead_and_follow, press, shown
 from tests.support.lab_server import Visitor
 
 KEYS = [",", ".", ",", ".", "3", "5", "7", "9", "d", "n", "g", "o", "r", "l", "v", "c", "Home", "End", "Enter"]
@@ -183,6 +183,46 @@ def test_what_ends_following_and_what_does_not(context: BrowserContext, visitor:
         for what in ("branch", "shown_seq", "screen", "selection", "partition"):
             assert now[what] == own[what], (name, what)
     assert shown(leader)["mode"] == "pause"
+
+
+#: The event that the lab beside shows; null without one.
+BESIDE_SEQ = """async () => {
+  const { theirs } = await moduleOf("/ui/store/beside.js");
+  return theirs.peek()?.seq ?? null;
+}"""
+
+
+def test_lab_of_who_leads_is_live_beside_ones_own(context: BrowserContext, visitor: Visitor) -> None:
+    leader, follower = lead_and_follow(context, visitor, played_run(visitor), played_run(visitor))
+    own, beside = shown(follower), follower.locator("hw-beside")
+    follower.get_by_role("button", name="Beside", exact=True).click()
+    expect(beside.locator(".hw-topology .hw-node").first).to_be_visible()
+    expect(beside.locator(".hw-strips .hw-cells").first).to_be_visible(timeout=PATIENCE_S * 1000)
+    for key in ("3", ",", "5"):
+        press(leader, key)
+        _settle(leader)
+        follower.wait_for_function(
+            f"async (wanted) => (await ({BESIDE_SEQ})()) === wanted", arg=shown(leader)["shown_seq"]
+        )
+    left, right = beside.bounding_box(), follower.locator("#main").bounding_box()
+    assert left and right and left["x"] + left["width"] <= right["x"] and abs(left["width"] - right["width"]) <= 2
+    assert {**shown(follower), "ranges": {}} == {**own, "ranges": {}}, "one's own lab stays where it was"
+    nodes = beside.locator(".hw-node")
+    nodes.nth(1).dispatch_event("click")
+    assert shown(follower)["selection"] == "", "what is chosen there is of another lab"
+    assert "beside" in console(follower, "kafka-topics.sh --create --topic beside --partitions 1").inner_text()
+    expect(beside).to_be_visible()
+    press(leader, "d")
+    expect(beside.get_by_role("status")).to_contain_text("Disk")
+    press(follower, "f")
+    expect(follower.get_by_role("button", name="Following Lin")).to_be_visible()
+    expect(beside).to_be_hidden()
+    follower.get_by_role("button", name="Beside", exact=True).click()
+    expect(follower.get_by_role("button", name="Lin is presenting")).to_be_visible()
+    expect(beside).to_be_visible()
+    follower.set_viewport_size(TABLET)
+    expect(beside).to_be_hidden()
+    expect(follower.get_by_role("button", name="Beside", exact=True)).to_be_hidden()
 
 
 def test_pointer_is_held_to_its_thing(context: BrowserContext, visitor: Visitor) -> None:

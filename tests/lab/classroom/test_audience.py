@@ -192,3 +192,26 @@ def test_where_the_lab_that_leads_is_reaches_staff_alone(busy: MemoryClass, monk
     assert told[TEACHER][-1]["patch"] == [
         ["/lead_lab", {"lab": "run-p1/main", "seq": 120, "at_us": 120, "mode": "play", "rate_us": 1}]
     ]
+
+
+def test_two_rounds_of_40_voters_count_each_once_and_show_no_split_before_it_is_shown() -> None:
+    """Acceptance statement 19, over every frame that a learner gets: those that follow, and those of a reload."""
+    room_ = MemoryClass(40)
+    learners = [p for p, person in room_.state.people.items() if person.role == "learner"]
+    assert len(learners) == 40
+    poll = ops.MakePoll("choice", "which?", "en", ("a", "b"), False, True, "1")
+    room_.do(TEACHER, poll, texts=(1, 2, 3))
+    for turn in (0, 1):
+        room_.do(TEACHER, ops.OpenPoll(1))
+        for number, p in enumerate(learners):
+            room_.do(p, ops.CastVote(1, "0", 10), id=f"first-{turn}")
+            room_.do(p, ops.CastVote(1, str(int(number < 15 + 20 * turn)), 50), id=f"second-{turn}")
+        room_.do(TEACHER, ops.ClosePoll(1))
+        board = board_of(room_)
+        told = "".join(everything_for(board, p) for p in learners)
+        assert '"splits"' not in told and '"Voted"' not in told
+        assert '"right"' not in told.replace('"right":0,', "")
+    room_.do(TEACHER, ops.ShowSplit(1))
+    shown = everything_for(board_of(room_), learners[0])
+    assert '"count":40,"answers":{"0":25,"1":15}' in shown, "of each, the last vote of the first round"
+    assert '"count":40,"answers":{"0":5,"1":35}' in shown

@@ -12,6 +12,7 @@ from lab.exercises.observer import ExerciseObserver
 from lab.learning import log as learning
 from lab.learning.events import LessonReset, PredictionSettled, StepChecked
 from lab.models import Branch, Participant, Run
+from lab.protocol.frames import encode
 from lab.runtime.host import Host
 from lab.runtime.policy import IN_CLASS
 from tests.support.classroom.class_pages import Classroom
@@ -240,7 +241,9 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
         assert help["seq"] > 0
         with classroom.visitors["p1"].socket(run) as helping:
             assert helping.of_kind("welcome")["run"] == run
-            assert helping.ask({"k": "do", "line": "help"})["k"] == "done"
+            for number in range(20):
+                line = f"kafka-topics.sh --create --topic helped-{number} --partitions 1 --replication-factor 1"
+                assert helping.ask({"k": "do", "line": line})["k"] == "done"
             teacher.act("end_help", p="p2")
             teacher.act("end_look", p="p2")
             assert helping.closed()[0] == 4403
@@ -249,6 +252,16 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
         undone = Branch.objects.get(run__slug=run, name="main-2")
         assert (undone.parent.name if undone.parent else "", undone.parent_seq) == ("main", help["seq"])
         assert Branch.objects.filter(run__slug=run).count() == 2, "both futures stay"
+
+    async def views(host: Host) -> list[bytes]:
+        """Of the branch as it was when help began, and of the one that the learner has now."""
+        helped, own = await host.lab(run, "main"), await host.lab(run, "main-2")
+        assert helped.recording.last_seq > help["seq"], "what the helper did is still there"
+        at = (helped, help["seq"]), (own, own.recording.last_seq)
+        return [await lab.read(lambda _, lab=lab, seq=seq: encode(lab.recording.view_at(seq))) for lab, seq in at]  # type: ignore[misc]
+
+    before_help, undone_view = classroom.server.call(views)
+    assert undone_view == before_help, "byte for byte"
 
 
 def test_learner_is_told_how_many_labs_wake_before_theirs(classroom: Classroom, lab: str) -> None:

@@ -134,8 +134,7 @@ export class Player {
   }
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.reported.next_us; }
-  /** How many pages watch the branch; told to those who may act on it. */
-  get watchers() { return this.#feed.watchers; }
+  /** How many labs of the class are built before this one; null while it does not wait. */
   get waking() { return this.#feed.waking; }
   /** Whether the run was paused because no page was connected. */
   get rests() { return Boolean(this.#clock.reported.rests); }

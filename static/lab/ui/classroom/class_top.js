@@ -9,9 +9,10 @@ class HwClassTop extends HwElement {
     const { door } = tree.value;
     const all = learners();
     const here = all.filter(([, person]) => person.presence === "here").length;
+    const away = all.length - here;
     const { state, closed } = connection.value;
     return html`<span class="chip mono" title=${t("board.time")}>${clockText(now_us.value)}</span>
-      <span class="chip">${t("board.here_away", { here, away: all.length - here })}</span>
+      <span class="chip">${away ? t("board.here_away", { here, away }) : t("board.here", { here })}</span>
       ${shed.value ? html`<span class="tag warn" role="status">${t("board.shed", { what: t(`board.shed.${shed.value}`) })}</span>` : ""}
       ${waiting().length ? html`<button class="chip warn" @click=${() => show({ tab: "people" })}>${t("board.at_door",
         { n: waiting().length })}</button>` : ""}

@@ -91,6 +91,7 @@ class HwWall extends HwElement {
     const tile = ([p, person]) => {
       const name = shownName(p, person.name);
       const isOnStage = stage?.p === p;
+      const isDone = (person.step ?? 1) > (info?.steps ?? 0);
       const look = [needsHelp(person) && "stuck", person.hand && "hand", isOnStage && "shown", person.presence === "away" && "away"];
       return html`<button class="tile ${look.filter(Boolean).join(" ")}" data-p=${p} data-name=${name} title=${stuckText(person)}
         @click=${() => (opened.value = p)}>
@@ -99,8 +100,8 @@ class HwWall extends HwElement {
           ? html`<small>${t("board.on_stage")}</small>` : ""}</span></span>
         ${picture(tiles.value[p])}
         ${stepRow(person, info?.steps ?? 0)}
-        <span class="row foot"><span>${person.stuck ? t("board.min_on_step", { n: minutes(person.stuck_us ?? now_us.value) })
-          : info?.steps ? t("board.step", { n: person.step }) : ""}</span><span>${this.#place(person)}</span></span>
+        <span class="row foot"><span>${isDone ? "" : person.stuck ? t("board.min_on_step", { n: minutes(person.stuck_us ?? now_us.value) })
+          : t("board.step", { n: person.step })}</span><span>${this.#place(person)}</span></span>
       </button>`;
     };
     return html`<div class="tiles">${repeat(people, ([p]) => p, tile)}</div>`;

@@ -185,9 +185,16 @@ class HwStageBar extends HwElement {
     // On a phone the bar is moved sideways: the chosen screen is in sight.
     effect(() => {
       void shown.value;
-      requestAnimationFrame(() =>
-        this.querySelector(".seg [aria-pressed=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+      requestAnimationFrame(() => this.#bringSideways());
     });
+  }
+
+  /** The bar alone is moved: on a phone the page is scrolled, too, and stays where it is. */
+  #bringSideways() {
+    const [bar, chosen] = [this.querySelector(".cv-h"), this.querySelector(".seg [aria-pressed=true]")];
+    if (!bar || !chosen) return;
+    const [all, one] = [bar.getBoundingClientRect(), chosen.getBoundingClientRect()];
+    bar.scrollLeft += Math.min(0, one.left - all.left) || Math.max(0, one.right - all.right);
   }
 
   render() {

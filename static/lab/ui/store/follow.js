@@ -29,8 +29,8 @@ export const isFollowing = signal(false);
 /** Following may not be ended, but for `isHeld` being lifted. */
 export const isHeld = signal(false);
 
-/** The newest view of who leads. @type {PageView | null} */
-let newest = null;
+/** The newest view of who leads. @type {Signal<PageView | null>} */
+export const ledView = signal(null);
 /** The view that the page shows. @type {PageView | null} */
 let applied = null;
 /** @type {Player | null} */
@@ -46,7 +46,7 @@ export const setRemember = (how) => void (remember = how);
 
 /** Somebody leads from now on, or nobody: then following ends. @param {Lead | null} to */
 export function setLead(to) {
-  if (to?.term !== lead.peek()?.term) newest = null;
+  if (to?.term !== lead.peek()?.term) ledView.value = null;
   lead.value = to;
   if (!to) {
     isHeld.value = false;
@@ -57,7 +57,7 @@ export function setLead(to) {
 /** The newest view of who leads has come. @param {PageView} to @param {number} term */
 export function led(to, term) {
   if (term !== lead.peek()?.term) return;
-  newest = to;
+  ledView.value = to;
   if (isFollowing.peek()) apply();
 }
 
@@ -102,14 +102,14 @@ export function settlePartition(name) {
 
 /** Shows the newest view. */
 function apply() {
-  if (!newest) return;
-  const to = newest;
+  const to = ledView.peek();
+  if (!to) return;
   const [run, branch] = to.branch.split("/");
   const before = applied;
   applied = to;
   if (followed?.run !== run || followed.branch !== branch) {
     const previous = followed;
-    const opened = (followed = openFollowed(run, branch));
+    const opened = (followed = watch(run, branch, () => applied, leave));
     batch(() => {
       show(opened);
       showPanels(to);
@@ -123,13 +123,19 @@ function apply() {
   moveTime(followed, to);
 }
 
-/** @param {string} run @param {string} branch */
-function openFollowed(run, branch) {
+/**
+ * Opens somebody else's branch.
+ * @param {string} run
+ * @param {string} branch
+ * @param {() => PageView | null} wanted the view that is to be shown now
+ * @param {() => void} ended the server has closed it
+ */
+export function watch(run, branch, wanted, ended) {
   const opened = openPlayer({ run, branch, isReadOnly: true });
   opened.subscribe(({ what }) => {
-    if (what.has("connection") && opened.closed) leave();
+    if (what.has("connection") && opened.closed) ended();
     // The event that is to be shown was the newest when the view came, and is so no more.
-    const { seq, at_us } = applied ?? { seq: null, at_us: null };
+    const { seq, at_us } = wanted() ?? { seq: null, at_us: null };
     if (what.has("live") && seq !== null && at_us !== null && !opened.isPast && opened.live_seq > seq) opened.seekSeq(seq, at_us);
   });
   return opened;

@@ -167,6 +167,7 @@ export const ELSEWHERE = {
   "hw-save-page": "/r/<run>/<branch>",
   "hw-differences": "/compare/",
   "hw-following": "/r/<run>/<branch>",
+  "hw-beside": "/r/<run>/<branch>",
   "hw-compare-transport": "/compare/",
   "hw-board-tab": "/classes/<slug>/board/",
   "hw-class-refusal": "/classes/<slug>/board/",

@@ -10,9 +10,11 @@ import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js
 import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
 import { onView } from "../../store/view.js";
+import { besideStage } from "./beside.js";
 import { draw } from "./drawing.js";
 import { addKey } from "./keys.js";
 import { point, showPointer } from "./pointing.js";
+import { stage } from "./stage.js";
 
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 /** @import { PageView } from "../../../core/player/page_view.js" */
@@ -23,7 +25,7 @@ const lab = `${here.run}/${here.branch}`;
 export function enterClass(slug) {
   const room = connect(slug, "lab", (frame) => {
     if (frame.k === "view") led(frame.view, frame.term);
-    else if (frame.k === "point" && isFollowing.peek()) showPointer(tree.peek().lead?.name ?? "", frame);
+    else if (frame.k === "point") showPointer(isFollowing.peek() ? stage.peek() : besideStage.peek(), tree.peek().lead?.name ?? "", frame);
   });
   setLookedAt(() => ({ lab, seq: player.seq, at_us: Math.round(player.at_us), selection: selection.peek(), screen: shown.peek() }));
   followLead(room);

@@ -7,6 +7,7 @@ import { notify } from "../../store/api.js";
 import { isFollowing } from "../../store/follow.js";
 import { speech } from "../../store/speech.js";
 import { effect, signal } from "../../store/state.js";
+import { besideStage } from "./beside.js";
 import { addKey } from "./keys.js";
 import { stage } from "./stage.js";
 
@@ -30,6 +31,7 @@ export function draw(mayDraw) {
   });
   effect(() => void byId("lab").classList.toggle("drawing", isDrawing.value));
   effect(() => stage.value?.setInk(leads.value || isFollowing.value ? (tree.value.ink ?? {}) : {}));
+  effect(() => besideStage.value?.setInk(tree.value.ink ?? {}));
   addKey("i", () => leads.peek() && (isDrawing.value = !isDrawing.peek()));
   sayStrokes();
   for (const host of [byId("stage"), byId("timeline")]) listen(host);
@@ -41,7 +43,7 @@ function sayStrokes() {
   effect(() => {
     const newest = Math.max(0, ...Object.keys(tree.value.ink ?? {}).map(Number));
     const stroke = tree.value.ink?.[newest];
-    if (newest > last && stroke && isFollowing.peek() && !leads.peek()) {
+    if (newest > last && stroke && (isFollowing.peek() || besideStage.peek()) && !leads.peek()) {
       const thing = stroke.anchor.replace(/^([a-z]+)(@\d+)?:/, "$1 ");
       speech.say("ink", t("ink.drew", { name: tree.peek().lead?.name, thing }));
     }

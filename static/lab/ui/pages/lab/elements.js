@@ -19,6 +19,7 @@ import "../../inspect/message_bytes.js";
 import "../../screens/clients/groups.js";
 import "../../inspect/index.js";
 import "../../shell/inspector.js";
+import "./beside.js";
 import "./keys.js";
 import "../../shell/notices.js";
 import "../../shell/dialogs.js";

@@ -3,6 +3,7 @@ import { anchorOf, anchorText } from "../../../core/layout/ink.js";
 import { closest } from "../../kit/events.js";
 import { stage } from "./stage.js";
 
+/** @import { Stage } from "../../../draw/stage.js" */
 /** @import { ClassRoom } from "../../../core/classroom/class_room.js" */
 
 /** The server forwards ten per second; more would queue up. */
@@ -34,10 +35,11 @@ export function point(room, mayPoint) {
 
 /**
  * Shows the presenter's pointer.
+ * @param {Stage | null} drawings of the lab in which they point
  * @param {string} name
  * @param {{ anchor: string, u: number, v: number, down: boolean }} frame
  */
-export function showPointer(name, { anchor, u, v, down }) {
+export function showPointer(drawings, name, { anchor, u, v, down }) {
   const at = down ? anchorOf(anchor) : null;
-  stage.peek()?.setPointer(name, at && { anchor: at, u: u / PARTS, v: v / PARTS });
+  drawings?.setPointer(name, at && { anchor: at, u: u / PARTS, v: v / PARTS });
 }

@@ -1,0 +1,55 @@
+// The lab of who leads beside one's own, in wide windows: a second, read-only player with drawings of its own. The page keeps its own
+// player, and acts on that.
+import { t } from "../kit/i18n.js";
+import { isFollowing, isHeld, lead, leave, ledView, watch } from "./follow.js";
+import { speech } from "./speech.js";
+import { effect, signal } from "./state.js";
+import { moveTime } from "./view.js";
+
+/** @import { Signal } from "@preact/signals-core" */
+/** @import { Player } from "../../core/player/player.js" */
+
+const wide = matchMedia("(min-width: 1280px)");
+
+/** Whether the window has room for two labs. */
+export const isWide = signal(wide.matches);
+wide.addEventListener("change", () => (isWide.value = wide.matches));
+
+/** Whether the lab of who leads is shown beside one's own. */
+export const isBeside = signal(false);
+/** The lab that is shown there; null before its first view. @type {Signal<Player | null>} */
+export const theirs = signal(null);
+
+/** Shows both, or one's own alone. A page that follows returns to its own lab. */
+export function toggleBeside() {
+  if (isHeld.peek() || !lead.peek()) return;
+  if (isFollowing.peek()) leave();
+  isBeside.value = !isBeside.peek();
+  speech.say("follow", t(isBeside.peek() ? "beside.began" : "beside.ended", { name: lead.peek()?.name }));
+}
+
+// It ends with the lead, where there is no room any more, and while the whole page is theirs.
+effect(() => {
+  if (!lead.value || !isWide.value || isFollowing.value) isBeside.value = false;
+});
+
+effect(() => {
+  const view = isBeside.value ? ledView.value : null;
+  const shown = theirs.peek();
+  if (!view) {
+    if (!isBeside.value) close();
+    return;
+  }
+  const [run, branch] = view.branch.split("/");
+  if (shown?.run !== run || shown.branch !== branch) {
+    close();
+    theirs.value = watch(run, branch, () => ledView.peek(), () => (isBeside.value = false));
+  }
+  const now = theirs.peek();
+  if (now) moveTime(now, view);
+});
+
+function close() {
+  theirs.peek()?.close();
+  theirs.value = null;
+}
