@@ -77,6 +77,7 @@ urlpatterns = [
     path("tables/", tables.page, name="tables"),
     path("api/sql", tables.sql),
     path("api/sql.csv", tables.csv),
+    path("challenges/", RedirectView.as_view(url="/#break-it-prove-it"), name="challenges"),
     path("challenges/<slug:slug>/", challenge_pages.challenge, name="challenge"),
     path("challenges/<slug:slug>/judge", challenge_pages.submit),
     path("challenges/<slug:slug>/case", challenge_pages.case),

@@ -248,6 +248,7 @@ def test_long_names_in_titles_break_at_their_joints() -> None:
     assert breakable("a <b>. And c.") == "a &lt;b&gt;. And c."
 
 
-def test_address_of_the_course_without_a_lesson_leads_to_its_list(visitor: Visitor) -> None:
-    answer = visitor.get("/course/")
-    assert answer.status == 200 and 'id="course"' in answer.text
+@pytest.mark.parametrize(("folder", "part"), [("/course/", "course"), ("/challenges/", "break-it-prove-it")])
+def test_address_without_a_name_leads_to_the_list(visitor: Visitor, folder: str, part: str) -> None:
+    answer = visitor.get(folder)
+    assert answer.status == 200 and answer.url.endswith(f"/#{part}") and f'id="{part}"' in answer.text
