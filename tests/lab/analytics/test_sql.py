@@ -87,6 +87,23 @@ def test_mistakes_are_told_with_their_line(made: Made, query: str, line: str, pr
     assert refused.value.field == line and problem in refused.value.as_json()["what"]
 
 
+def test_all_rows_are_asked_however_many_are_copied_at_a_time(tmp_path: Path) -> None:
+    store = Store.at(str(tmp_path))
+    count = 2 * sql_child.ROWS_AT_ONCE + 3
+    rows = [
+        {"lesson": f"l{place % 7}" if place % 3 else None, "step": f"s{place}", "learners": place}
+        for place in range(count)
+    ]
+    found = store, publish_rows(store, {"gold.lesson_steps": rows})
+    query = (
+        "select count(*), count(lesson), count(distinct lesson), count(distinct step), sum(learners) from lesson_steps"
+    )
+    seen = answer(found, query, EVERYTHING).rows
+    assert seen == [[count, sum(place % 3 > 0 for place in range(count)), 7, count, sum(range(count))]]
+    first = sql_child.ROWS_AT_ONCE + 1
+    assert len(answer(found, f"select step from gold.lesson_steps limit {first}", EVERYTHING).rows) == first
+
+
 ORDER: dict[str, Any] = {
     "tables": [{"layer": "gold", "name": "run_summary", "columns": [["run", "text"]], "files": []}],
     "memory_bytes": 64 << 20, "cpu_s": 5,
