@@ -45,8 +45,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def rounds() -> Callable[[int], int]:
-    """The number of rounds of a random test: all under `make soak`, otherwise a tenth."""
-    return lambda full: full if IS_SOAK else max(1, full // 10)
+    """The number of rounds of a random test: all under `make soak`, otherwise a twentieth."""
+    return lambda full: full if IS_SOAK else max(1, full // 20)
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
-"""The door: a whole cluster through its inputs. Determinism, parity of view and cluster, re-execution, checkpoints."""
+"""`Run`: a whole cluster driven by its inputs. Determinism, parity of view and cluster, re-execution, checkpoints."""
 
 import hashlib
 import os
 import subprocess
 import sys
+from typing import Any, NamedTuple
 
 import pytest
 
+from broker_core.events.envelope import Envelope
 from broker_core.events.replica import IsrExpanded, IsrShrunk
 from broker_core.run import Input, Run, RunConfig
 from broker_core.shell.grammar.parser import ShellError
@@ -19,9 +21,24 @@ from tests.support.main_scenario import SPINE, journal, new_run, play
 from tests.support.paths import ROOT
 
 
-def test_main_scenario_ends_healthy_and_without_alarm() -> None:
+class Played(NamedTuple):
+    """The main scenario, played to its end: its inputs and events are taken."""
+
+    run: Run
+    inputs: list[Input]
+    made: list[tuple[Envelope, Any, bytes]]
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    """Do not change the run."""
     run = new_run()
     play(run)
+    return Played(run, run.take_inputs(), run.take())
+
+
+def test_main_scenario_ends_healthy_and_without_alarm(played: Played) -> None:
+    run = played.run
     assert run.view["alarms"] == {}
     for partition in run.view["partitions"].values():
         assert sorted(partition["isr"]) == [1, 2, 3], partition
@@ -29,7 +46,7 @@ def test_main_scenario_ends_healthy_and_without_alarm() -> None:
     ends = {run.view["replicas"][f"orders-1@b{n}"]["log_end_offset"] for n in (1, 2, 3)}
     assert len(ends) == 1
     assert ends.pop() > 200
-    kinds = {type(envelope[4]) for envelope, _, _ in run.take()}
+    kinds = {type(envelope[4]) for envelope, _, _ in played.made}
     assert {IsrShrunk, IsrExpanded} <= kinds
 
 
@@ -56,7 +73,7 @@ def test_broker_that_is_frozen_while_it_starts_is_still_starting_when_it_thaws()
     assert differences(run) == []
 
 
-def test_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> None:
+def test_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed(played: Played) -> None:
     script = (
         "import hashlib\n"
         "from tests.support.main_scenario import journal, new_run, play\n"
@@ -72,9 +89,8 @@ def test_same_seed_and_inputs_give_the_same_bytes_whatever_the_hash_seed() -> No
         )
         assert done.returncode == 0, done.stderr
         printed.add(done.stdout)
-    run = new_run()
-    play(run)
-    printed.add(f"{hashlib.sha256(journal(run)).hexdigest()} {run.seq}\n")
+    lines = b"\n".join(data for _, _, data in played.made)
+    printed.add(f"{hashlib.sha256(lines).hexdigest()} {played.run.seq}\n")
     assert len(printed) == 1
 
 
@@ -117,14 +133,11 @@ def test_patches_apply_and_revert() -> None:
 
 
 @pytest.mark.parametrize("share", [0.13, 0.5, 0.97])
-def test_reexecution_reproduces_the_recorded_events(share: float) -> None:
-    run = new_run()
-    play(run)
-    inputs: list[Input] = run.take_inputs()
-    recorded = [data for _, _, data in run.take()]
+def test_reexecution_reproduces_the_recorded_events(played: Played, share: float) -> None:
+    recorded = [data for _, _, data in played.made]
     until_seq = int(len(recorded) * share)
     again = new_run()
-    again.replay(inputs, until_seq)
+    again.replay(played.inputs, until_seq)
     made = [data for _, _, data in again.take()]
     assert len(made) >= until_seq
     assert made == recorded[: len(made)]
