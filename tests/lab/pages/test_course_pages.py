@@ -173,7 +173,7 @@ def test_finished_lesson_shows_its_steps_and_its_concept(visitor: Visitor) -> No
     progress.save()
     text = visitor.get(f"/course/{LOST}/").text
     assert "must not decide where a log is truncated" in text
-    assert 'aria-label="one prediction: 0 right, 1 wrong"' in text
+    assert 'aria-label="1 prediction: 0 right, 1 wrong"' in text
     assert cards(visitor.get("/").text)[LOST] == "done"
 
 
