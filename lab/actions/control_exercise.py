@@ -1,7 +1,7 @@
 """An exercise on a branch: start it, predict, take a hint, start over, leave it, and resume it after a reload."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -69,12 +69,18 @@ def _exercise(slug: str) -> Exercise:
     return exercise
 
 
-async def start_exercise(lab: Lab, user: User, branch: Branch, slug: str) -> None:
-    """Runs the set-up and starts the exercise, replacing the user's earlier one on the branch. Raises Refusal."""
+async def start_exercise(
+    lab: Lab, user: User, branch: Branch, slug: str, *, first: Callable[[LiveRun], None] | None = None
+) -> None:
+    """Runs the set-up and starts the exercise, replacing the user's earlier one on the branch; `first` is done before
+    that, in the same job. Raises Refusal.
+    """
     exercise = _exercise(slug)
     loop = asyncio.get_running_loop()
 
     def job(live: LiveRun) -> ExerciseObserver:
+        if first is not None:
+            first(live)
         run_exercise_setup(live, exercise)
         live.pacer.set_rate(exercise.rate)
         session = ExerciseSession(exercise, moment_of(live), seq=live.run.seq)

@@ -1,7 +1,9 @@
 """Starts a new run."""
 
+import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
@@ -44,12 +46,19 @@ async def start_run(host: Host, user: User, form: Mapping[str, str]) -> Branch:
 
 async def start_entered_run(host: Host, branch: Branch, config: RunConfig) -> None:
     """Starts the engine of a run that has just been created; if it does not start, the run is deleted."""
-    try:
+    async with removed_unless_started(host, branch):
         await host.start(branch.run.slug, branch.name, config)
+
+
+@asynccontextmanager
+async def removed_unless_started(host: Host, branch: Branch) -> AsyncIterator[None]:
+    """Deletes a run that has just been created if the block raises."""
+    try:
+        yield
     except BaseException:
         await host.close_run(branch.run.slug)
         await sync_to_async(branch.run.delete)()
-        remove_run_folder(branch.run.slug)
+        await asyncio.to_thread(remove_run_folder, branch.run.slug)
         raise
 
 

@@ -20,7 +20,7 @@ from lab.recordings.recording import Recording
 from lab.recordings.unrecorded import Unrecorded
 from lab.runtime.live_run import LiveRun
 from lab.runtime.pacer import Pacer
-from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.kazoo_store import Server
 from lab.runtime.zookeeper.server import ZookeeperError
 from lab.texts.refusal import Refusal
 
@@ -44,6 +44,12 @@ def begin_recording(folder: BranchFolder, config: RunConfig, keep_s: float | Non
     return Unrecorded(folder, header) if keep_s == 0 else Recording(folder, header, is_bounded=keep_s is not None)
 
 
+def start(live: LiveRun) -> None:
+    """Boots a new cluster, and has its ZooKeeper on the server when it returns."""
+    boot(live)
+    live.join_server()
+
+
 def boot(live: LiveRun) -> None:
     """Runs a new cluster until all its brokers are registered, as fast as possible; then starts to play."""
     run = live.run
@@ -56,7 +62,8 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | Non
     """Rebuilds the engine of a recording, positioned after its last event and its last input.
 
     What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
-    recorded; then the tree moves to the real one. Events lost in a crash are made again.
+    recorded; then the tree moves to the real one. Events lost in a crash are made again. A run of which nothing is
+    recorded moves after its first job, whose operations need not wait for the server one by one.
 
     `keep_s`: as for `begin_recording`. Raises Refusal if this version of the core diverges from the recording.
     """
@@ -78,8 +85,13 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | Non
     inputs = [Input.decode(given) for given in recording.inputs(checkpoint.inputs if checkpoint else 0)]
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
-    store = _move_to_server(run, model, zookeeper, folder) if zookeeper else None
-    return LiveRun(run, store, model, recording, pacer, lost, disk, keep_s)
+    server = Server(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}") if zookeeper else None
+    live = LiveRun(run, server, model, recording, pacer, lost, disk, keep_s)
+    if recording.last_seq:
+        live.join_server()
+    elif server:
+        server.ensure_alive()
+    return live
 
 
 def survives(failure: Exception) -> bool:
@@ -125,18 +137,6 @@ def _go_on_for_clients(run: Run, recording: Recording) -> list[Made]:
         return []
     run.advance(run.now_us + UNWRITTEN_US)
     return run.take()
-
-
-def _move_to_server(run: Run, model: MemoryStore, zookeeper: str, folder: BranchFolder) -> KazooStore:
-    """Writes the tree into a chroot of the server, and switches the engine to it."""
-    store = KazooStore(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}")
-    try:
-        store.materialise(model)
-    except BaseException:
-        store.close(remove=True)
-        raise
-    run.move_to(store)
-    return store
 
 
 def _all_up(view: View) -> bool:

@@ -71,10 +71,14 @@ class Host:
 
     async def start(self, run: str, branch: str, config: RunConfig) -> Lab:
         """Begins a new run: its recording, its engine, its brokers. Returns when they are registered."""
-        folder = self.folder(run, branch)
-        lab = await self._open(folder, lambda: engine.begin_recording(folder, config))
-        await lab.act(engine.boot)
+        lab = await self.begin(run, branch, config)
+        await lab.act(engine.start)
         return lab
+
+    async def begin(self, run: str, branch: str, config: RunConfig) -> Lab:
+        """The lab of a new run, of which nothing has happened: the first act has to boot it."""
+        folder = self.folder(run, branch)
+        return await self._open(folder, lambda: engine.begin_recording(folder, config))
 
     async def fork(self, run: str, branch: str, seq: int, new_branch: str) -> Lab:
         """A new branch that shares the events up to `seq` with `branch`; its engine is right after them."""

@@ -19,7 +19,7 @@ from lab.recordings.checkpoints import Checkpoints, events_between
 from lab.recordings.recording import Recording
 from lab.runtime.pacer import Mode, Pacer, wall_ms
 from lab.runtime.stops import CONDITION, Stop, StoppingCore
-from lab.runtime.zookeeper.kazoo_store import KazooStore
+from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
 
 FLUSH_S = 0.25
 FLUSH_US = 1_000_000
@@ -70,7 +70,7 @@ class LiveRun:
     def __init__(
         self,
         run: Run,
-        store: KazooStore | None,
+        server: Server | None,
         model: MemoryStore,
         recording: Recording,
         pacer: Pacer,
@@ -78,8 +78,8 @@ class LiveRun:
         disk: RealDisk,
         keep_s: float | None = None,
     ) -> None:
-        """`store` is None if the engine works on a `model` in memory. `unrecorded`: events not yet written. `keep_s`:
-        seconds of history that are kept; None = all.
+        """The engine works on `model`, in memory, until `join_server` moves it to `server`; without one for good.
+        `unrecorded`: events not yet written. `keep_s`: seconds of history that are kept; None = all.
         """
         self.run = run
         self.pacer = pacer
@@ -87,8 +87,9 @@ class LiveRun:
         self.stops: dict[str, Stop] = {}
         #: the condition among them that the watchers have set
         self.pause_when = ""
-        self._store = store
-        self._model = store.model if store else model
+        self._server = server
+        self._store: KazooStore | None = None
+        self._model = model
         self._recording = recording
         self._unrecorded = unrecorded
         self._checkpoints = Checkpoints(recording.folder)
@@ -108,10 +109,17 @@ class LiveRun:
     @property
     def zookeeper(self) -> str:
         """HOST:PORT/chroot; empty without a server."""
-        return f"{self._store.address}{self._store.chroot}" if self._store else ""
+        return f"{self._server.address}{self._server.chroot}" if self._server else ""
+
+    def join_server(self) -> None:
+        """Moves the tree to the server, if it is not there yet. Raises ZookeeperError."""
+        if self._server is not None and self._store is None:
+            self._store = self._server.move(self.run, self._model)
+            self._model = self._store.model
 
     def slice(self) -> None:
         """Runs what has become due, and polls ZooKeeper for external changes. Pauses at an event of `stops`."""
+        self.join_server()
         self.play_due()
         self.poll_external_changes()
 

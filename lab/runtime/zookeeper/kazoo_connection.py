@@ -158,18 +158,28 @@ class KazooConnection:
 
     def read(self, path: str, kind: ReadKind, *, watch: bool) -> Any:
         """What kazoo's method of that name returns, or None where there is nothing. See `wait_for` for the watch."""
-        key = (path, kind == "get_children")
+        return self._told(path, kind, self._ask(path, kind, watch=watch))
+
+    def arm(self, watches: Iterable[tuple[str, ReadKind]]) -> None:
+        """Sets watches as `read` does, all requests at once."""
+        requests = [(path, kind, self._ask(path, kind, watch=True)) for path, kind in watches]
+        for path, kind, request in requests:
+            self._told(path, kind, request)
+
+    def _ask(self, path: str, kind: ReadKind, *, watch: bool) -> Any:
         if watch:
             with self._arrived:
-                self._armed.add(key)
-        request = getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
+                self._armed.add((path, kind == "get_children"))
+        return getattr(self._client, f"{kind}_async")(path, watch=self._on_watch if watch else None)
+
+    def _told(self, path: str, kind: ReadKind, request: Any) -> Any:
         try:
             answer = self._answer(request, text("refusal.zookeeper_read"))
             return (answer[0] or b"", answer[1]) if kind == "get" else answer
         except NoNodeError:
             # The server takes no watch for what is not there, but from `exists`.
             with self._arrived:
-                self._armed.discard(key)
+                self._armed.discard((path, kind == "get_children"))
             return None
 
     def wait_for(self, kind: WatchKind, path: str) -> None:

@@ -10,8 +10,11 @@ passes them on in the model's order.
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from broker_core.run import Run
 from broker_core.texts import text
 from broker_core.zk.memory_store import MemoryStore
 from broker_core.zk.store import (
@@ -48,6 +51,30 @@ class ZookeeperDisagrees(ZookeeperError):
     """The server holds something else than the lab, and no change that can be taken in explains it."""
 
 
+@dataclass(frozen=True)
+class Server:
+    """Where a run has its tree: HOST:PORT, and a chroot that is its own."""
+
+    address: str
+    chroot: str
+
+    def ensure_alive(self) -> None:
+        """Raises `ZookeeperUnavailable` when the server does not answer."""
+        if not send_word(self.address):
+            raise ZookeeperUnavailable(self.address, text("refusal.zookeeper_answer"))
+
+    def move(self, run: Run, model: MemoryStore) -> "KazooStore":
+        """Writes the tree of a model into the chroot, and has the engine work on it from now on."""
+        store = KazooStore(self.address, self.chroot)
+        try:
+            store.materialise(model)
+        except BaseException:
+            store.close(remove=True)
+            raise
+        run.move_to(store)
+        return store
+
+
 class KazooStore(ZkStore):
     """For one thread at a time.
 
@@ -61,8 +88,7 @@ class KazooStore(ZkStore):
 
     def __init__(self, address: str, chroot: str):
         validate_path(chroot)
-        if not send_word(address):
-            raise ZookeeperUnavailable(address, text("refusal.zookeeper_answer"))
+        Server(address, chroot).ensure_alive()
         self.address = address
         self.chroot = chroot
         self.model = MemoryStore()
@@ -330,14 +356,16 @@ class KazooStore(ZkStore):
         for session, ops in batches(ops_to_recreate(self.model)):
             if not self._write(session, ops, as_multi=True):
                 raise self._disagreement([op.path for op in ops])
-        for path, reading in self._read(["/"]).items():
-            if reading is not None:
-                self._known[path] = reading.czxid
-        found = differences(self.model, self._read(self.model.paths_from("/")), self._known)
+        readings = self._read(["/"])
+        self._known = {path: reading.czxid for path, reading in readings.items() if reading is not None}
+        found = differences(self.model, readings, self._known)
         if found:
             raise self._disagreement([change.path for change in found])
+        armed: defaultdict[int, list[tuple[str, ReadKind]]] = defaultdict(list)
         for session, of_children, path in self.model.watches():
-            self._connections[session].read(path, "get_children" if of_children else "exists", watch=True)
+            armed[session].append((path, "get_children" if of_children else "exists"))
+        for session, wanted in armed.items():
+            self._connections[session].arm(wanted)
 
     def _disagreement(self, paths: Sequence[str]) -> ZookeeperDisagrees:
         at = ", ".join(dict.fromkeys(paths))

@@ -1,0 +1,79 @@
+"""The first job of a new run, such as the set-up of a lesson: it does not wait for ZooKeeper."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from broker_core.events.world import ForeignZnodeChanged
+from broker_core.run import Run
+from broker_core.zk.memory_store import MemoryStore
+from lab.runtime.engine import boot
+from lab.runtime.host import Host
+from lab.runtime.live_run import LiveRun
+from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
+from lab.runtime.zookeeper.server import free_port
+from lab.texts.refusal import Refusal
+from tests.support.lab_server import PATIENCE_S
+from tests.support.labs import play, submit, until
+from tests.support.recorded_runs import CONFIG, TOPIC
+
+
+def set_up(live: LiveRun) -> None:
+    boot(live)
+    command = submit(TOPIC)(live)
+    while command in live.run.running_commands:
+        live.run.step_event()
+    live.pacer.set_mode("pause")
+
+
+def test_first_job_ends_before_the_tree_is_on_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
+) -> None:
+    may_move, moved = threading.Event(), threading.Event()
+    move = Server.move
+
+    def held(self: Server, run: Run, model: MemoryStore) -> KazooStore:
+        may_move.wait(PATIENCE_S)
+        store = move(self, run, model)
+        moved.set()
+        return store
+
+    monkeypatch.setattr(Server, "move", held)
+    somebody = KazooClient(zookeeper.address)
+    somebody.start(PATIENCE_S)
+
+    async def scene(host: Host) -> None:
+        lab = await host.begin("first-job", "main", CONFIG)
+        try:
+            await lab.act(set_up)
+            assert not moved.is_set()
+            address, _, path = lab.zookeeper.partition("/")
+            assert address == zookeeper.address
+        finally:
+            may_move.set()
+        await until(moved.is_set)
+        assert somebody.get_children(f"/{path}/brokers/topics") == ["orders"]
+        # What somebody changes there is taken in, as in any other run.
+        before = lab.recording.last_seq
+        somebody.delete(f"/{path}/controller")
+        await until(lambda: lab.recording.last_seq > before)
+        events = lab.recording.events(before + 1, lab.recording.last_seq)
+        assert any(isinstance(event, ForeignZnodeChanged) for *_, event in events)
+
+    try:
+        play(tmp_path, scene, zookeeper.address)
+    finally:
+        somebody.stop()
+        somebody.close()
+
+
+def test_new_run_is_refused_at_once_where_zookeeper_has_ended(tmp_path: Path) -> None:
+    async def scene(host: Host) -> None:
+        lab = await host.begin("no-server", "main", CONFIG)
+        with pytest.raises(Refusal, match="ZooKeeper"):
+            await lab.act(set_up)
+        assert not lab.recording.last_seq
+
+    play(tmp_path, scene, f"127.0.0.1:{free_port()}")
