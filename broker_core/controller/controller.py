@@ -15,12 +15,12 @@ from broker_core.controller.cluster_changes import ClusterChanges
 from broker_core.controller.context import ControllerContext
 from broker_core.controller.host import ControllerHost
 from broker_core.controller.kafka_zk_client import NO_CONTROLLER, ControllerMoved, KafkaZkClient
-from broker_core.controller.leader_elections import LeaderElections
 from broker_core.controller.partition_state_machine import PartitionStateMachine
 from broker_core.controller.parts import ControllerParts
 from broker_core.controller.reassignment import PartitionReassignments
 from broker_core.controller.registration import enable_feature_versioning
 from broker_core.controller.replica_state_machine import ReplicaStateMachine
+from broker_core.controller.requested_elections import LeaderElections
 from broker_core.controller.topic_deletion import TopicDeletionManager
 from broker_core.errors import Errors
 from broker_core.events.control import ControllerElected, ControllerEventProcessed, ControllerResigned

@@ -5,7 +5,7 @@ import { onSubmit, onValue } from "../kit/events.js";
 import { t } from "../kit/i18n.js";
 import { moment, player, signal } from "../store/state.js";
 import { view } from "../store/view.js";
-import { close } from "./dialog.js";
+import { close } from "./common_dialogs.js";
 
 /** @import { Signal } from "@preact/signals-core" */
 /** @import { Refusal } from "../../core/live/socket.js" */

@@ -5,7 +5,7 @@ import { HwElement, html, icon } from "../../kit/element.js";
 import { instant, spaced } from "../../kit/format.js";
 import { language, t } from "../../kit/i18n.js";
 import { facts } from "../../parts/common.js";
-import { close, dialog, findDialog, helpDialog, openIn } from "../../shell/dialog.js";
+import { close, dialog, findDialog, helpDialog, openIn } from "../../shell/common_dialogs.js";
 import { player } from "../../store/state.js";
 import { about, licences } from "./data.js";
 import { setPlace } from "./switches.js";

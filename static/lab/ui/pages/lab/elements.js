@@ -22,7 +22,7 @@ import "../../shell/inspector.js";
 import "./beside.js";
 import "./keys.js";
 import "../../shell/notices.js";
-import "../../shell/dialogs.js";
+import "../../shell/lab_dialogs.js";
 import "../../act/produce.js";
 import "../../screens/clients/producers.js";
 import "../../inspect/record.js";

@@ -5,7 +5,7 @@ import "../act/connect.js";
 import "../act/open_client.js";
 import "../act/assignor.js";
 import "./save_page.js";
-import { close, dialog, findDialog, helpDialog, openIn } from "./dialog.js";
+import { close, dialog, findDialog, helpDialog, openIn } from "./common_dialogs.js";
 import { act, bookmark, fork, here, overlay, pastLine } from "../store/api.js";
 import { HwElement, html } from "../kit/element.js";
 import { onSubmit, onValue } from "../kit/events.js";
