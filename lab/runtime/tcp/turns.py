@@ -23,7 +23,8 @@ P = TypeVar("P", bound=Peer)
 
 def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[int, P]) -> None:
     """Advances time, then passes every frame that has arrived by then to the engine, then runs what they set off at
-    that instant. None in place of a frame: the connection is closed. `clients`: the engine's connections, by number.
+    that instant, as far as a slice may; later slices run the rest. None in place of a frame: the connection is closed.
+    `clients`: the engine's connections, by number.
     """
     run = live.run
     if not arrived:
@@ -47,4 +48,4 @@ def feed(live: LiveRun, arrived: deque[tuple[P, bytes | None]], clients: dict[in
             clients[client.number] = client
             run.frame(client.number, frame)
     if live.pacer.running:
-        run.advance(run.now_us)
+        live.pacer.finish_instant(run)

@@ -269,3 +269,19 @@ def test_slice_ends_by_the_wall_when_it_waits_for_something_else_than_the_proces
     began_s = wall.now_s
     pacer.run_slice(core)
     assert MAX_SLICE_S <= wall.now_s - began_s < MAX_SLICE_S + 0.05
+
+
+def test_what_a_request_sets_off_at_one_instant_is_run_in_slices(wall: Wall) -> None:
+    pacer, core = Pacer(wall, follows_wall=True), Messages(wall, [], timers=[0] * 1_000, cost_s=1e-3)
+    pacer.set_mode("play")
+    began_s = wall.now_s
+    pacer.finish_instant(core)
+    assert wall.now_s - began_s < 0.1 and core.happened
+    # at once, and not after the pause that is made before timers
+    assert pacer.pause_before_due_s(core) == 0
+    for _ in range(20):
+        wall.now_s += 0.001
+        began_s = wall.now_s
+        pacer.run_slice(core)
+        assert wall.now_s - began_s < 0.1
+    assert len(core.happened) == 1_000
