@@ -32,6 +32,7 @@ from pyspark.sql.datasource import (
 )
 
 from lab.analytics.build.segments import SCHEMA, Span, news, read
+from lab.analytics.build.values import UNREADABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,9 +68,9 @@ class Bounds(NamedTuple):
 class SpanPartition(InputPartition):
     """Complete batches of one segment, read by one task."""
 
-    def __init__(self, place: Place, span: Span, bounds: Bounds) -> None:
+    def __init__(self, place: Place, span: Span, bounds: Bounds, *, fails: bool) -> None:
         super().__init__(None)
-        self.place, self.span, self.bounds = place, span, bounds
+        self.place, self.span, self.bounds, self.fails = place, span, bounds, fails
 
 
 class HighwaterSource(DataSource):
@@ -142,7 +143,7 @@ def _spans(place: Place, bounds: Bounds, *, fails: bool) -> tuple[list[SpanParti
         lost, _ = found.damage[0]
         where = f"bytes {lost.from_byte} to {lost.to_byte} of {lost.segment}"
         raise SourceError(f"The recording of {place.branch} is damaged ({lost.reason}): {where}.")
-    return [SpanPartition(place, span, bounds) for span in found.spans], found.last_seq
+    return [SpanPartition(place, span, bounds, fails=fails) for span in found.spans], found.last_seq
 
 
 def _read(partition: SpanPartition) -> "Iterator[pa.RecordBatch]":
@@ -150,6 +151,11 @@ def _read(partition: SpanPartition) -> "Iterator[pa.RecordBatch]":
 
     place, bounds = partition.place, partition.bounds
     for batch in read(place.branch, place.run, 0, partition.span):
+        is_unreadable = pc.equal(batch.column("kind"), UNREADABLE)
+        if partition.fails and pc.any(is_unreadable).as_py():
+            first = batch.filter(is_unreadable).column("seq")[0]
+            raise SourceError(f"Event {first} of {place.branch} cannot be read.")
+        batch = batch.filter(pc.invert(is_unreadable))
         seq = batch.column("seq")
         wanted = pc.and_(pc.greater_equal(seq, bounds.from_seq), pc.less_equal(seq, bounds.to_seq))
         if bounds.kinds is not None:

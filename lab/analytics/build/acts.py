@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 
-from broker_core.records.record_batch import iterate
-from lab.analytics.build.segments import Span
+from lab.analytics.build.segments import Span, records
 from lab.analytics.build.values import UNREADABLE
 from lab.analytics.store.ledger import BranchEntry
 from lab.classroom.events import CLASS
@@ -32,6 +31,9 @@ _PARTICIPANT = re.compile(r"p\d+\Z")
 _PEOPLE = ("p", "by", "voter")
 _FAMILIES = {kind: CLASS.family_of(kind_class) for kind, kind_class in CLASS.kinds.items()}
 _SHARED = {"v", "k", "classroom"}
+_INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_ClassRecord = tuple[_INT64, str, Any, list[Any]]
+"""Class time, who, the act, and the event."""
 
 
 @dataclass(frozen=True)
@@ -73,39 +75,41 @@ def rows_of(log: FoundLog, spans: Iterable[Span], clock: Clock) -> tuple[pa.Tabl
         with Path(span.path).open("rb") as stream:
             stream.seek(span.start)
             data = stream.read(span.end - span.start)
-        for record in iterate(data):
+        for seq, at_ms, value in records(data):
             # Offset 0 holds the log's header.
-            if record.value is None or record.offset == 0:
+            if seq == 0:
                 continue
-            if log.entry.class_:
-                clock = _class_row(log, record.offset, bytes(record.value), clock, rows)
-            else:
-                rows.append(_learner_row(log, record.offset, record.timestamp, bytes(record.value)))
+            text = value[-1].encode() if isinstance(value, tuple) else bytes(value)
+            try:
+                if isinstance(value, tuple):
+                    raise TypeError("no record can be read here")
+                if log.entry.class_:
+                    row, clock = _class_row(log, seq, text, clock)
+                else:
+                    row = _learner_row(log, seq, at_ms, text)
+            except (msgspec.MsgspecError, ValueError, LookupError, TypeError, RecursionError):
+                row = _row(log, seq, at_ms, None, log.entry.learner, UNREADABLE, log.entry.class_, _shown(text))
+            if row is not None:
+                rows.append(row)
     return pa.Table.from_pylist(rows, schema=ROWS), clock
 
 
-def _class_row(log: FoundLog, seq: int, value: bytes, clock: Clock, rows: list[dict[str, Any]]) -> Clock:
-    """Adds the row of a class's record, if it has one. Returns the clock after it."""
-    try:
-        found = msgspec.json.decode(value)
-        class_us, who, _, event = found
-        kind, *values = event
-        family = _FAMILIES.get(kind)
-    except (msgspec.MsgspecError, ValueError, KeyError, TypeError):
-        rows.append(_row(log, seq, 0, None, "", UNREADABLE, log.entry.class_, {"text": value.decode(errors="replace")}))
-        return clock
+def _class_row(log: FoundLog, seq: int, value: bytes, clock: Clock) -> tuple[dict[str, Any] | None, Clock]:
+    """The row of a class's record, if it has one, and the clock after it. Raises what `rows_of` catches."""
+    class_us, who, _, event = msgspec.json.decode(value, type=_ClassRecord)
+    kind, *values = event
+    family = _FAMILIES.get(kind)
     if kind == "ClassResumed":
-        clock = Clock(int(values[1]), class_us)
+        clock = Clock(msgspec.convert(values[1], _INT64), class_us)
     if family in LEFT_OUT:
-        return clock
+        return None, clock
     names = CLASS.kinds[kind].__struct_fields__ if family is not None else tuple(str(i) for i in range(len(values)))
     named = dict(zip(names, values, strict=False))
     people = {name: _person(log, str(named[name])) for name in _PEOPLE if name in named}
     if None in people.values() or (actor := _person(log, who)) is None:
-        return clock
-    at_ms = clock.wall_ms + (class_us - clock.at_us) // 1_000
-    rows.append(_row(log, seq, at_ms, class_us, actor, kind, log.entry.class_, {**named, **people}))
-    return clock
+        return None, clock
+    at_ms = msgspec.convert(clock.wall_ms + (class_us - clock.at_us) // 1_000, _INT64)
+    return _row(log, seq, at_ms, class_us, actor, str(kind), log.entry.class_, {**named, **people}), clock
 
 
 def _person(log: FoundLog, name: str) -> str | None:
@@ -116,15 +120,14 @@ def _person(log: FoundLog, name: str) -> str | None:
 
 
 def _learner_row(log: FoundLog, seq: int, at_ms: int, value: bytes) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(value)
-        kind = str(found["k"])
-    except (msgspec.MsgspecError, KeyError, TypeError):
-        text = value.decode(errors="replace")
-        return _row(log, seq, at_ms, None, log.entry.learner, UNREADABLE, "", {"text": text})
+    found = msgspec.json.decode(value, type=dict[str, Any])
     room = str(found.get("classroom") or log.rooms.get(found.get("run", ""), ""))
     payload = {name: one for name, one in found.items() if name not in _SHARED}
-    return _row(log, seq, at_ms, None, log.entry.learner, kind, room, payload)
+    return _row(log, seq, at_ms, None, log.entry.learner, str(found["k"]), room, payload)
+
+
+def _shown(text: bytes) -> dict[str, Any]:
+    return {"text": text.decode(errors="replace")}
 
 
 def _row(

@@ -196,8 +196,9 @@ def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
         within = next(one for one in entry.ranges if one.from_seq <= seq <= one.to_seq)
         copy = _copied(job.store, branch, base64.b64decode(why.data))
         lost = Damage(
-            within.segment, within.from_byte, within.from_byte, seq, seq, why.reason, why.detail, copy, job.number
-        )
+            within.segment, within.from_byte, within.from_byte, seq, max(seq, why.to_seq), why.reason, why.detail, copy,
+            job.number,
+        )  # fmt: skip
         entries[branch] = msgspec.structs.replace(entry, damage=(*entry.damage, lost))
     job.store.files.delete(file.path)
 

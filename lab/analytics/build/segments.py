@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate
-from lab.analytics.build.values import PRESENT, Written, row_of
+from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate_batches, iterate_records
+from lab.analytics.build.values import PRESENT, Row, Written, not_read, row_of
 from lab.analytics.store.ledger import Damage, ReadRange
 
 SPAN_BYTES = 8 * 1024 * 1024
@@ -94,7 +94,8 @@ def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], las
     """
     found = News(last_seq=last_seq)
     marks = _marks(known, damage)
-    paths = sorted(folder.glob("*.log"))
+    # A file with another name is no segment.
+    paths = sorted(path for path in folder.glob("*.log") if path.stem.isdecimal() and path.is_file())
     if not paths:
         raise FileNotFoundError(f"there is no log in {folder}")
     for path, following in zip(paths, [*paths[1:], None], strict=True):
@@ -126,18 +127,41 @@ def read(
     following = list(vocabularies)[::-1]
     vocabulary = following.pop()
     rows: list[tuple[object, ...]] = []
-    for record in iterate(data):
+    for seq, _, value in records(data):
         # Offset 0 holds the recording's header.
-        if record.offset <= max(own_from_seq, 0) or record.value is None:
+        if seq <= max(own_from_seq, 0):
             continue
-        while following and following[-1].first_seq <= record.offset:
+        while following and following[-1].first_seq <= seq:
             vocabulary = following.pop()
-        rows.append((branch, run, record.offset, *row_of(record.value, vocabulary), vocabulary.hash))
+        row = value if isinstance(value, tuple) else row_of(value, vocabulary)
+        rows.append((branch, run, seq, *row, vocabulary.hash))
         if len(rows) == ROWS_PER_BATCH:
             yield _arrow(rows)
             rows = []
     if rows:
         yield _arrow(rows)
+
+
+def records(data: bytes) -> Iterator[tuple[int, int, bytes | Row]]:
+    """Offset, timestamp and value of each record of whole batches; or the row of what cannot be read from an offset on.
+
+    A checksum that holds says that the bytes are those that were written, not that they are records of their batch.
+    """
+    for position, header in iterate_batches(data):
+        expected = header.base_offset
+        why = "its records do not have the offsets that its header states"
+        try:
+            for record in iterate_records(data, header, position):
+                if record.offset != expected or record.offset > header.last_offset:
+                    break
+                expected += 1
+                value = not_read(b"", "json", "it has no value") if record.value is None else record.value
+                yield record.offset, record.timestamp, value
+        except ValueError as error:
+            why = str(error)
+        if expected <= header.last_offset:
+            lost = not_read(data[position : position + header.size], "records", why, header.last_offset)
+            yield expected, header.max_timestamp, lost
 
 
 def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
@@ -167,7 +191,16 @@ def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, en
             position = end
             continue
         if batch.from_seq == 0:
-            found.first = next((bytes(one.value) for one in iterate(data[position : batch.end]) if one.value), None)
+            head = next((value for _, _, value in records(data[position : batch.end])), None)
+            found.first = bytes(head) if head is not None and not isinstance(head, tuple) else None
+        if found.last_seq > 0 and batch.from_seq <= found.last_seq:
+            # As after a segment that was copied twice: what is there already is not read again.
+            _close(path, run, found)
+            run = []
+            twice = _damaged(path.name, position, batch.end, batch.from_seq, batch.to_seq, "repeated", "")
+            found.damage.append((twice, data[position : batch.end]))
+            position = batch.end
+            continue
         if batch.from_seq > max(found.last_seq, own_from_seq) + 1 and found.last_seq:
             first = max(found.last_seq, own_from_seq) + 1
             gap = _damaged(path.name, position, position, first, batch.from_seq - 1, "gap", "")

@@ -22,12 +22,16 @@ Row = tuple[int, str, int, str, str, str]
 """at_us, node, cause_seq, kind, family, payload."""
 
 
-class Unreadable(msgspec.Struct):
-    """Why an event cannot be read: `json`, `range` or `vocabulary`; and its first bytes in base64."""
+class Unreadable(msgspec.Struct, omit_defaults=True):
+    """Why an event cannot be read: `json`, `range`, `vocabulary` or `records`; and its first bytes in base64.
+
+    `to_seq`: the last event that cannot be read for the same reason; 0: it is this one alone.
+    """
 
     reason: str
     detail: str
     data: str
+    to_seq: int = 0
 
 
 class Written(NamedTuple):
@@ -71,9 +75,9 @@ def row_of(value: bytes, vocabulary: Written) -> Row:
     try:
         return _row(value, vocabulary)
     except UnreadableError as error:
-        return _unreadable(value, error.reason, str(error))
+        return not_read(value, error.reason, str(error))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        return _unreadable(value, "json", str(error))
+        return not_read(value, "json", str(error))
 
 
 def _row(value: bytes, vocabulary: Written) -> Row:
@@ -106,20 +110,23 @@ def _plain(raw: msgspec.Raw) -> str:
 def _without_private(raw: msgspec.Raw, kind: str, place: int) -> str:
     fields: list[Any] = msgspec.json.decode(raw, type=list[Any])
     if place < len(fields):
+        if kind != "GroupMemberAdded" and not isinstance(fields[place], list):
+            raise UnreadableError("json", f"the {_PRIVATE[kind]} of {kind} are no list")
         match kind:
             case "RecordsConsumed":
                 fields[place] = len(fields[place])
             case "GroupMemberAdded":
                 fields[place] = ""
             case "NodeAdded":
-                fields[place] = [pair for pair in fields[place] if pair[0] != "host"]
+                fields[place] = [pair for pair in fields[place] if isinstance(pair, list) and pair[:1] != ["host"]]
     return msgspec.json.encode(fields).decode()
 
 
-def _unreadable(value: bytes, reason: str, detail: str) -> Row:
-    return 0, "", 0, UNREADABLE, "", unreadable(bytes(value)[:_MAX_BYTES], reason, detail)
+def not_read(value: bytes, reason: str, detail: str, to_seq: int = 0) -> Row:
+    """The row in place of an event that cannot be read, or of several up to `to_seq`."""
+    return 0, "", 0, UNREADABLE, "", unreadable(bytes(value)[:_MAX_BYTES], reason, detail, to_seq)
 
 
-def unreadable(data: bytes, reason: str, detail: str) -> str:
+def unreadable(data: bytes, reason: str, detail: str, to_seq: int = 0) -> str:
     """The payload of the row for an unreadable event."""
-    return msgspec.json.encode(Unreadable(reason, detail[:200], base64.b64encode(data).decode())).decode()
+    return msgspec.json.encode(Unreadable(reason, detail[:200], base64.b64encode(data).decode(), to_seq)).decode()

@@ -10,12 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from broker_core.events import CORE
-from broker_core.records.record_batch import SimpleRecord, build_batch
+from broker_core.events import CORE, KINDS
+from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, crc32c_of
 from lab.analytics.build import run
+from lab.analytics.build.acts import Clock, FoundLog, rows_of
 from lab.analytics.build.events import EVENTS, of_kind
 from lab.analytics.build.found import Found
 from lab.analytics.build.lineage import by_identity, lineage
+from lab.analytics.build.segments import Span, news, read
 from lab.analytics.build.values import PRESENT, UNREADABLE, row_of, written
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.ledger import BranchEntry
@@ -53,10 +55,16 @@ def text(*values: object) -> bytes:
         (text(5, "b1", 0, []), "json"),
         (b'[5,"b1",0,["HighWatermarkAdvanced","\xff",0,4]]', "json"),
         (text(5, "b1", 0, ["Unheard", 1]), "vocabulary"),
+        (b'[5,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,NaN]]', "json"),
+        (b'[1e999,"b1",0,["HighWatermarkAdvanced","orders-0@b1",0,4]]', "json"),
+        (text(5, "b1", 0, ["RecordsConsumed", "c1", "orders-0", 1, 1, None]), "json"),
+        (text(5, "b1", 0, ["NodeAdded", "c1", "client", -1, 7]), "json"),
+        (b"", "json"),
     ],
 )
 def test_what_is_no_event_is_told_with_its_reason(value: bytes, reason: str) -> None:
-    known = written(1, "abc", {"HighWatermarkAdvanced": ("replica", "from_offset", "to_offset")})
+    fields = {name: KINDS[name].__struct_fields__ for name in ("HighWatermarkAdvanced", "RecordsConsumed", "NodeAdded")}
+    known = written(1, "abc", fields)
     *_, kind, family, payload = row_of(value, known)
     assert (kind, family, json.loads(payload)["reason"]) == (UNREADABLE, "", reason)
 
@@ -82,6 +90,89 @@ def test_addresses_and_contents_stay_out_of_tables() -> None:
     # in another vocabulary the field has another position
     other = written(1, "abc", {"GroupMemberAdded": ("client_host", "group")})
     assert json.loads(row_of(text(5, "b1", 0, ["GroupMemberAdded", "/203.0.113.9", "g"]), other)[-1])[1] == ""
+
+
+def event(at_us: int) -> bytes:
+    return text(at_us, "b1", 0, ADVANCED)
+
+
+def batch(from_seq: int, *values: bytes | None) -> bytes:
+    return build_batch((SimpleRecord(5, None, value) for value in values), base_offset=from_seq)
+
+
+HEAD, PAIR, LAST = batch(0, b'{"config":{}}', event(1), event(2)), batch(3, event(3), event(4)), batch(5, event(5))
+
+
+def with_crc(data: bytes, at: int, put: bytes) -> bytes:
+    """A batch with other bytes somewhere, and the checksum of those."""
+    changed = data[:at] + put + data[at + len(put) :]
+    crc = crc32c_of(changed, CRC_POSITION + 4, len(changed))
+    return changed[:CRC_POSITION] + crc.to_bytes(4, "big") + changed[CRC_POSITION + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("segments", "seqs", "lost"),
+    [
+        ({0: HEAD + PAIR + LAST}, [1, 2, 3, 4, 5], []),
+        # nothing counts twice
+        ({0: HEAD + PAIR + PAIR + LAST}, [1, 2, 3, 4, 5], [(3, 4, "repeated")]),
+        ({0: HEAD + PAIR, 3: PAIR + LAST}, [1, 2, 3, 4, 5], [(3, 4, "repeated")]),
+        # the checksum holds, and the records are none, fewer, more, of another codec, or without a value
+        ({0: HEAD + with_crc(PAIR, HEADER_BYTES, b"\xff" * 20) + LAST}, [1, 2, 5], [(3, 4, "records")]),
+        ({0: HEAD + with_crc(PAIR, 57, b"\0\0\0\1") + LAST}, [1, 2, 3, 5], [(4, 4, "records")]),
+        ({0: HEAD + with_crc(PAIR, 57, b"\0\0\0\x63") + LAST}, [1, 2, 5], [(3, 4, "records")]),
+        ({0: HEAD + with_crc(PAIR, 23, b"\0\0\0\0") + LAST}, [1, 2, 3, 5], [(4, 4, "gap")]),
+        ({0: HEAD + with_crc(PAIR, 21, b"\0\1") + LAST}, [1, 2, 5], [(3, 4, "records")]),
+        ({0: HEAD + batch(3, event(3), None) + LAST}, [1, 2, 3, 5], [(4, 4, "json")]),
+        # segments without a byte, and a torn batch that another segment follows
+        ({0: HEAD, 3: b"", 5: LAST}, [1, 2, 5], [(3, 4, "gap")]),
+        ({0: HEAD + PAIR[:-5], 5: LAST}, [1, 2, 5], [(3, 4, "gap")]),
+        ({0: b""}, [], []),
+    ],
+)
+def test_log_is_read_as_far_as_it_is_one(
+    tmp_path: Path, segments: dict[int, bytes], seqs: list[int], lost: list[tuple[int, int, str]]
+) -> None:
+    for base, data in segments.items():
+        (tmp_path / f"{base:020}.log").write_bytes(data)
+    (tmp_path / "notes.log").write_text("no segment")
+    found = news(tmp_path, (), (), 0, 0)
+    rows = [row for span in found.spans for each in read("b", "r", 0, span) for row in each.to_pylist()]
+    assert [row["seq"] for row in rows if row["kind"] != UNREADABLE] == seqs
+    told = [(one.from_seq, one.to_seq, one.reason) for one, _ in found.damage]
+    for row in rows:
+        if row["kind"] == UNREADABLE:
+            why = json.loads(row["payload"])
+            told.append((row["seq"], why.get("to_seq", 0) or row["seq"], why["reason"]))
+    assert told == lost
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, b"", b"[1", b"5", b"{}", text(1, "p1", "", "Voted"), text(2**70, "p1", "", ["ClassEnded"]),
+        text("1", "p1", "", ["ClassEnded"]), text(1, 7, "", ["ClassEnded"]), text(1, "p1", "", [["ClassEnded"]]),
+        text(1, "p1", "", ["ClassResumed"]), text(1, "p1", "", ["ClassResumed", 1, 2**70]),
+        text(1, "p1", "", ["ClassResumed", 1, "noon"]), b"[" * 5_000,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("of_class", [True, False])
+def test_what_is_no_act_is_set_aside_and_the_others_are_read(
+    tmp_path: Path, value: bytes | None, *, of_class: bool
+) -> None:
+    good = text(3_000, "p1", "", ["ClassEnded"]) if of_class else b'{"k":"Answered","run":["a"]}'
+    whole = text(4_000, "p1", "", ["ClassEnded"]) if of_class else b'{"k":"Answered","step":"1"}'
+    data = batch(0, b"{}", whole, value, whole) + with_crc(batch(4, whole, good), HEADER_BYTES, b"\xff" * 20)
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(data + batch(6, whole))
+    class_, learner = ("a class", "") if of_class else ("", "A")
+    entry = BranchEntry("a log", "", "", class_=class_, learner=learner)
+    log = FoundLog(tmp_path, entry, people={"p1": "A"})
+    rows, _ = rows_of(log, [Span(str(path), 0, path.stat().st_size)], Clock())
+    kind = "ClassEnded" if of_class else "Answered"
+    assert [(row["seq"], row["kind"]) for row in rows.to_pylist()] == [
+        (1, kind), (2, UNREADABLE), (3, kind), (4, UNREADABLE), (6, kind),
+    ]  # fmt: skip
 
 
 class Written:
@@ -118,17 +209,22 @@ def test_events_that_cannot_be_read_are_quarantined_and_the_others_counted(
     made = Written(tmp_path)
     huge = text(5, "b1", 2**70, ADVANCED)
     deep = b'[5,"b1",0,["Unheard",' + b"[" * 2_000 + b"]" * 2_000 + b"]]"
-    made.holds([text(1, "b1", 0, ADVANCED), huge, b"no json", text(9, "b1", 0, ADVANCED), deep])
+    # A number that no field can have is null in the tables.
+    infinite = text(9, "b1", 0, ADVANCED).replace(b"0,4]", b"0,1e999]")
+    made.holds([text(1, "b1", 0, ADVANCED), huge, b"no json", text(9, "b1", 0, ADVANCED), deep, infinite])
+    first = made.log / f"{0:020}.log"
+    cut = with_crc(batch(7, event(10), event(11)), HEADER_BYTES, b"\xff" * 20)
+    first.write_bytes(first.read_bytes() + cut + batch(9, event(12)))
     (made.recording / IDENTITY).write_text("{torn")
     build = made.built(session)
     entry = build.ledger()["other/main"]
     assert sorted((one.from_seq, one.reason) for one in entry.damage) == [
-        (0, "identity"), (2, "range"), (3, "json"), (5, "json"),
+        (0, "identity"), (2, "range"), (3, "json"), (5, "json"), (7, "records"),
     ]  # fmt: skip
     (range_damage,) = (one for one in entry.damage if one.reason == "range")
     assert made.store.files.read(range_damage.copy) == huge
-    assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4]
-    assert entry.kinds() == {"HighWatermarkAdvanced": 2} and entry.last_seq == 5
+    assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4, 6, 9]
+    assert entry.kinds() == {"HighWatermarkAdvanced": 4} and entry.last_seq == 9
     assert made.built(session).number == build.number  # nothing new
 
 
