@@ -1,4 +1,4 @@
-"""What applications do besides sending records: the time that each takes here and on a real Kafka. Prints JSON.
+"""Client operations other than sending records: their times here and on a real Kafka. Prints JSON.
 
 The clusters take turns, round by round; each figure is the median of a side's rounds, in ms. The client is librdkafka,
 by the confluent-kafka package.

@@ -73,7 +73,7 @@ def cluster(data: Path, *arguments: str) -> Iterator[Running]:
 
 
 class Probe:
-    """Asks a broker what it can do, ten times a second, and keeps how long each answer took (ms)."""
+    """Sends ApiVersions to a broker ten times a second, and records the latency of each response (ms)."""
 
     def __init__(self, bootstrap: str) -> None:
         host, _, port = bootstrap.partition(":")

@@ -48,7 +48,7 @@ def measure(seconds: int) -> dict[str, Any]:
         try:
             path, _ = ensure_chromium()
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
-            # The driver of the browser has an event loop, which Django takes for its own.
+            # The browser's driver has an event loop, which Django would treat as its own.
             os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
             tour = Tour(browser, address, Path(folder), shots=Photographer(browser, Path(folder) / "shots"))
             lab = LabPage.of_new_run(tour, "bench").with_orders()

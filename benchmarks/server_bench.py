@@ -1,4 +1,4 @@
-"""The lab's server: how soon it is there, how soon a run is, its memory, seeking and forking. Prints JSON.
+"""The lab's server: time to start, time to create a run, memory, seeking and forking. Prints JSON.
 
 Times are wall time in milliseconds, sizes MB. The server runs as `make lab` starts it, with a ZooKeeper of its own.
 """

@@ -160,7 +160,7 @@ class Cluster:
         return "starting" if broker.state == "starting" else "up"
 
     def start_failure(self, broker_id: int) -> Text | str:
-        """Why the broker's last start failed; "" when it did not."""
+        """Why the broker's last start failed; "" if it did not."""
         broker = self.brokers.get(broker_id)
         return "" if broker is None else broker.failure
 
@@ -397,7 +397,7 @@ class Cluster:
         self.kernel.hold_fetches(follower, leader)
 
     def release_fetches(self, follower: str, leader: str) -> None:
-        """It resumes."""
+        """Resumes held fetches."""
         if (follower, leader) not in self.kernel.held_fetches:
             raise ClusterError("cluster_error.fetches_not_held", follower=follower, leader=leader)
         self.kernel.release_fetches(follower, leader)

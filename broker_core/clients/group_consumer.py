@@ -356,7 +356,7 @@ class GroupConsumer(GroupMembership):
     # the application's work
 
     def poll_returned(self) -> None:
-        """A poll has returned records, perhaps: the next one must come in time."""
+        """A poll has returned, perhaps with records: the next one is due within max.poll.interval.ms."""
         super().poll_returned()
         if self.work.is_busy:
             self._timer(self.settings.max_poll_interval_ms, "poll_due", self.work.poll)

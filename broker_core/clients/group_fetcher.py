@@ -100,7 +100,7 @@ class GroupFetcher:
         self.fetch_all()
 
     def seek(self, name: str, offset: int) -> None:
-        """The application chooses another place; what was fetched from the old one is dropped when it comes."""
+        """The application sets another position; responses for the old one are dropped."""
         self._move(name, offset, -1, "reason.seek_called")
         self.fetch_all()
 

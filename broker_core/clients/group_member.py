@@ -1,4 +1,4 @@
-"""What members of groups have in common, whichever component assigns the partitions."""
+"""Base of group members, whichever component assigns the partitions."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -123,7 +123,7 @@ class GroupMember(PassiveNode, ABC):
         data: Any = None,
         fields: Fields = (),
     ) -> None:
-        """Sends a request; the answer comes back as `what` with `data`."""
+        """Sends a request; the response is handled as `what` with `data`."""
         self.kernel.request(
             self.name,
             node,

@@ -233,7 +233,7 @@ class Producer:
         self.sender.pump()
 
     def send_ready(self) -> None:
-        """Sends of what was handed over with `now` False all that may go."""
+        """Sends all ready batches of records that were handed over with `now` False."""
         self.sender.pump()
 
     def stream(self, place: str, rate: int, *, is_topic: bool = False) -> None:

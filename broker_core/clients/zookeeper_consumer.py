@@ -53,7 +53,7 @@ class ZookeeperConsumer(GroupMember):
 
     @property
     def may_fetch(self) -> bool:
-        """Whether its application waits for records."""
+        """Whether the application is waiting for records."""
         return self.state == "stable" and not self.work.is_busy
 
     # its life

@@ -31,7 +31,7 @@ class ZookeeperGroup:
 
     @property
     def thread_id(self) -> str:
-        """Of the only stream that a consumer of the lab has."""
+        """The id of the only stream of a consumer of the lab."""
         return f"{self.consumer_id}-0"
 
     def register(self, topics: Sequence[str], timestamp_ms: int) -> None:

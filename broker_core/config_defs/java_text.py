@@ -97,7 +97,7 @@ _HEXADECIMAL = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA
 
 
 def parse_double(text: str) -> float | None:
-    """`Double.parseDouble`, which knows suffixes (0.5f) and two words; None for what is no number."""
+    """`Double.parseDouble`, which accepts suffixes (0.5f), NaN and Infinity; None for an invalid number."""
     if decimal := _DECIMAL.fullmatch(text):
         return float(decimal[1] + (decimal[3] or decimal[2]))
     hexadecimal = _HEXADECIMAL.fullmatch(text)

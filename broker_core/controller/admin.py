@@ -69,7 +69,7 @@ def _refuse_excess(partitions: int) -> None:
 
 
 class ZkAdminManager:
-    """See the module."""
+    """Admin operations of the controller: see the module."""
 
     def __init__(self, host: ControllerHost, context: ControllerContext, zk: KafkaZkClient) -> None:
         self.host = host

@@ -82,7 +82,7 @@ class Instructor(Participant):
 
 
 class Narrator:
-    """Types captions in both languages, and makes their sound: a tone at the begin of each."""
+    """Types captions in both languages, and makes their sound: a tone at the start of each."""
 
     def __init__(self, board: Instructor, token: str) -> None:
         self._board, self._token = board, token

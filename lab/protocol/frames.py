@@ -80,7 +80,7 @@ class ExerciseFrame(msgspec.Struct, tag_field="k", tag="exercise"):
 
 
 class Complete(msgspec.Struct, tag_field="k", tag="complete"):
-    """What may follow in the console `line` at the character `cursor`?"""
+    """Requests completions for the console `line` at the character `cursor`."""
 
     id: str
     line: str

@@ -219,7 +219,7 @@ class Recording:
             return self.logs.inputs(first)
 
     def stored(self, first_seq: int, last_seq: int) -> list[StoredEvent]:
-        """The events from `first_seq` to `last_seq` as they lie in the log, as far as there are."""
+        """The existing events from `first_seq` to `last_seq`, as stored in the log."""
         with self._lock:
             self.flush()
             return self.logs.events(first_seq, last_seq)

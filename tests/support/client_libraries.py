@@ -1,4 +1,4 @@
-"""Three client libraries behind one small face, so that a test can ask the same of each.
+"""Three client libraries behind one small interface, so that a test can use each in the same way.
 
 As a program it is a member of a group that somebody can kill:
 `python -m tests.support.client_libraries LIBRARY BOOTSTRAP GROUP TOPIC` prints a line of JSON whenever there is news,

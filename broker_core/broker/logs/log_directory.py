@@ -81,7 +81,7 @@ class LogDirectory:
         except StorageFault as fault:
             if fault.is_io_error:
                 raise
-            # Kafka takes a number that is none for less of a fault than a line too many.
+            # Kafka treats an invalid number as a lesser fault than an extra line.
             self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=code_of(fault.rule)), self.node)
             return {}
         return {str(partition): offset for partition, offset in offsets.items()}

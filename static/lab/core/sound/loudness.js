@@ -1,4 +1,4 @@
-// Where somebody speaks: loudness, ten times a second, as spans of class time.
+// Detects speech: loudness, ten times a second, as spans of class time.
 
 export const SAMPLE_MS = 100;
 /** Root mean square of samples between -1 and 1: quieter is silence, whatever the room is like. */

@@ -182,7 +182,7 @@ class HwStageBar extends HwElement {
 
   connectedCallback() {
     super.connectedCallback();
-    // On a phone the bar is moved sideways: the chosen screen is in sight.
+    // On a phone the bar is scrolled sideways so that the chosen screen is visible.
     effect(() => {
       void shown.value;
       requestAnimationFrame(() => this.#bringSideways());

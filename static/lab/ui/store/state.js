@@ -78,7 +78,7 @@ export const exerciseEnded = signal("");
 export const welcome = signal(null);
 /** The index of the recording: branches, marks. Null until it is loaded. @type {Signal<Index | null>} */
 export const index = signal(null);
-/** A prediction hides outcomes on the branch that it is about. */
+/** A prediction hides outcomes on its branch. */
 export const masked = computed(() => Boolean(exercise.value?.masked) && isOwn.value);
 
 /** ["replica", "orders-0@b1"] of a selection. @param {string} selected @returns {[string, string]} */
