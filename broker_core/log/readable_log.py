@@ -206,8 +206,8 @@ class ReadableLog:
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """The last stable offset, where read_committed readers stop (`fetchLastStableOffsetMetadata`)."""
-        first = self.first_unstable_offset
-        return high_watermark if first is None else min(first, high_watermark)
+        first = self.producer_state.transactions.first_unstable_offset
+        return high_watermark if first is None else min(max(first, self.log_start_offset), high_watermark)
 
     def aborted_transactions(self, offset: int, read: ReadInfo) -> tuple[AbortedTransaction, ...]:
         """The aborted transactions in the range of `read`, a read at `offset`.

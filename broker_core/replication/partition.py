@@ -179,13 +179,14 @@ class Partition(ReplicaLog):
         remote.broker_epoch = broker_epoch
         before, end_offset = remote.log_end_offset, self.log.log_end_offset
         now_us = self.kernel.scheduler.now_us
-        caught_up_us = remote.caught_up_us_after_fetch(fetch_offset, end_offset, now_us)
         if fetch_offset == before == end_offset == remote.last_fetch_leader_log_end_offset:
             # It stays at the end, where it has no lag. The next append reports when it was last seen there.
             remote.last_fetch_us = now_us
-            remote.last_caught_up_us = caught_up_us
+            if now_us > remote.last_caught_up_us:
+                remote.last_caught_up_us = now_us
             self._has_unreported_fetches = True
             return False
+        caught_up_us = remote.caught_up_us_after_fetch(fetch_offset, end_offset, now_us)
         self._emit_remote(broker_id, before, fetch_offset, caught_up_us)
         return fetch_offset != before
 

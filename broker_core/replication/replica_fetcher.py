@@ -159,8 +159,10 @@ class ReplicaFetcher:
         max_bytes = host.settings.max_bytes
         quota = host.quotas.follower
         throttled = bool(quota.throttled)
+        replicas, truncating = host.partitions, self.truncating
+        carries_epoch, sends_last_epoch = self._carries_epoch, self._sends_last_epoch
         for name, state in self.states.items():
-            if state.asking_offsets or name in self.truncating:
+            if state.asking_offsets or name in truncating:
                 continue
             if state.delayed_until_us > now_us:
                 if not next_wake_us or state.delayed_until_us < next_wake_us:
@@ -169,19 +171,19 @@ class ReplicaFetcher:
             if throttled and not state.in_sync and quota.holds_back(name, now_us):
                 next_wake_us = next_wake_us or now_us + host.settings.backoff_us
                 continue
-            log = host.partitions[name].log
+            log, leader_epoch = replicas[name].log, state.leader_epoch
             fetch_offset = log.log_end_offset
             partitions.append(
                 FetchPartition(
                     name,
                     fetch_offset,
-                    state.leader_epoch if self._carries_epoch else -1,
-                    log.leader_epoch_cache.latest_epoch if self._sends_last_epoch else -1,
+                    leader_epoch if carries_epoch else -1,
+                    log.leader_epoch_cache.latest_epoch if sends_last_epoch else -1,
                     log.log_start_offset,
                     max_bytes,
                 )
             )
-            requested[name] = (fetch_offset, state.leader_epoch)
+            requested[name] = (fetch_offset, leader_epoch)
         return partitions, next_wake_us
 
     def _ask(self, partitions: list[FetchPartition]) -> None:

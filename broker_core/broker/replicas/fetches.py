@@ -94,12 +94,33 @@ class Fetches:
         byte_count = 0
         # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
         may_exceed = body.version >= SOFT_LIMIT_VERSION
+        replica_id = body.replica_id
         for requested in body.partitions:
+            if replica_id >= 0 and (at_end := self._read_at_end(requested, replica_id)) is not None:
+                answers.append(at_end)
+                continue
             left = max(body.max_bytes - byte_count, 0) if byte_count else body.max_bytes
             answer = self._read(requested, body, left, may_exceed and byte_count == 0)
             byte_count += len(answer.records)
             answers.append(answer)
         return answers, byte_count
+
+    def _read_at_end(self, requested: FetchPartition, replica_id: int) -> FetchPartitionResponse | None:
+        """What a follower gets that has all records, as in most partitions of most fetches; None in all other cases."""
+        name = requested.partition
+        partition = self._partitions.get(name)
+        if partition is None or not partition.is_leader or replica_id not in partition.remotes:
+            return None
+        log, last_epoch = partition.log, requested.last_fetched_epoch
+        if (
+            requested.current_leader_epoch != partition.leader_epoch
+            or requested.fetch_offset != log.log_end_offset
+            or (last_epoch >= 0 and last_epoch != log.leader_epoch_cache.latest_epoch)
+        ):
+            return None
+        high_watermark = partition.high_watermark
+        stable = log.last_stable_offset(high_watermark)
+        return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, b"", None, stable)
 
     def _read(
         self, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
@@ -225,7 +246,7 @@ class Fetches:
         if self._completes_stale_fetches and replica_id in partition.remotes:
             partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
         news = partition.update_follower(replica_id, requested.fetch_offset, requested.log_start_offset, replica_epoch)
-        if partition.replica_to_add(replica_id):
+        if replica_id not in partition.isr_state.isr and partition.replica_to_add(replica_id):
             self._replicas.propose_isr_change(partition, PendingExpand(partition.isr, replica_id))
         if news and partition.maybe_increment_high_watermark():
             self._replicas.high_watermark_moved(partition)
