@@ -227,6 +227,8 @@ BARS = (
     Bar("analytics", "all charts, cold", ("cold_all_charts_s",), "s"),
     Bar("analytics", "first chart of a 100,000-event run, warm", ("warm_first_chart_s",), "s", "at most", 2),
     Bar("analytics", "all charts, warm", ("warm_all_charts_s",), "s"),
+    Bar("analytics", "question in SQL, a grouping over 1,700,000 rows", ("sql_s",), "s", "at most", 1),
+    Bar("analytics", "CPU of that question", ("sql_cpu_s",), "s"),
     Bar(
         "studies",
         "a study of 200 clusters, two workers by one",
