@@ -270,7 +270,7 @@ def test_java_that_does_not_start_is_one_clear_message(
     analyst.stop()
     assert job.state == "failed"
     assert job.error is not None
-    assert "it ended with code 3; its last line: no room" in render(job.error["what"])
+    assert "it ended with code 3; its last line of output: no room" in render(job.error["what"])
     assert "Java 21.0.1, from JAVA_HOME" in render(job.error["expected"])
     assert "JAVA_HOME" in render(job.error["todo"])
 

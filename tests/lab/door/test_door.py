@@ -14,7 +14,7 @@ from lab.web import door_pages
 from tests.support.classroom.guest import Guest, key_on, participant
 from tests.support.lab_server import LabServer, Visitor
 
-NOTHING_SHOWN = "no class with an open door"
+NOTHING_SHOWN = "class with an open door"
 
 # Coming in
 

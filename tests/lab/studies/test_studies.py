@@ -50,7 +50,7 @@ def mistake(source: str) -> tuple[int, str]:
         (6, "{linger.ms}", "{linger}", "linger"),
         (3, "ack_p99_ms", "p99", "There is no measure p99"),
         (2, "seeds = 2", "seeds = 0", "seeds"),
-        (2, "seeds = 2", "sedes = 2", "no key sedes"),
+        (2, "seeds = 2", "sedes = 2", "sedes is not a key"),
         (2, "seeds = 2", "seeds = = 2", "Invalid value"),
         (26, "[0, 50]", "[0, 0]", "twice"),
         (27, '"linger.ms" = [0, 50]', '"linger.ms" = [0, 50]\nacks = ["all"]', "acks appears neither"),
