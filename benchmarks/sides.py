@@ -34,7 +34,7 @@ def both(layout: Layout, jars: Path | None, work: Path) -> Iterator[Sides]:
 
 
 def find_jars(folder: Path) -> Path | None:
-    """Kafka's jars, if they are there or can be fetched."""
+    """Kafka's jars, if present or downloadable."""
     if not (folder / f"kafka-{VERSION}").is_dir() and shutil.which("mvn") is None:
         return None
     try:

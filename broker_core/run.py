@@ -69,7 +69,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
         return b"".join(self.encode_parts())
 
     def encode_parts(self) -> tuple[bytes, bytes]:
-        """The same in two pieces, of which the second is what came: that may be much, and is not copied."""
+        """The same in two pieces; the second is the received bytes, which may be large and are not copied."""
         head = msgspec.json.encode((self.step, self.seq, self.at_us, self.kind, self.source, self.text))
         return (head + b"\n", self.data) if self.data else (head, b"")
 
@@ -264,7 +264,7 @@ class Run:
         self._cluster.sockets.receive(connection, data, is_whole=kind == "frame")
 
     def disconnect(self, connection: int) -> None:
-        """A connection is closed, by whichever side."""
+        """A connection was closed, by either side."""
         self._inputs.append(self._input("disconnect", str(connection), ""))
         self._kernel.cause_seq = 0
         self._cluster.sockets.disconnect(connection)
@@ -319,7 +319,7 @@ class Run:
     # time
 
     def step_event(self) -> bool:
-        """Runs the next due thing that states a fact. False when nothing waits."""
+        """Runs scheduled items until one emits an event. False if none is left."""
         before = self._kernel.seq
         while self._kernel.seq == before:
             if self._kernel.step() is None:

@@ -31,7 +31,7 @@ class Lab:
         return self._build.number
 
     def tables(self) -> dict[str, str]:
-        """What a row of each table is, by the table's name."""
+        """The meaning of a row, by table name."""
         return {name: state.doc for name, state in sorted(self._build.file.tables.items())}
 
     def columns(self, table: str) -> dict[str, str]:

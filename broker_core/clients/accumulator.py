@@ -18,7 +18,7 @@ MAX_RECORD_OVERHEAD = 21
 def record_size_upper_bound(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]] = ()
 ) -> int:
-    """The size that a record may take as a batch of its own (`DefaultRecordBatch.estimateBatchSizeUpperBound`)."""
+    """Upper bound of the size of a batch with only this record (`DefaultRecordBatch.estimateBatchSizeUpperBound`)."""
     size = HEADER_BYTES + MAX_RECORD_OVERHEAD + len(encode_varlong(len(headers)))
     parts = [key, value]
     for name, content in headers:

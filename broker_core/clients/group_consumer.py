@@ -262,7 +262,7 @@ class GroupConsumer(GroupMembership):
     # offsets
 
     def commit(self) -> bool:
-        """As its application calls `commitSync` between two polls."""
+        """Called when the application calls `commitSync` between two polls."""
         self.commit_answer = None
         if self.state != "stable":
             self.commit_answer = _REBALANCES if self.state in ("joining", "syncing") else _NO_MEMBER
@@ -273,7 +273,7 @@ class GroupConsumer(GroupMembership):
         return True
 
     def _record_response(self, error: Errors) -> None:
-        """The application gets the answer, unless the commit is to be tried again."""
+        """Passes the response to the application, unless the commit is retried."""
         if error is Errors.REBALANCE_IN_PROGRESS:
             self.commit_answer = _REBALANCES
         elif error in LOST_MEMBERSHIP:

@@ -129,7 +129,7 @@ class ZookeeperConsumer(GroupMember):
     # rebalancing
 
     def _trigger(self, why: str) -> None:
-        """Something has changed: it rebalances, or does so once more when it is through with that."""
+        """Something has changed: rebalances, or does so once more after the current rebalance."""
         self._triggered = True
         if self.state in ("stable", "rebalance failed") and self._reaches_zookeeper:
             self._rebalance(why)

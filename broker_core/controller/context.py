@@ -165,7 +165,7 @@ class ControllerContext:
             self.reassignments[partition] = assignment
 
     def topic_znode(self, topic: str, changed: Mapping[str, ReplicaAssignment] | None = None) -> TopicZnode:
-        """A topic's znode as it should be, with other assignments for the partitions in `changed`."""
+        """The topic's znode to write: its assignments, replaced for the partitions in `changed`."""
         every = {
             number: (changed or {}).get(partition) or self.assignment(partition)
             for number, partition in zip(self.assignments[topic], self.partitions_of(topic), strict=True)

@@ -6,7 +6,7 @@ from broker_core.sim.rng import RandomStream
 
 
 def random_uuid(stream: RandomStream) -> str:
-    """A random UUID of version 4 in Kafka's 22 characters of Base64; as in Kafka none starts with a dash."""
+    """A random UUID of version 4 in Kafka's 22 characters of Base64; as in Kafka, it never starts with a dash."""
     while True:
         drawn = bytearray(stream.bytes(16))
         drawn[6] = drawn[6] & 0x0F | 0x40

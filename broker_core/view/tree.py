@@ -65,7 +65,7 @@ class Failure(TypedDict, total=False):
 
 
 class PipelineStage(TypedDict, total=False):
-    """What the application of a pipeline does; see the event."""
+    """The step of a pipeline's application; see the event."""
 
     state: str
     why: str

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Kafka's text form of the zero uuid, which means none.
+#: Kafka's text form of the zero UUID, which means "no id".
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 #: The default values by type. Arrays: an empty list. Structs: one with all defaults.

@@ -92,7 +92,7 @@ def _bursts() -> Iterator[str]:
 
 
 def play(run: Run, lines: Iterator[str]) -> None:
-    """Raises SystemExit for a line that fails: the script above is at fault then."""
+    """Raises SystemExit for a line that fails, since then the script above is wrong."""
     run_command(run, ready_line(range(1, len(BROKERS) + 1)))
     for line in lines:
         printed, exit_code = run_command(run, line)

@@ -108,7 +108,7 @@ class Shown(NamedTuple):
 
 
 def look(page: Page) -> Shown:
-    """Reads the page."""
+    """Reads what the page shows."""
     seen: dict[str, Any] = page.evaluate(_LOOK)
     return Shown(
         at_us=_instant_us(seen["clock"]),

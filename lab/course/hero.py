@@ -11,8 +11,8 @@ HERO = "static/lab/hero/recording.json"
 
 
 class HeroRun(msgspec.Struct, frozen=True):
-    """What is needed to make the run again: `commands` are (instant in microseconds, line) in order; the recording
-    is of the instants from `at_us` to the last of `pace`.
+    """Everything needed to reproduce the run: `commands` are (instant in microseconds, line) in order; the recording is
+    of the instants from `at_us` to the last of `pace`.
     """
 
     lesson: str

@@ -27,7 +27,7 @@ class Dump(NamedTuple):
 
 
 def dumps(view: View) -> Iterator[Dump]:
-    """The files that were dumped since the set-up, newest command first."""
+    """The files dumped since the set-up, newest command first."""
     for command in reversed(list(view["console"].values())):
         if command["source"] == "exercise":
             return

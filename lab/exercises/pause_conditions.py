@@ -86,7 +86,7 @@ def test_of(condition: str) -> Test:
 
 
 def is_counted(quantity: str) -> bool:
-    """Whether a quantity is one that only a lesson counts. Raises ValueError for a text that is none."""
+    """Whether only lessons count this quantity. Raises ValueError if the text is not a quantity."""
     return parse(quantity).name in _COUNTED
 
 

@@ -134,7 +134,7 @@ def answer(id: str, met: bool, /, **values: Value) -> GoalState:
 
 
 def ask_all(goals: list[Goal], moment: Moment) -> GoalState:
-    """All of them: the first that is not met says why, and the last says what was found.
+    """All parts must hold: the reason is that of the first that does not, and the finding is that of the last.
 
     That the simulation is paused is not a finding: a learner who paused knows it.
     """

@@ -77,7 +77,7 @@ def transfer_order(transfer: Transfer, seed: int) -> list[int]:
 
 
 def said(step: Step, progress: Progress, language: str) -> dict[str, str]:
-    """How the page writes the choices of a question, and the outcome where that is none of them."""
+    """Texts of the choices of a question, and of the outcome if it is none of them."""
     asks, written = asked_by(step), {}
     for choice in choices_of(step):
         meaning = progress.meanings.get(choice.value)

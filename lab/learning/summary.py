@@ -1,4 +1,4 @@
-"""Everything that the pages show of a learner, as plain values. Texts are ids: a slug, a tag, a stop.
+"""Everything that the pages show about a learner, as plain values. Texts are ids: a slug, a tag, a stop.
 
 `Summary` is made by `lab.learning.log.summary_of(user_id)`; its lists are sorted as they are shown.
 """

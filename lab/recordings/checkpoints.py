@@ -97,8 +97,8 @@ class Checkpoints:
     def save_aside(
         self, seq: int, inputs: int, engine: Callable[[], bytes | None], zookeeper: MemoryStore, disk: RealDisk
     ) -> None:
-        """The same in a copy of this process, which calls `engine`. `settle` says whether it was saved: it is not if
-        the brokers' files changed in other ways than by appends while they were copied.
+        """The same in a forked copy of this process, which calls `engine`. `settle` returns whether it was saved: it is
+        not if the brokers' files changed other than by appends while they were copied.
         """
         self.settle()
         last_seq, rewritten = self._last_seq, disk.rewritten

@@ -73,7 +73,7 @@ class Library(Protocol):
 
 @contextmanager
 def suppress_overtaken() -> Iterator[None]:
-    """Lets librdkafka's word pass that a rebalance overtook a commit, and nothing else."""
+    """Ignores librdkafka's error that a rebalance overtook a commit, and no other error."""
     try:
         yield
     except KafkaException as raised:

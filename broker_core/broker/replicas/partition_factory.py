@@ -78,8 +78,8 @@ class PartitionFactory:
         return partition
 
     def log_config(self, configs: Mapping[str, Value]) -> LogConfig:
-        """The configuration of a log of a topic with these configurations at this broker. The partitions of a topic are
-        opened one after the other and share it.
+        """The configuration of the logs of a topic with these configurations at this broker. The partitions of a topic
+        are opened one after the other and share it.
         """
         expiration_ms = self._host.config.producer_id_expiration_ms
         last = self._last_config

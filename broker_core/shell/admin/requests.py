@@ -86,7 +86,7 @@ def late_for(process: Process, broker_id: int, call: str) -> JavaException:
 
 
 def query_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the current controller. Raises JavaException when there is none in time."""
+    """Sends a request to the current controller. Raises JavaException if no broker answers in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
@@ -108,7 +108,7 @@ def _error_of(response: Any) -> Errors:
 
 
 def query_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the first broker that answers. Raises JavaException when there is none in time."""
+    """Sends a request to the first broker that answers. Raises JavaException if no broker answers in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):

@@ -62,7 +62,7 @@ def no_such_producer(process: Process, name: str) -> int:
 
 
 def end_or_begin(process: Process, name: str, verb: str) -> Running:
-    """Begins a transaction, or ends it and waits for the coordinator's word."""
+    """Begins a transaction, or ends it and waits for the coordinator's response."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)

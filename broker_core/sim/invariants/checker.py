@@ -111,7 +111,7 @@ class Checker:
         self._found.append(event)
 
     def partition(self, name: str) -> ShadowPartition:
-        """The shadow of a partition, created if there is none."""
+        """The shadow of a partition, created if it does not exist."""
         partition = self.partitions.get(name)
         if partition is None:
             partition = self.partitions[name] = ShadowPartition()

@@ -36,7 +36,7 @@ def snapshot(root: Path) -> Snapshot:
     for folder in filter(None, RESTARTING):
         # A folder of lessons from outside has an absolute path, which stays what it is.
         for path in (root / folder).rglob("*"):
-            # an interpreter that compiles a module writes a file with another suffix first
+            # a Python interpreter that compiles a module first writes a file with another suffix
             if path.parent.name != "__pycache__" and path.is_file():
                 found[path] = path.stat().st_mtime_ns
     return found

@@ -115,7 +115,7 @@ def read(moment: Moment, client: Client) -> int:
 
 @quantity
 def member(moment: Moment, client: Client) -> str:
-    """The state of a group member as it knows it itself; `none` for a client that is not one."""
+    """The state of a group member according to the member itself; `none` for a client that is not a group member."""
     return str(_client(moment, client, "consumer").get("member", {}).get("state", "none"))
 
 

@@ -24,7 +24,7 @@ const LARGEST_LOG = 2 ** 31 - 1;
 
 export class Scan {
   rows = new Rows();
-  /** First byte that is not read yet. */
+  /** Position of the first unread byte. */
   position = 0;
   records = 0;
   controls = 0;

@@ -1,5 +1,5 @@
-"""Brokers of a cluster start on damaged files: they repair what follows from the logs and say so, or say what keeps
-them from starting. So do the events, the view, and a console.
+"""Brokers of a cluster start on damaged files: they repair what can be derived from the logs and report it, or report
+why they cannot start. The events, the view and a console show the same.
 """
 
 import struct

@@ -19,7 +19,7 @@ from tests.support.classroom.memory_class import MemoryClass, NoWords
 
 
 class Page:
-    """What one viewer's page holds: sections, each as of when it was last told."""
+    """The state of one viewer's page: each section as last received."""
 
     def __init__(self, viewer: Viewer, state: State) -> None:
         self.viewer = viewer

@@ -213,7 +213,7 @@ def test_jvm_that_does_not_start_is_reported(tmp_path: Path) -> None:
 
 def test_changed_vendored_files_are_reported(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    # What other processes write meanwhile, such as compiled modules, may be gone before it is copied.
+    # Files that other processes write meanwhile, such as compiled modules, may be gone before they are copied.
     for folder in ("broker_core", "devtools", "lab", "static", "templates"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", copy)

@@ -22,7 +22,7 @@ from tests.support.learner import SLUG
 
 
 def test_sound_exercise_passes_the_check_and_a_spoilt_one_fails_it(monkeypatch, copy, capsys) -> None:
-    # `make check` solves them all, with all seeds.
+    # `make check` solves all exercises with all seeds.
     call_command("check_exercises", only=SLUG)
     assert f"ok {SLUG}\n1 passed, 0 failed" in capsys.readouterr().out
     spoil(copy, "solution.lab", "producer send p1 orders-0 greeting:hello\n", "")

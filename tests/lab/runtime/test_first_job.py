@@ -55,7 +55,7 @@ def test_first_job_ends_before_the_tree_is_on_the_server(
             may_move.set()
         await until(moved.is_set)
         assert somebody.get_children(f"/{path}/brokers/topics") == ["orders"]
-        # What somebody changes there is taken in, as in any other run.
+        # External changes in ZooKeeper are observed, as in any other run.
         before = lab.recording.last_seq
         somebody.delete(f"/{path}/controller")
         await until(lambda: lab.recording.last_seq > before)

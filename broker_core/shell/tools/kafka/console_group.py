@@ -116,8 +116,8 @@ class NewProtocolReader:
         raise JavaException(ERRORS_PACKAGE + "UnsupportedVersionException", "The version of API is not supported.")
 
     def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
-        """Nothing was joined."""
+        """Does nothing: the consumer never joined a group."""
         yield from ()
 
     def drop(self) -> None:
-        """Nothing was joined."""
+        """Does nothing: the consumer never joined a group."""

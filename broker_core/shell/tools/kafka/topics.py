@@ -293,7 +293,7 @@ def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[s
 
 
 def topic_filter(text: str) -> re.Pattern[str]:
-    """Names or regular expressions with commas between (`IncludeList`). Raises JavaException for a bad one."""
+    """Names or regular expressions, separated by commas (`IncludeList`). Raises JavaException for a bad one."""
     pattern = text.strip().replace(",", "|").replace(" ", "")
     pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
     try:

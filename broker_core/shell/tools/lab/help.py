@@ -47,7 +47,7 @@ def _complete(commands: Mapping[str, Command], cluster: ClusterApi, words: Seque
 
 
 def help_on(others: Iterable[Command]) -> Command:
-    """The command help, on itself and these others."""
+    """The command help, for itself and for these commands."""
     commands = {command.name: command for command in others}
     command = Command(
         "help",

@@ -1,4 +1,4 @@
-// Strokes that mean the same on every page: held to a thing of the picture, in parts of its box.
+// Strokes that mean the same on every page: attached to an element of the picture, in fractions of its box.
 
 /** @import { Target } from "../view/selectors.js" */
 

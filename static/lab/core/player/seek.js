@@ -70,7 +70,7 @@ export class Seek {
     this.#travels = false;
   }
 
-  /** Goes there if that is possible now; says what has to be fetched first if not. @param {Goal} goal */
+  /** Seeks to the goal if possible now; otherwise returns what has to be fetched first. @param {Goal} goal */
   #arrive(goal) {
     const found = this.#locate(goal);
     if ("need" in found) return found.need;

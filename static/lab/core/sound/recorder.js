@@ -38,7 +38,7 @@ export class SoundRecorder {
     this.#begin();
   }
 
-  /** Ends the piece; resolves once all of it was told. */
+  /** Ends the piece; resolves once all of it was delivered. */
   stop() {
     this.#isOver = true;
     for (const one of this.#recorders) if (one.state !== "inactive") one.stop();

@@ -16,7 +16,7 @@ import { nodeName } from "../kit/words.js";
 const fold = (title, extra, body) => html`<details class="sec fold" open>
   <summary><h3>${title}<span>${extra}</span></h3></summary>${body}</details>`;
 
-/** What the panel offers at once for a broker: kill one that is up, bring back one that is not. @param {View} view @param {string} name */
+/** The main action of a broker in the panel: kill if it is up, start if it is down. @param {View} view @param {string} name */
 function firstChoice(view, name) {
   const choices = choicesFor(view, `broker:${name}`);
   return view.nodes[name].state === "up" ? choices.find(({ harm }) => harm) : choices[0];

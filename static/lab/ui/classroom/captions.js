@@ -27,7 +27,7 @@ const isOffered = signal(false);
 /** Why the browser stopped. */
 const problem = signal("");
 
-/** Asks the browser anew: it may know one language and not another. */
+/** Asks the browser again: it may recognise one language and not another. */
 async function look() {
   const asked = of.peek();
   const found = await recognises(Recognition, asked);

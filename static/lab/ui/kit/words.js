@@ -20,7 +20,7 @@ export const term = (words) => texts.term(words ?? "");
  */
 export const labelled = (words) => texts.render(words ?? "");
 
-/** Standard error among the lines that a command printed. */
+/** The lines of a command's output that went to standard error. */
 export const ERROR_LINE = /^! /;
 /** A line that a command printed: the lab's messages in the visitor's language, Kafka's words unchanged. @param {string} line */
 export const printed = (line) => texts.printed(line);

@@ -106,7 +106,7 @@ function setRate(value) {
   players[ahead].setRate(value);
 }
 
-/** Updates the address with what is shown. */
+/** Updates the address to match what is shown. */
 function writeAddress() {
   const now = new URLSearchParams({ a: addresses[0], b: addresses[1], t: (players[ahead].at_us / 1e6).toFixed(6) });
   if (named >= 0) now.set("of", SIDES[named]);

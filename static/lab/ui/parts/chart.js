@@ -48,7 +48,7 @@ export class HwChart extends HwElement {
   updated() {
     const plot = /** @type {Plot} */ (this.querySelector(".plot"));
     const { data, layout } = this.figure;
-    // When the window's size changes Plotly takes the height of what it is in.
+    // When the window is resized, Plotly takes the height of its container.
     plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
     Plotly.react(plot, inked(data), themed(layout, this.playhead), {

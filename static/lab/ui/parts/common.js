@@ -72,7 +72,7 @@ export const fillBar = (percent, className = "fill") => svg`<svg class=${classNa
 export const legend = (marks) => html`<p class="legend dim">${marks.map(([mark, words]) =>
   html`<span><i class="swatch ${mark}"></i>${words}</span>`)}</p>`;
 
-/** A note in the place of something that is not there. @param {unknown} text */
+/** A note in the place of missing content. @param {unknown} text */
 export const nothing = (text) => html`<p class="empty-note">${text}</p>`;
 
 /** A word that selects something. @param {string} what @param {unknown} text */

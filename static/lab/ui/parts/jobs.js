@@ -24,7 +24,7 @@ export class Following {
     this.#address = address;
   }
 
-  /** Tells each state of the job, the last one too, which it also returns. @param {(now: Job) => unknown} told */
+  /** Passes each state of the job to `told`, including the last one, which it also returns. @param {(now: Job) => unknown} told */
   async end(told) {
     for (;;) {
       /** @type {Job} */

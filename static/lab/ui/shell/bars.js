@@ -130,7 +130,7 @@ const SCREEN_BUTTONS = /** @type {const} */ ([
   { name: "table", symbol: "table" },
 ]);
 
-/** The disk is read from the lab. */
+/** Whether the disk is being read from the lab. */
 const SCREENS_HERE = SCREEN_BUTTONS.filter(({ name }) => !isAlone || name !== "disk");
 
 /** Names of partitions, the first two of them. @param {string[]} names */

@@ -48,7 +48,7 @@ export const tree = signal({ broker: "", seq: 0, folders: [] });
 /** The page of the file; null until one was asked for. @type {Signal<KnownPage | MissingPage | FailedPage | null>} */
 export const page = signal(null);
 
-/** The folder of a path, the broker's own being "". @param {string} path */
+/** The folder of a path; "" for the broker's data folder itself. @param {string} path */
 export const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 /** @param {string} path */
 export const nameOf = (path) => path.slice(path.lastIndexOf("/") + 1);

@@ -19,7 +19,7 @@ import { moveTime, showPanels, showSight, view } from "./view.js";
  * @typedef {{ view: PageView, restore: () => void }} OwnPlace
  */
 
-/** While somebody is followed, the connection of the page's own branch is let go after this time. */
+/** While another participant is followed, the connection to the page's own branch is closed after this time. */
 const REST_MS = 30_000;
 
 /** Who leads now, null if nobody does. @type {Signal<Lead | null>} */

@@ -68,7 +68,7 @@ function clockChanged() {
   });
 }
 
-/** What the run is to pause at, while it is set: said when it is met. */
+/** The condition at which the run is to pause, while it is set; shown when it is met. */
 let awaited = "";
 effect(() => {
   const { pauseWhen, mode } = moment.value;

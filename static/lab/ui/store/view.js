@@ -25,7 +25,7 @@ const DRIFT_MS = 300;
 let picture = null;
 /** The drawings that the page has now. @param {Picture} to */
 export const setPicture = (to) => void (picture = to);
-/** Counts what is brought into sight by hand: no other signal says so. */
+/** Counts manual scrolls, which no other signal reports. */
 export const panned = signal(0);
 
 /** What the page shows. @returns {PageView} */
