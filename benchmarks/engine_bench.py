@@ -24,7 +24,7 @@ from broker_core.zk.memory_store import MemoryStore
 from lab.runtime.memory import reduce_gc_frequency
 
 PRODUCERS = 4
-#: about what a lab takes at a time when it plays as fast as it can
+#: about the batch size of a lab that plays at full speed
 TAKEN_EVENTS = 1_000
 SLICE_EVENTS = 5_000
 WARM_UP_EVENTS = 5_000

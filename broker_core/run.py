@@ -65,7 +65,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     data: bytes = b""
 
     def encode(self) -> bytes:
-        """As a recording holds it: JSON, and behind a line feed the bytes of a client as they came."""
+        """As stored in a recording: JSON, and after a line feed the bytes received from a client."""
         return b"".join(self.encode_parts())
 
     def encode_parts(self) -> tuple[bytes, bytes]:
@@ -75,7 +75,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def decode(cls, recorded: bytes) -> "Input":
-        """What `encode` gave. In older recordings the JSON holds `data`, too."""
+        """Reverses `encode`. In older recordings the JSON contains `data`, too."""
         head, _, data = recorded.partition(b"\n")
         given = msgspec.json.decode(head, type=cls)
         return msgspec.structs.replace(given, data=data) if data else given
@@ -388,7 +388,7 @@ class Run:
     # again
 
     def checkpoint(self) -> bytes | None:
-        """The whole engine as bytes, without its files and what is in ZooKeeper's server; None while it cannot be
+        """The whole engine as bytes, without its files and the data of ZooKeeper's server; None while it cannot be
         saved.
 
         Take what was made before: it is not part of it.

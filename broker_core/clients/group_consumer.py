@@ -97,7 +97,7 @@ class GroupConsumer(GroupMembership):
     # metadata
 
     def wants_metadata(self) -> None:
-        """Asks for metadata after a pause, however many partitions want them."""
+        """Requests metadata after a pause, once for all partitions that need it."""
         if not (self._metadata_waits or self._metadata_in_flight):
             self._metadata_waits = True
             self.later("metadata")

@@ -383,7 +383,7 @@ class Producer:
             self.sender.disconnected(sent, timed_out=why == "timed out")
 
     def on_timer(self, name: str, data: Any) -> None:
-        """Pauses, the end of linger.ms and of delivery.timeout.ms, and the ticks of a stream."""
+        """Timers: pauses, the end of linger.ms and delivery.timeout.ms, and the ticks of a stream."""
         if name == PUMP_TIMER:
             self.sender.pump()
         elif name == EXPIRE_TIMER:

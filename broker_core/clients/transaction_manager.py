@@ -148,8 +148,8 @@ class TransactionManager:
             self._continue()
 
     def send_failed(self, exception: str, message: str) -> str:
-        """A record was not taken: its transaction can only be aborted. What is thrown, if not that exception: without
-        a transaction there is none to abort.
+        """A record was rejected: its transaction can only be aborted. Returns the text of another exception that is
+        thrown instead if there is no transaction to abort.
         """
         self._raises = (self.producer_id, self.producer_epoch)
         if self.state != "in transaction":

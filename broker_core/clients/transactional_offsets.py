@@ -71,7 +71,7 @@ def commit_error(response: TxnOffsetCommitResponse) -> Errors:
 
 
 def is_mismatch(error: Errors) -> bool:
-    """Whether the member that the producer names no longer counts: another one has its partitions (KIP-447)."""
+    """Whether the named member no longer owns its partitions: another one has them (KIP-447)."""
     return error in _MISMATCH
 
 

@@ -129,9 +129,7 @@ class OffsetCommitAccepted(Event):
 
 @kind("group")
 class OffsetCommitted(Event):
-    """`offset` is the offset of the next record to read. `expire_timestamp_ms` -1: it expires by the broker's
-    settings.
-    """
+    """`offset` is that of the next record to read. `expire_timestamp_ms` -1: it expires by the broker's settings."""
 
     broker: str
     group: str

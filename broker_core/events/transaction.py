@@ -5,7 +5,7 @@ from broker_core.events.envelope import Event, kind
 
 @kind("transaction")
 class ProducerIdsAllocated(Event):
-    """A block of producer ids from the znode `/latest_producer_id_block`."""
+    """A block of ids out of the znode `/latest_producer_id_block`."""
 
     broker: str
     first: int

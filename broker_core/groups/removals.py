@@ -96,7 +96,7 @@ class Removals:
     # by age
 
     def begin(self) -> None:
-        """The broker coordinates something: from now on it looks from time to time for what has expired."""
+        """The broker coordinates groups: from now on it periodically checks for expired offsets."""
         if not self._looks_for_expired:
             self._looks_for_expired = True
             self._look_later()

@@ -133,7 +133,7 @@ class Node(TypedDict, total=False):
     assignment: list[str]
 
 
-# "from" is a keyword: such objects are written in the other syntax.
+# "from" is a keyword of Python, hence the functional syntax.
 Link = TypedDict("Link", {"state": str, "since_us": int, "from": str}, total=False)
 Truncation = TypedDict("Truncation", {"from": int, "to": int, "at_us": int, "why": str}, total=False)
 

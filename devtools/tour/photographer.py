@@ -15,7 +15,7 @@ SIZES = {1440: 900, 1024: 768, 390: 844}
 #: All parts of a lab page are there, and show an event. Other pages are ready when they are loaded.
 READY = """() => !document.querySelector("#lab") || (document.querySelector(".hw-node") && /[1-9]/.test(
   document.querySelector("hw-transport .number")?.textContent) && document.querySelector("hw-inspector [role=tab]"))"""
-#: Fonts have come, and what was asked for in this frame is drawn.
+#: Waits until fonts are loaded and everything requested in this frame is drawn.
 SETTLED = """() => document.fonts.ready.then(() => new Promise((done) =>
   setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 150)))"""
 

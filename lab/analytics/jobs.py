@@ -124,7 +124,7 @@ class Analyst:
                 return job
             worker = job.worker
             assert worker is not None and worker.stdin is not None
-            # One that has ended fails its job itself.
+            # A worker that has ended fails its job itself.
             with contextlib.suppress(OSError):
                 worker.stdin.write(msgspec.json.encode(Cancel(job.id)) + b"\n")
                 worker.stdin.flush()

@@ -161,7 +161,7 @@ class Count(msgspec.Struct, tag_field="k", tag="count"):
 
 
 class Caption(msgspec.Struct, tag_field="k", tag="caption"):
-    """What is said, in one language; volatile, and in the recording's captions. Instants are of class time."""
+    """Speech as text in one language; volatile, but kept in the recording's captions. Instants are in class time."""
 
     class_us: int
     lang: str

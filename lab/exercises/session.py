@@ -231,7 +231,7 @@ class ExerciseSession:
             return GoalState(False, awaited(step.prediction))
         place = self.exercise.steps.index(step)
         before = self.exercise.steps[place - 1]
-        # What has happened stays so; it was counted for the step before.
+        # Events that have happened were counted for the previous step and remain counted.
         still = ask_all([goal for goal in before.goals if not goal.happenings], moment)
         if still.met or self._state.steps[before.id].skipped:
             return GoalState(False, text("goal.predict_first"))

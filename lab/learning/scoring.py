@@ -13,7 +13,8 @@ _TOLERANCE = 1e-6
 
 
 def stops(choices: int) -> tuple[float, ...]:
-    """The stops for a question with that many choices, lowest first. With two choices a guess is 0.5, so they are four.
+    """The stops for a question with that many choices, lowest first. With two choices a guess is 0.5, so there are four
+    stops.
 
     Raises ValueError for fewer than 2 choices.
     """

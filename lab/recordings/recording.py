@@ -214,7 +214,7 @@ class Recording:
             yield
 
     def inputs(self, first: int = 0) -> list[bytes]:
-        """All inputs but the `first` ones, in order."""
+        """All inputs after the first `first`, in order."""
         with self._inputs_lock:
             return self.logs.inputs(first)
 

@@ -66,7 +66,7 @@ def value(shown: object) -> Text:
 def drawn(
     rng: Random, right: object, wrong: Iterable[tuple[object, str]], near: Iterable[object] = (), count: int = 4
 ) -> tuple[tuple[Choice, ...], str]:
-    """Choices that are values, in a drawn order, and the id of the right one.
+    """Values as choices, in a random order, and the id of the correct one.
 
     `wrong`: values with the tag of the misconception that leads to each; equal ones are left out, and those that happen
     to be right. `near`: further values that fill up to `count`.

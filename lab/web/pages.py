@@ -151,7 +151,7 @@ async def _side(user: User, choices: list[dict[str, Any]], address: str) -> dict
 
 
 def _offered(choices: list[dict[str, Any]], side: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The choices for a side. A lab of a recorded class is offered only if it is shown already."""
+    """The choices for a side. A lab of a recorded class is offered only if it is already shown."""
     return [side, *choices] if side is not None and not side["run"] else choices
 
 

@@ -83,7 +83,7 @@ def pages_follow_who_leads_and_return_to_their_own_lab(staff: Page, ada: Page, n
 
 
 def ink_is_held_to_its_thing(staff: Page, ada: Page) -> None:
-    """A stroke drawn around a broker is around that broker on a page of another width."""
+    """A stroke drawn around a broker surrounds that broker on a page of another width, too."""
     leading = staff.context.new_page()
     leading.goto(staff.url.split("/classes/")[0] + f"/r/{Run.objects.get(learners__number=1).slug}/main")
     expect(leading.locator(".nodes .state.up")).to_have_count(3)

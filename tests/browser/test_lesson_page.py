@@ -87,7 +87,7 @@ def test_lesson_is_shown_to_its_end_and_the_next_one_begins(first: Page) -> None
         reached = first.locator(".debrief") if number == "end" else first.locator(".step.now .n", has_text=number)
         expect(reached).to_be_visible()
         expect(first.locator(".help[role=status]")).to_have_count(0)
-    # What was shown is no prediction of the learner.
+    # The solution that was shown does not count as the learner's prediction.
     expect(first.locator(".step.done").nth(1).locator(".verdict")).to_have_text("The outcome is 1.")
     assert faults(first) == []
     first.get_by_role("button", name="Next: 1.2").click()

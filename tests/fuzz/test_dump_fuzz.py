@@ -158,7 +158,7 @@ def check_loading(disk: SimulatedDisk, rng: random.Random) -> None:
             break
         read = log.read(offset, MAX_BYTES)
         if not is_clean:
-            # What was checked is valid according to its CRC.
+            # The checked batch is valid according to its CRC.
             assert read.data or read.next_offset == offset
         try:
             list(iterate(read.data))

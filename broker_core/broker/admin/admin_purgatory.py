@@ -74,7 +74,7 @@ class DelayedTopics(msgspec.Struct):
         return all(self._shows(metadata, topic) for topic in self.expected)
 
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
-        """Answers; topics whose effect does not show yet have timed out."""
+        """Answers; topics whose change is not yet visible have timed out."""
         results = tuple(
             TopicResult(result.name, Errors.REQUEST_TIMED_OUT, topic_id=result.topic_id)
             if result.error is Errors.NONE and result.name in self.expected and not self._shows(metadata, result.name)

@@ -48,7 +48,7 @@ class PartitionFactory:
         self.name = host.name
         self.broker_id = host.broker_id
         self.era = host.era
-        #: settings and overrides of the last topic, and its values: its next partition has the same
+        #: settings, overrides and resulting values of the last topic, which its next partition shares
         self._last_values: tuple[dict[str, str], dict[str, str], dict[str, Value]] | None = None
         #: what the configuration of the last log was made of, and that configuration
         self._last_config: tuple[Mapping[str, Value], int, LogConfig] | None = None

@@ -29,8 +29,8 @@ _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, 
 def find_coordinator(
     process: Process, group: str, limit_us: int | None = None, call: str = "findCoordinator"
 ) -> Asking[int | None]:
-    """The broker that coordinates a group; None when none was found in time. The first question of a cluster creates
-    `__consumer_offsets`. `call`: what the client calls the question.
+    """The broker that coordinates a group; None if none was found in time. The first such request in a cluster creates
+    `__consumer_offsets`. `call`: the client's name of the request.
     """
     deadline_us = process.now_us + (process.api_timeout_us if limit_us is None else limit_us)
     while process.now_us < deadline_us:

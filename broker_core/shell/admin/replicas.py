@@ -20,7 +20,7 @@ _OUT = ("frozen", "exiting", "down")
 
 
 class ReplicaReading(NamedTuple):
-    """A replica on one broker. `state` is that of the broker, `live` None unless that is up and has the replica."""
+    """A replica on one broker. `state` is the broker's; `live` is None unless the broker is up and has the replica."""
 
     broker_id: int
     state: str

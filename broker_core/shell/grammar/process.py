@@ -71,7 +71,7 @@ class Process:
         return self.cluster.clients.start_wall_ms + self.now_us // 1000
 
     def out(self, text: str) -> None:
-        """A line on standard output, or several."""
+        """Writes one or more lines to standard output."""
         self.printed += text.split("\n")
 
     def out_message(self, message: Text) -> None:

@@ -134,7 +134,7 @@ def _brokers(text: str, where: str) -> tuple[int, ...]:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without white space at the ends of lines, and without blank lines at the end."""
+    """Removes white space at the ends of lines, and blank lines at the end."""
     lines = [line.rstrip() for line in lines]
     while lines and not lines[-1]:
         lines.pop()
@@ -317,8 +317,8 @@ def ready_line(brokers: Iterable[int]) -> str:
 def run_command(
     run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play", keep: list[bytes] | None = None
 ) -> tuple[list[str], int]:
-    """Runs a command to its end; what it printed, and its exit code. The bytes of all events meanwhile go to `keep`.
-    One that ends with `&` is not waited for.
+    """Runs a command to its end; returns its output and exit code. The bytes of all events meanwhile are added to
+    `keep`. A command that ends with `&` is not waited for.
 
     Raises ShellError for a line that cannot be run. A command that would never end is interrupted after ten minutes
     of simulated time.

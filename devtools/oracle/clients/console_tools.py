@@ -155,7 +155,7 @@ class ConsoleTools:
         self._background: dict[str, subprocess.Popen[str]] = {}
 
     def play(self, step: Step) -> list[str]:
-        """What a step prints. One with `until` is asked again until it says so, or for PATIENCE_S."""
+        """The output of a step. A step with `until` is repeated until that appears, or for PATIENCE_S."""
         kind, _, rest = step.line.partition(" ")
         if kind == "file":
             name, _, text = rest.partition(" ")

@@ -30,7 +30,7 @@ _LOG_END, _HIGH_WATERMARK = "log_end", "high_watermark"
 
 
 class Partition(NamedTuple):
-    """A partition by the names of its columns."""
+    """The columns that identify a partition."""
 
     topic: str
     partition: int

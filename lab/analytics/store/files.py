@@ -91,7 +91,7 @@ class LocalFiles:
 
     @contextlib.contextmanager
     def _beside(self, target: Path, data: bytes) -> Iterator[Path]:
-        """The data in a file beside the target, with the disk."""
+        """Writes the data to a file beside the target and flushes it to the disk."""
         whole = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         try:
             with whole.open("wb") as stream:

@@ -68,8 +68,8 @@ async def recognise(command: Sequence[str], audio: Path, language: str, length_u
 
 
 def joined(pieces: Sequence[tuple[int, int, Sequence[Cue]]]) -> list[Cue]:
-    """The captions of a class out of those of its pieces, each with the class time from and to which it was recorded.
-    What two pieces heard is taken from the first up to the middle of what they share.
+    """Joins the captions of a class's pieces, each with the class time from and to which it was recorded. Where two
+    pieces overlap, captions are taken from the first up to the middle of the overlap.
     """
     ends = [(to_us + begins_us) // 2 for (_, to_us, _), (begins_us, _, _) in pairwise(pieces)]
     found: list[Cue] = []

@@ -128,7 +128,7 @@ def answer_of(moment: Moment, api: str, client: Client) -> str:
 
 @quantity
 def elapsed_ms(moment: Moment) -> int:
-    """Milliseconds since the prediction was locked in; since the step began, where none was."""
+    """Milliseconds since the prediction was locked in, or since the step began if there was none."""
     tally = moment.tally
     return (moment.at_us - (tally.locked_us if tally.locked_us >= 0 else tally.step_us)) // 1000
 

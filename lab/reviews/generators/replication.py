@@ -178,7 +178,7 @@ _LEAVES = {
 
 @review("025-min-insync-replicas")
 def acknowledged_or_refused(rng: Random) -> Question:
-    """What becomes of a record, by ISR, min.insync.replicas, acks and who can fetch."""
+    """The outcome of a record, by ISR, min.insync.replicas, acks and the followers that can fetch."""
     minimum = rng.choice((1, 2, 2, 3))
     dead = rng.choice(((), (3,), (2, 3)))
     held = tuple(one for one in (2, 3) if one not in dead and rng.random() < 0.5)

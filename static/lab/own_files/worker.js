@@ -33,7 +33,7 @@ const DEEDS = {
   clear: () => files.clear(),
 };
 
-/** What is answered from the files. */
+/** The requests that are answered from the files. */
 const QUESTIONS = {
   summary: files.summary, rows: files.rows, entries: files.entries, logOf: files.logOf, find: files.find,
   batch: files.batch, hex: files.hex, bytes: files.bytes,

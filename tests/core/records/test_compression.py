@@ -28,7 +28,7 @@ def noise(size: int, seed: int = 7) -> bytes:
 
 
 def words(size: int) -> bytes:
-    """A text of a few hundred words in no order."""
+    """A text of a few hundred words in random order."""
     dictionary = [noise(2 + index % 8, index).hex().encode() for index in range(300)]
     picked = noise(size, 1)
     chosen = (dictionary[(picked[at] * 256 + picked[at + 1]) % 300] for at in range(0, size - 1, 2))

@@ -77,7 +77,7 @@ def kafka_python_types() -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Values of kio and of kafka-python as ours are."""
+    """Converts values of kio and kafka-python to ours."""
     match value:
         case datetime.timedelta():
             return round(value / datetime.timedelta(milliseconds=1))

@@ -76,7 +76,7 @@ def test_tables_are_exported_as_csv_and_parquet(built: Path) -> None:
     assert lines[0].split(",") == table.column_names and len(lines) == table.num_rows + 2
 
 
-#: one lab serves them all: what is refused changes nothing
+#: one lab for all tests, since refused commands change nothing
 REFUSED = {
     ("build", "--runs", "nope"): "There is no recording of run nope",
     ("build", "--tables", "gold.nope"): "There is no table gold.nope",

@@ -26,7 +26,7 @@ def spark(session: SparkSession) -> SparkSession:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recording, LiveRun]]:
-    """A run whose consumer reads what records say."""
+    """A run with a consumer that reads a record with a secret value."""
     recording, live = busy_run(tmp_path_factory.mktemp("runs"), 900)
     consumer = "consumer start c1 --group g --topic orders --from beginning"
     run_lines(live, [f"producer send p1 orders-0 k:{SECRET}", consumer])

@@ -29,7 +29,7 @@ STATE = TableState((), "branch", ("seq",), ("seq",), ())
 
 
 def written(store: Store, name: str, units: dict[str, list[int]]) -> StoredFile:
-    """A file that holds some seqs for each of some branches."""
+    """A file with the given seqs of each branch."""
     path = f"{TABLE}/{name}.parquet"
     target = Path(store.path(StoredFile(path, 0, 0, {}, 0)))
     target.parent.mkdir(parents=True, exist_ok=True)

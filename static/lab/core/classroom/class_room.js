@@ -8,7 +8,7 @@ import { ClassClock } from "./class_time.js";
 /** @import { Act, ClassTree, Tile } from "./class.d.ts" */
 /** @import { Patch } from "../events/events.d.ts" */
 /** @import { Refusal } from "../live/socket.js" */
-/** @typedef {{ from_us: number, to_us: number, text: string }} A caption; instants in class time */
+/** @typedef {{ from_us: number, to_us: number, text: string }} Said a caption; instants in class time */
 
 const HERE_MS = 15_000;
 /** An act whose answer was lost is sent again for so long. */

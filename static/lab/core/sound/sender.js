@@ -4,7 +4,7 @@
 /** @import { Taker } from "./recorder.js" */
 
 const AGAIN_MS = 3000;
-/** Older sound is refused by the server. */
+/** The server rejects older sound. */
 const MAX_AGE_MS = 30 * 60_000;
 /** With these answers the same request succeeds later. */
 const LATER = new Set([408, 429, 500, 502, 503, 504]);

@@ -34,7 +34,7 @@ function obstacle() {
   return "";
 }
 
-/** An open microphone, whose loudness is told ten times a second. */
+/** An open microphone, which reports its loudness ten times a second. */
 class Microphone {
   /** @param {MediaStream} stream @param {(level: number) => void} hear */
   constructor(stream, hear) {

@@ -68,7 +68,7 @@ export class HwChart extends HwElement {
     </section>`;
   }
 
-  /** The chart as a file whose lines stay sharp at every size. */
+  /** Saves the chart as a vector image. */
   #saveSvg() {
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
     const plot = /** @type {HTMLElement} */ (this.querySelector(".plot"));
