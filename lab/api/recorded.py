@@ -43,7 +43,7 @@ from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.recording import Recording
-from lab.rights import Right, membership_of, require, rights_of
+from lab.rights import Right, may, membership_of, require, rights_of
 from lab.runtime.host import host
 from lab.texts.i18n import translate
 from lab.texts.refusal import Refusal
@@ -119,6 +119,7 @@ async def manifest(request: HttpRequest, asker: Asker) -> HttpResponse:
     described = await look_into(classroom, lambda playback: describe(playback, asker.viewer, titles))
     pace = await look_into(classroom, lambda playback: playback.state.pace)
     rights = await sync_to_async(rights_of)(asker.user, classroom)
+    described["labs"] = await sync_to_async(_with_charts)(asker.user, described["labs"])
     is_live, language = classroom.state != Class.State.ENDED, preferences_of(request).language
     found_lesson = lesson_of(classroom.chapter)
     wall_ms = sealed.wall_ms if sealed else (await live_classes().of(classroom)).room.header.wall_ms
@@ -312,6 +313,18 @@ async def lab_titles(classroom: Class) -> list[str]:
     slugs = await look_into(classroom, runs_of)
     names = await sync_to_async(lambda: dict(Run.objects.filter(slug__in=slugs).values_list("slug", "name")))()
     return await look_into(classroom, lambda playback: titles_of(playback, names))
+
+
+def _with_charts(user: User, labs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The labs, each with whether the user may have the charts of its run, which may be gone."""
+    runs = {run.slug: run for run in Run.objects.filter(slug__in={lab["address"].partition("/")[0] for lab in labs})}
+
+    def may_chart(address: str) -> bool:
+        slug, _, name = address.partition("/")
+        run = runs.get(slug)
+        return run is not None and may(user, run, "export") and run.branches.filter(name=name).exists()
+
+    return [{**lab, "charts": may_chart(lab["address"])} for lab in labs]
 
 
 def _steps(classroom: Class, pace: int) -> list[dict[str, str]]:

@@ -114,3 +114,34 @@ def test_sound_survives_a_lost_network_and_a_reload_and_is_aligned(board: Page, 
         off_us = (first["at_us"] + onset_s * 1e6 - begun_us) % 1_000_000
         print("aligned within", min(off_us, 1_000_000 - off_us) / 1000, "ms")
         assert min(off_us, 1_000_000 - off_us) < ALIGNED_US
+
+
+def test_a_microphone_that_is_refused_or_goes_is_told_and_the_class_goes_on(board: Page) -> None:
+    panel = board.locator("hw-microphone")
+    record = panel.get_by_role("button", name="Record sound")
+    board.evaluate(f"() => {{ {MICROPHONE} window.given = navigator.mediaDevices.getUserMedia; }}")
+    board.evaluate(
+        "() => (navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError')))"
+    )
+    record.click()
+    expect(panel.get_by_role("alert")).to_contain_text("denied access to the microphone")
+    expect(record).to_be_visible()
+    board.evaluate("() => (navigator.mediaDevices.getUserMedia = async () => (window.stream = await window.given()))")
+    record.click()
+    expect(panel).to_contain_text("Sound is recorded")
+    expect(panel.get_by_role("alert")).to_have_count(0)
+    board.evaluate(
+        "() => stream.getTracks().forEach((track) => { track.stop(); track.dispatchEvent(new Event('ended')); })"
+    )
+    expect(panel.get_by_role("alert")).to_contain_text("The microphone has gone")
+    expect(panel).not_to_contain_text("Sound is recorded")
+    expect(record).to_be_visible()
+
+
+def test_a_browser_that_cannot_record_says_so(board: Page) -> None:
+    board.add_init_script("delete globalThis.MediaRecorder")
+    board.reload()
+    panel = board.locator("hw-microphone")
+    expect(panel).to_contain_text("This browser cannot record sound")
+    expect(panel.get_by_role("button")).to_have_count(0)
+    expect(board.get_by_role("button", name="Take off the record")).to_be_visible()

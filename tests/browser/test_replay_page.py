@@ -191,7 +191,7 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     upload = replay.locator("input[type=file]")
     bad = {"name": "a.vtt", "mimeType": "text/vtt", "buffer": b"WEBVTT\n\n00:00.000 --> 00:00.900\n<img src=x>"}
     upload.set_input_files(bad)  # type: ignore[arg-type]
-    expect(replay.get_by_role("alert")).to_contain_text("Line 4 of the file has markup")
+    expect(replay.get_by_role("alert")).to_contain_text("Line 4 of the file contains markup")
     complaints.clear()
     chinese = "WEBVTT\n\n00:00.000 --> 00:59.000\nb1 已停止".encode()
     upload.set_input_files({**bad, "buffer": chinese})  # type: ignore[arg-type]
@@ -201,6 +201,33 @@ def test_captions_are_shown_in_the_language_chosen_found_corrected_and_uploaded(
     assert violations(replay, within=".replay-side") == []
     replay.get_by_role("searchbox").fill("broker gone")
     expect(replay.locator(".instants li", has_text="Broker 1 is gone.")).to_contain_text("said")
+
+
+def test_charts_of_the_lab_share_the_playhead_and_lead_into_the_class(replay: Page, recorded: Classroom) -> None:
+    replay.get_by_role("button", name="A broker dies").first.click()
+    expect(replay.locator("hw-replay-stage-bar .mono")).to_contain_text(re.compile(r"event [1-9]\d* of"))
+    led = replay.evaluate(
+        "async (base) => (await fetch(base)).json()", f"/api/classes/{recorded.slug}/recording/map.json"
+    )
+    first_us = next(row[3] for row in led if row[1] == 0)
+    marks = {"x": [first_us / 1e6], "y": [1], "customdata": [first_us], "mode": "markers", "marker": {"size": 90}}
+    figure = {"data": [marks], "layout": {}, "table": {"columns": [], "rows": [], "count": 0}}
+    stored = {"made_to": 1, "last_seq": 1, "internal": 0, "damage": [], "figures": {"offsets": figure}}
+    replay.route("**/analytics/tables.json", lambda route: route.fulfill(json=stored))
+    replay.get_by_role("button", name="Charts").click()
+    chart = replay.locator("hw-replay-charts hw-chart")
+    expect(chart.locator(".shapelayer path")).to_have_count(1)
+    expect(replay.locator("#timeline")).to_be_hidden()
+    line = chart.locator(".shapelayer path").get_attribute("d")
+    shown = replay.locator("hw-replay-stage-bar .mono")
+    before = shown.inner_text()
+    chart.locator(".nsewdrag").hover()
+    chart.locator(".nsewdrag").click()
+    expect(shown).not_to_have_text(before)
+    expect(chart.locator(".shapelayer path")).not_to_have_attribute("d", line or "")
+    assert violations(replay, within="hw-replay-charts") == []
+    replay.get_by_role("button", name="Messages").click()
+    expect(replay.locator("#timeline")).to_be_visible()
 
 
 def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, recorded: Classroom) -> None:
@@ -220,6 +247,9 @@ def test_taking_over_makes_a_run_that_goes_on_from_the_instant(replay: Page, rec
 
 
 def test_address_names_an_instant_and_learners_see_what_they_may(page: Page, recorded: Classroom) -> None:
+    address = f"/api/classes/{recorded.slug}/recording/manifest.json"
+    charts = [recorded.visitors[p].get(address).json["labs"][0]["charts"] for p in ("p1", "p2")]
+    assert charts == [True, False], "of the lab that led, its owner has the tables"
     page.set_viewport_size(PHONE)
     be(page, recorded.visitors["p2"])
     page.goto(f"{recorded.server.address}/classes/{recorded.slug}/replay/?at=99:59")

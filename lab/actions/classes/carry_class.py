@@ -86,6 +86,7 @@ def _prepare(folder: Path, manifest: SealedManifest) -> None:
         recording = Recording(carried)
         try:
             msgspec.convert(recording.config, RunConfig)
+            recording.spread_keyframes()
             # A lab of another version of the core is shown as it was recorded.
             with suppress(Refusal):
                 engine.wake(recording, Pacer(), "").close()

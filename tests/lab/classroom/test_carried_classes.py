@@ -244,6 +244,29 @@ def changed_log(entries: Entries, change: Callable[[bytes], bytes]) -> bytes:
     return packed(described({**entries, name: change(entries[name])}))
 
 
+def with_bomb(entries: Entries) -> bytes:
+    """A declared file of 3 GB, which takes 3 MB."""
+    manifest = json.loads(entries["manifest.json"])
+    manifest["files"]["captions/en.vtt"] = {"bytes": 3 * 2**30, "sha256": "0" * 64}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {**entries, "manifest.json": json.dumps(manifest).encode()}.items():
+            archive.writestr(name, data)
+        with archive.open("captions/en.vtt", "w", force_zip64=True) as stream:
+            for _ in range(96):
+                stream.write(bytes(2**25))
+    return target.getvalue()
+
+
+def with_lie(entries: Entries) -> bytes:
+    """A file that is much larger than it is declared to be."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in described({**entries, "captions/en.vtt": CAPTION % b"a"}).items():
+            archive.writestr(name, data if name != "captions/en.vtt" else bytes(2**28))
+    return target.getvalue()
+
+
 CAPTION = b"WEBVTT\n\n00:00.000 --> 00:00.001\n%s\n"
 BAD: dict[str, Callable[[Entries], bytes]] = {
     "no zip": lambda entries: b"PK but not really",
@@ -253,6 +276,8 @@ BAD: dict[str, Callable[[Entries], bytes]] = {
     "a pickle": lambda entries: packed(described({**entries, "labs/a/main/recording/checkpoints/1.engine": b"x"})),
     "unknown lab": lambda entries: packed(described({**entries, "labs/a/main/recording/identity.json": b"{}"})),
     "link": with_link,
+    "bomb": with_bomb,
+    "more than declared": with_lie,
     "changed": lambda entries: packed({**entries, "words.json": entries["words.json"] + b" "}),
     "undeclared": lambda entries: packed({**entries, "captions/en.vtt": b"WEBVTT"}),
     "captions with markup": lambda entries: packed(described({**entries, "captions/en.vtt": CAPTION % b"<img>"})),

@@ -2,7 +2,10 @@
 
 export type Span = [from_us: number, to_us: number];
 
-export interface ReplayLab { n: number; title: string; address: string; stage: boolean; first_seq: number; last_seq: number }
+/** `charts`: whether one may have those of its run. */
+export interface ReplayLab {
+  n: number; title: string; address: string; stage: boolean; first_seq: number; last_seq: number; charts?: boolean;
+}
 export interface Piece { piece: number; at_us: number; length_us: number; type: string; bytes: number }
 export interface ReplayChapter { chapter: number; at_us: number; title: string; by: "staff" | "proposed" }
 

@@ -36,9 +36,10 @@ function obstacle() {
 
 /** An open microphone, which reports its loudness ten times a second. */
 class Microphone {
-  /** @param {MediaStream} stream @param {(level: number) => void} hear */
-  constructor(stream, hear) {
+  /** @param {MediaStream} stream @param {(level: number) => void} hear @param {() => void} [gone] called when it is taken away */
+  constructor(stream, hear, gone = () => {}) {
     this.stream = stream;
+    for (const track of stream.getTracks()) track.addEventListener("ended", gone);
     this.context = new AudioContext();
     const analyser = this.context.createAnalyser();
     analyser.fftSize = 2048;
@@ -50,10 +51,13 @@ class Microphone {
     }, SAMPLE_MS);
   }
 
-  /** Asks for the microphone. @param {(level: number) => void} hear @returns {Promise<Microphone | null>} null with the reason shown */
-  static async open(hear) {
+  /**
+   * Asks for the microphone; null with the reason shown.
+   * @param {(level: number) => void} hear @param {() => void} [gone] @returns {Promise<Microphone | null>}
+   */
+  static async open(hear, gone) {
     try {
-      return new Microphone(await navigator.mediaDevices.getUserMedia(WANTED), hear);
+      return new Microphone(await navigator.mediaDevices.getUserMedia(WANTED), hear, gone);
     } catch (error) {
       const { name } = /** @type {DOMException} */ (error);
       set({ problem: name === "NotAllowedError" ? "sound.refused" : name === "NotFoundError" ? "sound.none" : "sound.busy" });
@@ -136,6 +140,10 @@ class Recording {
     this.#microphone = clock ? await Microphone.open((level) => {
       set({ level });
       this.#voice.take(level, clock.us);
+    }, () => {
+      // The browser ends the recorders, and nothing would say that the class is not recorded any more.
+      set({ problem: "sound.gone" });
+      void act({ op: "set_microphone", on: false });
     }) : null;
     if (!this.#microphone || !clock) {
       this.#isWanted = false;

@@ -6,7 +6,7 @@ import { has, t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
 import "../parts/chart.js";
 import { QUEUED, begin, jobCard, refused } from "../parts/jobs.js";
-import { colour } from "../parts/plots.js";
+import { isByTime, lineAt } from "../parts/chart.js";
 
 /** @import { Json, JsonObject } from "../parts/plots.js" */
 /** @import { Figure } from "../parts/chart.js" */
@@ -18,9 +18,6 @@ import { colour } from "../parts/plots.js";
  *             damage: { from_seq: number, to_seq: number, reason: string }[] }} Stored `internal`: the number of
  *   partitions of internal topics
  */
-
-/** Charts whose x axis is not the time of the run. */
-const BY_OTHERS = new Set(["latency", "failovers", "isr_churn"]);
 
 const TABLES = `${here.api}/analytics/tables`;
 
@@ -79,7 +76,7 @@ async function buildTables() {
 function playhead() {
   const t = Number.parseFloat(new URLSearchParams(location.search).get("t") ?? "");
   return Number.isNaN(t) ? null
-    : { type: "line", xref: "x", x0: t, x1: t, yref: "paper", y0: 0, y1: 1, line: { color: colour("--select"), width: 1.2 } };
+    : lineAt(t);
 }
 
 /** Opens the lab at the instant of a mark. @param {Json} mark */
@@ -112,7 +109,7 @@ class HwAnalytics extends HwElement {
         ${made ? t("analytics.as_of", { made, last }) : ""}</span><span class="spacer"></span>${this.#internal()}</p>` : ""}
       <div class="charts">${repeat(names, (name) => name,
         (name) => html`<hw-chart .name=${name} .figure=${drawn[name]} .files=${TABLES} .parquet=${true}
-          .saved=${`${here.run}-${here.branch}-${name}`} .playhead=${BY_OTHERS.has(name) ? null : playhead()}
+          .saved=${`${here.run}-${here.branch}-${name}`} .playhead=${isByTime(name) ? playhead() : null}
           .follow=${seek}></hw-chart>`)}</div>`;
   }
 }

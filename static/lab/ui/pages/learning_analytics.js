@@ -1,12 +1,11 @@
 // The charts of a class or of a lesson: /classes/<slug>/analytics/, /course/<slug>/analytics/. Those of a live class
 // are redrawn as acts arrive.
-import "../parts/chart.js";
 import { request } from "../store/api.js";
 import { HwElement, html, repeat } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
 import { signal } from "../store/state.js";
 import { begin, jobCard, refused } from "../parts/jobs.js";
-import { colour } from "../parts/plots.js";
+import { lineAt } from "../parts/chart.js";
 
 /** @import { Json, JsonObject } from "../parts/plots.js" */
 /** @import { Figure } from "../parts/chart.js" */
@@ -42,7 +41,7 @@ function playhead() {
   const [minutes, seconds] = (new URLSearchParams(location.search).get("at") ?? "").split(":").map(Number.parseFloat);
   const at = minutes + seconds / 60;
   return Number.isNaN(at) || seconds === undefined ? null
-    : { type: "line", xref: "x", x0: at, x1: at, yref: "paper", y0: 0, y1: 1, line: { color: colour("--select"), width: 1.2 } };
+    : lineAt(at);
 }
 
 class HwLearningAnalytics extends HwElement {

@@ -2,7 +2,7 @@
 import { onNewColours } from "../../draw/palette.js";
 import { HwElement, html } from "../kit/element.js";
 import { t } from "../kit/i18n.js";
-import { inked, themed } from "./plots.js";
+import { colour, inked, themed } from "./plots.js";
 
 /** @import { Json, JsonObject, PlotlyApi } from "./plots.js" */
 
@@ -11,8 +11,18 @@ import { inked, themed } from "./plots.js";
  *   which the first are here
  * @typedef {{ data: Json, layout: JsonObject & { height?: number }, note?: string,
  *   table: Table }} Figure as Plotly has it, but for colours, which are names of the theme's
- * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: { points: { customdata: Json }[] }) => void) => void }} Plot
+ * @typedef {{ points: { customdata: Json, xaxis?: { p2d?: (px: number) => unknown } }[], event?: MouseEvent }} Click
+ * @typedef {HTMLElement & { on: (event: "plotly_click", follow: (click: Click) => void) => void }} Plot
  */
+
+/** Charts of a run whose x axis is not the time of the run. */
+const BY_OTHERS = new Set(["latency", "failovers", "isr_churn"]);
+/** Whether a chart of a run can have a playhead. @param {string} name */
+export const isByTime = (name) => !BY_OTHERS.has(name);
+
+/** A line at an instant of a chart's x axis. @param {number} x @returns {JsonObject} */
+export const lineAt = (x) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1,
+  line: { color: colour("--select"), width: 1.2 } });
 
 /** Of a figure that does not say its own. */
 const PLOT_HEIGHT = 300;
@@ -36,7 +46,10 @@ export class HwChart extends HwElement {
     this.figure = { data: [], layout: {}, table: { columns: [], rows: [], count: 0 } };
     /** A line at an instant; null without one. @type {JsonObject | null} */
     this.playhead = null;
-    /** What a click on a mark does, given what the mark carries. @type {(mark: Json) => void} */
+    /**
+     * What a click on a mark does, given what the mark carries and where on the x axis it was.
+     * @type {(mark: Json, x: number | null) => void}
+     */
     this.follow = () => {};
   }
 
@@ -45,18 +58,30 @@ export class HwChart extends HwElement {
     onNewColours(() => this.requestUpdate());
   }
 
-  updated() {
+  /** @param {Map<string, unknown>} changed */
+  updated(changed) {
     const plot = /** @type {Plot} */ (this.querySelector(".plot"));
     const { data, layout } = this.figure;
     // When the window is resized, Plotly takes the height of its container.
     plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
+    if (this.#listens && changed.size === 1 && changed.has("playhead")) {
+      Plotly.relayout(plot, { shapes: this.playhead ? [this.playhead] : [] });
+      return;
+    }
     Plotly.react(plot, inked(data), themed(layout, this.playhead), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (this.#listens) return;
     this.#listens = true;
-    plot.on("plotly_click", ({ points: [{ customdata }] }) => this.follow(customdata));
+    plot.on("plotly_click", (click) => this.follow(click.points[0].customdata, this.#x(plot, click)));
+  }
+
+  /** Where on the x axis a click was; null where that is no number. @param {Plot} plot @param {Click} click */
+  #x(plot, { points: [{ xaxis }], event }) {
+    const area = plot.querySelector(".nsewdrag")?.getBoundingClientRect();
+    const x = area && event && xaxis?.p2d?.(event.clientX - area.left);
+    return typeof x === "number" ? x : null;
   }
 
   render() {

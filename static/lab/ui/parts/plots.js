@@ -5,6 +5,7 @@ import { readColours } from "../../draw/palette.js";
  * @typedef {{ [key: string]: Json } | Json[] | string | number | boolean | null} Json
  * @typedef {{ [key: string]: Json }} JsonObject
  * @typedef {{ react: (host: Element, data: Json, layout: JsonObject, config: JsonObject) => void,
+ *             relayout: (host: Element, change: JsonObject) => void,
  *             downloadImage: (host: Element, how: JsonObject) => Promise<string> }} PlotlyApi
  */
 

@@ -186,6 +186,7 @@ export const ELSEWHERE = {
   "hw-learning-analytics": "/classes/<slug>/analytics/",
   "hw-replay-actions": "/classes/<slug>/replay/",
   "hw-replay-bar": "/classes/<slug>/replay/",
+  "hw-replay-charts": "/classes/<slug>/replay/",
   "hw-replay-caption": "/classes/<slug>/replay/",
   "hw-replay-transcript": "/classes/<slug>/replay/",
   "hw-replay-help": "/classes/<slug>/replay/",

@@ -61,16 +61,16 @@ class HwReplayTransport extends HwElement {
         aria-pressed=${speed.value === one} @click=${() => replay.setSpeed(one)}>${one}×</button>`)}</div>
       <select class="chip speeds" aria-label=${t("replay.speed")} @change=${onValue((to) => replay.setSpeed(Number(to)))}>
         ${replay.SPEEDS.map((one) => html`<option value=${one} .selected=${speed.value === one}>${one}×</option>`)}</select>
-      <button class="chip" aria-pressed=${skips.value} aria-label="${t("replay.skip_idle")} ${saves}"
+      <button class="chip" aria-pressed=${skips.value}
         title="${t("replay.skip_idle")} ${saves}" @click=${replay.toggleSkips}>${drawn("skip", "narrow")}<span
           class="wide">${t("replay.skip_idle")}</span> <span class="dim wide">${saves}</span></button>
-      <button class="chip" aria-pressed=${loop.value !== null} aria-label=${t("replay.loop")} title=${t("replay.loop_title")}
+      <button class="chip" aria-pressed=${loop.value !== null} title=${t("replay.loop_title")}
         @click=${replay.toggleLoop}>⟲ <span class="wide">${t("replay.loop")}</span></button>
       <span class="spacer"></span>
       ${captionChoice()}
-      ${manifest.value.can.note ? html`<button class="chip" aria-label=${t("replay.note")} title="${t("replay.note")} ( N )"
+      ${manifest.value.can.note ? html`<button class="chip" title="${t("replay.note")} ( N )"
         @click=${() => write("notes")}>＋ <span class="wide">${t("replay.note")} <kbd>N</kbd></span></button>` : ""}
-      <button class="chip" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
+      <button class="chip keys" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
         @click=${() => (helpShown.value = true)}>?</button>
       ${saveButton()}
       ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}`;
