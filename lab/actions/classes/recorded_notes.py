@@ -26,9 +26,13 @@ async def notes_of(me: Participant) -> list[dict[str, Any]]:
     """Everything that a participant may read, by time."""
     folder = class_folder(me.classroom.slug)
     own = await asyncio.to_thread(read_notes, folder, me.source)
-    shared = await asyncio.to_thread(read_notes, folder, SHARED)
-    told = [*(_told(OWN, one) for one in own), *(_told(SHARED, one) for one in shared)]
+    told = [*(_told(OWN, one) for one in own), *await shared_notes(me.classroom.slug)]
     return sorted(told, key=lambda one: one["at_us"])
+
+
+async def shared_notes(slug: str) -> list[dict[str, Any]]:
+    """Those that staff of a class share with it, by time."""
+    return [_told(SHARED, one) for one in await asyncio.to_thread(read_notes, class_folder(slug), SHARED)]
 
 
 async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:

@@ -36,6 +36,8 @@ def write_class_page(target: IO[bytes], carried: CarriedClass, *, has_sound: boo
         write_part(target, f"lab-{number}-index", msgspec.json.encode(index))
     for language, cues in carried.captions.items():
         write_part(target, f"captions-{language}", msgspec.json.encode({"cues": cues}))
+    if carried.notes:
+        write_part(target, "notes", msgspec.json.encode(carried.notes))
     write_part(target, "map", msgspec.json.encode(carried.excerpt.rows))
     found = sounds(carried) if has_sound else []
     kept = found if target.tell() + _text_bytes(found) + len(tail) <= MAX_BYTES else []

@@ -158,6 +158,7 @@ def test_the_demonstration_is_replayed_at_once_and_kept(teacher: Visitor) -> Non
     assert taken.status == 200, taken.text
     Run.objects.filter(origin__endswith=f"/{cut['seq']}").delete()
     page_has_what_members_may_see(teacher, f"/api/classes/{slug}/recording/page", shown)
+    page_has_the_notes_for_the_class(teacher, f"/api/classes/{slug}/recording", shown)
 
 
 def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[str, Any]) -> None:
@@ -188,6 +189,21 @@ def page_has_what_members_may_see(teacher: Visitor, address: str, shown: dict[st
     assert weighed["sound_bytes"] > 0 and 0.6 * size < weighed["bytes"] + weighed["sound_bytes"] < 1.6 * size
     assert teacher.get(f"{address}.html?from=9:59").status == 400
     assert teacher.get(f"{address}.html?from=soon").status == 404
+
+
+def page_has_the_notes_for_the_class(teacher: Visitor, address: str, shown: dict[str, Any]) -> None:
+    """Those that staff shared, in the passage; nobody's own."""
+    begin, end = (one["at_us"] for one in shown["chapters"][2:4])
+    notes = (begin + 1, "Look at b1.", True), (begin + 2, "my-own-note", False), (end + 1, "Later.", True)
+    told = [{"at_us": at_us, "text": text, "shared": shared} for at_us, text, shared in notes]
+    written = [teacher.post_json(f"{address}/notes", one).json["id"] for one in told]
+    whole = parts_of(teacher.get(f"{address}/page.html").text)
+    assert [one["text"] for one in whole["notes"]] == ["Look at b1.", "Later."]
+    assert whole["about"]["can"] == {"read_notes": True} and "my-own-note" not in json.dumps(whole)
+    passage = parts_of(teacher.get(f"{address}/page.html?from=0:{begin / 1e6:09.6f}&to=0:{end / 1e6:09.6f}").text)
+    assert [one["text"] for one in passage["notes"]] == ["Look at b1."]
+    for id in written:
+        assert teacher.send_json("DELETE", f"{address}/notes/{id}", {}).status == 200
 
 
 def parts_of(page: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lab.actions.classes.live_class import class_folder, lesson_of
 from lab.actions.classes.recorded.captions import captions_of
 from lab.actions.classes.recorded_chapters import shown_chapters
+from lab.actions.classes.recorded_notes import shared_notes
 from lab.actions.classes.recordings import look_into, sealed_of
 from lab.actions.classes.shown_labs import recording_of
 from lab.archives.excerpt import Excerpt
@@ -38,6 +39,7 @@ class CarriedClass(NamedTuple):
     excerpt: ClassExcerpt
     labs: dict[int, Excerpt]
     captions: dict[str, list[dict[str, Any]]]
+    notes: list[dict[str, Any]]
     folder: Path
     heard: store.Heard
 
@@ -64,9 +66,11 @@ async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None
     span = excerpt.from_us, excerpt.to_us
     heard = await asyncio.to_thread(store.heard, class_folder(classroom.slug))
     captions = {language: await _captions(classroom, language, span) for language in LANGUAGES}
+    notes = [one for one in await shared_notes(classroom.slug) if excerpt.from_us <= one["at_us"] <= excerpt.to_us]
     about = await _about(classroom, excerpt, captions)
     about |= {"wall_ms": sealed.wall_ms, "sealed_ms": sealed.sealed_ms, "whole_us": sealed.length_us}
-    return CarriedClass(about, excerpt, labs, captions, class_folder(classroom.slug), heard)
+    about["can"] = {"read_notes": bool(notes)}
+    return CarriedClass(about, excerpt, labs, captions, notes, class_folder(classroom.slug), heard)
 
 
 async def _about(classroom: Class, excerpt: ClassExcerpt, captions: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

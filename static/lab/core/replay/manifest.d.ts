@@ -26,5 +26,5 @@ export interface Manifest {
   /** `run/branch` of those that may be compared, the likeliest first; `lesson`: its name in addresses, or empty. */
   own_runs: string[]; lesson: string;
   polls: { poll: number; at_us: number; title: string }[];
-  can: { take_over?: boolean; correct?: boolean; recognise?: boolean; seal?: boolean; export?: boolean; note?: boolean; share_note?: boolean };
+  can: { take_over?: boolean; correct?: boolean; recognise?: boolean; seal?: boolean; export?: boolean; note?: boolean; read_notes?: boolean; share_note?: boolean };
 }

@@ -93,7 +93,7 @@ class HwReplayLists extends HwElement {
     const known = replay.manifest.value;
     if (!known) return "";
     /** @type {List[]} */
-    const lists = ["chapters", ...(known.can.note ? [/** @type {List} */ ("notes")] : []), "events", "questions",
+    const lists = ["chapters", ...(known.can.note || known.can.read_notes ? [/** @type {List} */ ("notes")] : []), "events", "questions",
       ...(languages.value.length || (known.can.correct && !known.live) ? [/** @type {List} */ ("transcript")] : [])];
     return html`<header><div class="seg wraps" role="group" aria-label=${t("replay.lists")}>${lists.map((one) => html`<button
         aria-pressed=${list.value === one} @click=${() => {

@@ -31,6 +31,7 @@ const PARTS = [
   [/\/labs\/(\d+)\/index\.json$/, ([, lab]) => read(`lab-${lab}-index`)],
   [/\/labs\/(\d+)\/segments\/(\d+)\.json$/, ([, lab, n]) => read(`lab-${lab}-${n}`)],
   [/\/segments\/(\d+)\.json$/, ([, n]) => read(`class-${n}`)],
+  [/\/notes$/, () => read("notes")],
   [/\/captions\/([\w-]+)$/, ([, language]) => read(`captions-${language}`)],
   [/\/search\?q=(.*)$/, ([, text]) => search(decodeURIComponent(text))],
 ];
@@ -45,7 +46,7 @@ export const answer = async (address) => {
   return { ok: false, status: 404, json: async () => ({ what: "" }) };
 };
 
-/** The instants at which all words occur in chapters, questions and captions. @param {string} text */
+/** The instants at which all words occur in chapters, questions, notes and captions. @param {string} text */
 async function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const said = await Promise.all(about.captions.map(async ({ language }) => ({ language,
@@ -53,6 +54,8 @@ async function search(text) {
   const rows = [
     ...about.chapters.map(({ at_us, title }) => ({ at_us, kind: "chapter", text: title, language: "" })),
     ...about.questions.map((one) => ({ at_us: one.at_us, kind: "question", text: one.text, language: "" })),
+    ...((await read("notes")) ?? []).map((/** @type {{ at_us: number, text: string }} */ one) => ({ at_us: one.at_us, kind: "note",
+      text: one.text, language: "" })),
     ...said.flatMap(({ language, cues }) => cues.map((one) => ({ at_us: one.from_us, kind: "caption", text: one.text, language }))),
   ];
   return rows.filter((row) => words.length && words.every((word) => row.text.toLowerCase().includes(word)))
