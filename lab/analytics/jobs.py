@@ -263,7 +263,7 @@ class Analyst:
                 self._worker = None
             for job in [job for job in self._jobs.values() if job.worker is worker]:
                 if job.state == "queued" and code == 0:
-                    # It ended after the previous job because Spark was lost: another one is started.
+                    # The worker ended after the previous job because Spark was lost: starts another one.
                     self._hand_over(job)
                 elif not job.is_over:
                     self._fail(job, text("refusal.process_ended", code=code))

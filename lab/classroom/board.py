@@ -137,7 +137,7 @@ _EMPTY: dict[Audience, list[bytes]] = {
 
 
 class _Happened(NamedTuple):
-    """Events, and the participants who get a frame of their own of them."""
+    """Events, and the participants who receive their own frame of them."""
 
     entries: list[Entry]
     concerned: frozenset[str]

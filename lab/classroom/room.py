@@ -308,7 +308,7 @@ class Room:
             self._send("count", encode(Count(self.now_us(), *count)), but="")
 
     def _here(self) -> tuple[int, int]:
-        """How many learners and observers."""
+        """The number of learners and of observers who are present."""
         here = [self.board.now.roles.get(p) for p in self._sockets.here()]
         return here.count("learner"), here.count("observer")
 

@@ -23,7 +23,7 @@ class ClassWords:
         self.load()
 
     def load(self) -> None:
-        """Reads all of them again."""
+        """Reads all names and texts from the database again."""
         people = Participant.objects.filter(classroom_id=self._class_id)
         self._names = {f"p{number}": name for number, name in people.values_list("number", "nickname")}
         texts = ClassText.objects.filter(classroom_id=self._class_id)

@@ -98,7 +98,7 @@ def _rows(store: Store, found: Build, name: str, runs: Sequence[str] | None) -> 
 
 
 def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """What Spark SQL answers about the newest build: its columns and at most 10,000 rows.
+    """The result of a query in Spark SQL on the newest build: the columns and at most 10,000 rows.
 
     Tables are named as they are: `select * from gold.run_summary`. Raises AnalyticsError for what Spark rejects.
     """

@@ -44,7 +44,7 @@ def _declared() -> Iterator[Table]:
         modules = [package]
         if hasattr(package, "__path__"):
             modules += [import_module(found.name) for found in walk_packages(package.__path__, f"{layer}.")]
-        # An imported table is the same object.
+        # A table that another module imports is the same object.
         seen: set[int] = set()
         for module in modules:
             for value in vars(module).values():

@@ -73,7 +73,7 @@ export const call = (what, values = {}) => new Promise((resolve, reject) => {
  */
 export const answerOf = (what, values) => call(what, values).catch(() => null);
 
-/** Shows a file in the middle. @param {number} id */
+/** Shows a file in the main pane. @param {number} id */
 export function choose(id) {
   chosen.value = id;
   marked.value = -1;
