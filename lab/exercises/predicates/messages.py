@@ -51,6 +51,10 @@ def parked(
         if is_it and partition in request["partitions"]:
             needs = message_of(request["needs"])
             return GoalState(True, text("goal.parked.met", api=api, client=request["client"], leader=at, needs=needs))
+    if client:
+        return GoalState(
+            False, text("goal.parked.unmet_client", api=api, client=client, partition=partition, leader=at)
+        )
     return GoalState(False, text("goal.parked.unmet", api=api, partition=partition, leader=at))
 
 

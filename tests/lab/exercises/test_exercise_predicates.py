@@ -33,6 +33,9 @@ def test_predicates_report_what_holds_and_what_does_not() -> None:
     assert not believes(moment, partition="orders-0", follower="orders-0@followers", bound=Bound(at_least=5)).met
     assert parked(moment, api="Fetch", partition="orders-0").met
     assert "No Produce request for orders-0" in render(parked(moment, api="Produce", partition="orders-0").says)
+    # The followers' requests wait there; the sentence is about the client's.
+    says = parked(moment, api="Fetch", partition="orders-0", client="c1").says
+    assert render(says).startswith("No Fetch request of c1 for orders-0 is in the purgatory")
     says = rpc_in_flight(moment, api="Produce", kind="request", source="p1", destination="orders-0@leader").says
     assert render(says, "zh-CN") == f"p1 → broker {leader}：没有在途的 Produce 请求。"
     assert not paused(moment._replace(paused=False)).met
