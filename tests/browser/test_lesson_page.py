@@ -128,3 +128,48 @@ def test_lesson_in_progress_fits_every_width(first: Page) -> None:
         assert side and canvas
         assert side["x"] + side["width"] <= canvas["x"] + 2, screen
         assert canvas["width"] > 600 and canvas["height"] > 300, (screen, canvas)
+
+
+#: keeps what the live regions held, one after the other
+_LISTEN = """
+  window.said = [];
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      const region = (target.nodeType === 1 ? target : target.parentElement)?.closest(".sr[aria-live]");
+      const text = region?.textContent.trim();
+      if (text && text !== window.said.at(-1)) window.said.push(text);
+    }
+  }).observe(document, { subtree: true, childList: true, characterData: true });
+"""
+
+
+def test_step_check_and_prediction_are_said_once_to_a_screen_reader(
+    page: Page, lab_server: LabServer, complaints: list[str]
+) -> None:
+    page.add_init_script(_LISTEN)
+    start(page, lab_server, FIRST)
+    page.locator(".step.now .code-line").click()
+    step_until(page, "2")
+    page.locator(".opt[data-value='3']").click()
+    page.get_by_role("radio", name="70 %").click()
+    page.keyboard.press("Enter")
+    expect(page.locator(".step.now .verdict")).to_contain_text("Locked in")
+    for command in page.locator(".step.now .code-line").all():
+        command.click()
+        expect(command).to_have_attribute("data-ran", "ran")
+    step_until(page, "3")
+    page.get_by_role("button", name=re.compile("^Hint 1")).click()
+    expect(page.locator(".sr[aria-live=polite]")).to_contain_text("Hint 1.")
+    said = " ".join(page.evaluate("window.said"))
+    for sentence in (
+        "Step 1 of 4: ",
+        "Step 1 is done: ",
+        "Step 2 of 4: ",
+        "Locked in. ",
+        "You predicted 3; the outcome was 1.",
+        "Step 3 of 4: ",
+        "Hint 1. ",
+    ):
+        assert said.count(sentence) == 1, (sentence, said)
+    # The panel is drawn again with each frame: a live region in it would be heard more than once.
+    expect(page.locator("hw-exercise [role=status], hw-exercise [aria-live]")).to_have_count(0)

@@ -1,6 +1,7 @@
 """The socket of a branch, against the real server."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -306,6 +307,42 @@ def test_two_tabs_of_a_learner_show_the_same_lesson(visitor: Visitor) -> None:
         first.ask({"k": "exercise", "op": "leave", "exercise": slug})
         second.until(lambda frame: frame["k"] == "exercise" and not frame["slug"])
         assert second.ask({"k": "exercise", "op": "hint", "exercise": slug})["k"] == "no"
+
+
+def test_prediction_of_one_tab_stands_in_the_other_and_the_lesson_goes_on_when_a_tab_is_closed(
+    visitor: Visitor,
+) -> None:
+    run, slug = visitor.new_run(), "001-high-watermark-two-fetches"
+
+    def active(step: str) -> Callable[[dict[str, Any]], bool]:
+        return lambda frame: (
+            frame["k"] == "exercise"
+            and any(one["state"] == "active" and one.get("id") == step for one in frame.get("steps", []))
+        )
+
+    def seen(client: LabSocketClient, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """A frame that has come or will come."""
+        return next(filter(wanted, client.frames), None) or client.until(wanted)
+
+    with visitor.socket(run) as second:
+        greeted(second)
+        with visitor.socket(run) as first:
+            greeted(first)
+            assert first.ask({"k": "exercise", "op": "start", "exercise": slug})["k"] == "done"
+            first.ask({"k": "exercise", "op": "skip", "exercise": slug, "step": "produce"})
+            # Each tab continues where the other one has come to.
+            seen(second, active("followers-have-it"))
+            second.ask({"k": "exercise", "op": "skip", "exercise": slug, "step": "followers-have-it"})
+            asked = seen(first, active("predict"))
+            choices = [one["value"] for one in asked["steps"][2]["choices"]]
+            given = {"k": "exercise", "op": "predict", "exercise": slug, "step": "predict", "confidence": 0.7}
+            assert first.ask({**given, "choice": choices[0]})["k"] == "done"
+            refused = second.ask({**given, "choice": choices[1]})
+            assert refused["k"] == "no" and refused["what"] == str(text("refusal.prediction_locked.what"))
+            shown = seen(second, lambda frame: frame["k"] == "exercise" and bool(frame["steps"][2].get("given")))
+            assert shown["steps"][2]["given"]["choice"] == choices[0]
+        assert second.ask({"k": "exercise", "op": "skip", "exercise": slug, "step": "predict"})["k"] == "done"
+        seen(second, active("leader-moves"))
 
 
 def test_deleting_learning_data_ends_the_lesson_in_progress(visitor: Visitor) -> None:

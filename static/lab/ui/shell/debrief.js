@@ -64,7 +64,7 @@ function transferOf({ text, choices, choice: taken, right, reasons }) {
       aria-checked=${isGiven ? taken === place : mine.value.choice === String(place)}
       @click=${() => (mine.value = { ...mine.value, choice: String(place) })}><span class="r"></span>
       <span>${markdown(said)}</span></button>`)}</div>
-    ${isGiven ? html`<p class="verdict" role="status">${verdict}</p>
+    ${isGiven ? html`<p class="verdict">${verdict}</p>
       ${reasons.map((reason) => html`<div class="reason">${markdown(reason)}</div>`)}` : sure(choices.length)}</section>`;
 }
 

@@ -175,7 +175,7 @@ class HwExercise extends HwElement {
           <button class="ev mono" title=${t("exercise.go_there")} @click=${() => seek(freeze.at_us)}>${instant(freeze.at_us)}</button>
         </div></div>` : ""}
         ${kind === "prediction" ? predictionOf(step) : kind === "answer" ? answerOf(step) : ""}
-        ${wrong ? html`<div class="wrong" role="status">${markdown(wrong)}</div>` : ""}
+        ${wrong ? html`<div class="wrong">${markdown(wrong)}</div>` : ""}
         ${state === "active" && why_not && kind === "goals" ? html`<p class="why-not">${why_not}</p>` : ""}
         ${skipped && kind === "goals" ? html`<p class="skipped">${t("exercise.skipped")}</p>` : ""}
         ${state === "active" ? this.help(step) : ""}
@@ -240,10 +240,10 @@ class HwExercise extends HwElement {
     const begun = frame.steps.some(({ state }) => state === "done");
     return html`${this.head(lesson, frame)}
       <div class="ex-b" tabindex="0" @click=${takeLine}>
-        ${frame.restarted ? html`<p class="wrong restarted" role="status">${t("exercise.restarted")}</p>` : ""}
+        ${frame.restarted ? html`<p class="wrong restarted">${t("exercise.restarted")}</p>` : ""}
         <details class="brief prose" ?open=${!begun}><summary>${t("exercise.about")}</summary>${markdown(frame.brief)}</details>
         ${this.steps(frame)}
-        ${frame.waits ? html`<p class="dim" role="status">${t("exercise.waits")}</p>` : ""}
+        ${frame.waits ? html`<p class="dim">${t("exercise.waits")}</p>` : ""}
         ${frame.debrief ? html`<div class="concept prose">
           <div class="cap">${t("exercise.concept")}</div>${markdown(frame.debrief.concept)}</div>` : ""}
         ${this.hints(frame)}

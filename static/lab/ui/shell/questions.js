@@ -49,7 +49,7 @@ function options(step, isClosed) {
 }
 
 /** What became of a prediction. @param {Given} given @param {StepFrame["said"]} said @param {boolean} makesStep */
-function verdict({ choice, outcome }, said, makesStep) {
+export function verdict({ choice, outcome }, said, makesStep) {
   if (!choice) return outcome ? t("exercise.outcome", { outcome: said[outcome] ?? outcome }) : t("exercise.no_prediction");
   if (!outcome) return t(makesStep ? "exercise.locked" : "exercise.locked_only");
   const spoken = { outcome: said[outcome] ?? outcome, choice: said[choice] ?? choice };
@@ -72,7 +72,7 @@ function sure(step) {
 export function predictionOf(step) {
   const { given, said, makes_step: makesStep } = step;
   return html`${options(step, Boolean(given))}
-    ${given ? html`<p class="verdict" role="status">${verdict(given, said, makesStep)}</p>` : sure(step)}`;
+    ${given ? html`<p class="verdict">${verdict(given, said, makesStep)}</p>` : sure(step)}`;
 }
 
 /** The question of a step. @param {StepFrame} step @returns {TemplateResult} */
@@ -80,12 +80,12 @@ export function answerOf(step) {
   const { choices, given } = step;
   const isRight = Boolean(given?.outcome);
   const after = html`
-    ${given && !isRight && step.state === "active" ? html`<p class="verdict" role="status">${step.why_not}</p>` : ""}
+    ${given && !isRight && step.state === "active" ? html`<p class="verdict">${step.why_not}</p>` : ""}
     ${isRight && step.reasons[""] ? html`<div class="reason right">${markdown(step.reasons[""])}</div>` : ""}`;
   if (choices.length) return html`${options(step, isRight)}
     ${isRight ? "" : html`<div class="row"><button class="btn pri" ?disabled=${!chosenIn(step).value}
       @click=${() => answer(step.id, chosenIn(step).value)}>${t("exercise.check")}</button></div>`}${after}`;
-  if (isRight) return html`<p class="verdict" role="status">${given?.choice
+  if (isRight) return html`<p class="verdict">${given?.choice
     ? t("exercise.answer_right", { answer: given.choice }) : t("exercise.outcome", { outcome: given?.outcome ?? "" })}</p>${after}`;
   /** @param {SubmitEvent} event */
   const submit = (event) => {

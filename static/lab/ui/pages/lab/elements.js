@@ -12,6 +12,7 @@ import "../../screens/disk/find.js";
 import "../../screens/disk/power_loss.js";
 import "../../screens/disk/removed_data.js";
 import "../../shell/exercise.js";
+import "../../shell/lesson_speech.js";
 import "../../inspect/files.js";
 import "../../shell/following.js";
 import "../../screens/clients/group_preview.js";
