@@ -89,14 +89,18 @@ def require(person: Person, thing: Thing, right: Right, missing: Refusal | None 
 
 
 def membership_of(person: Person, classroom: Class) -> Participant | None:
-    """The person's participation in a class, if they are admitted to it."""
-    return _membership(person, classroom.pk)
+    """The person's participation in a class, if they are admitted to it. Its user and its class are loaded."""
+    found = _membership(person, classroom.pk)
+    if found is not None:
+        found.classroom = classroom
+    return found
 
 
 def _membership(person: Person, class_id: int | None) -> Participant | None:
     if class_id is None or not isinstance(person, User) or not person.is_active:
         return None
-    return Participant.objects.filter(classroom_id=class_id, user_id=person.pk, presence=Presence.IN).first()
+    found = Participant.objects.filter(classroom_id=class_id, user_id=person.pk, presence=Presence.IN)
+    return found.select_related("user").first()
 
 
 def _of_site(person: User) -> frozenset[Right]:
