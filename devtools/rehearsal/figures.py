@@ -41,6 +41,12 @@ class Figures:
         acts: from sending an act to its event on the board.
         behind: how much later than the first socket an observer got an event.
         leader: from the server's stamp of a frame of the lab that leads to its page.
+        late: how late the event loop of the participants comes: so much of the other delays may be theirs.
+        first_lab: from starting the class to the first learner in a lab with its brokers.
+        paused: from pausing all labs to the last that played.
+        looked: from looking at a learner's lab to the learner's page.
+        given: from giving a state to the last learner whose page shows it, in a lab of their own.
+        woken: from acting in all these labs at once to the first that has its engine, and to the last.
         refused, lost: acts that were refused, and sockets that ended by themselves.
         learned: from what a learner did in a lesson to the charts of the class that hold it; `rounds` of Spark made
             them, and took `rounds_share` of a core.
@@ -50,6 +56,12 @@ class Figures:
     acts: list[float] = field(default_factory=list)
     behind: list[float] = field(default_factory=list)
     leader: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    first_lab: float = float("nan")
+    paused: float = float("nan")
+    looked: float = float("nan")
+    given: float = float("nan")
+    woken: tuple[float, float] = (float("nan"), float("nan"))
     learned: list[float] = field(default_factory=list)
     learned_at_ms: list[float] = field(default_factory=list)
     rounds: int = 0
@@ -69,6 +81,13 @@ class Figures:
             "acts_p99_ms": percentile(self.acts, 0.99),
             "observers_p99_ms": percentile(self.behind, 0.99),
             "leader_p99_ms": percentile(self.leader, 0.99),
+            "late_p99_ms": percentile(self.late, 0.99),
+            "first_lab_ms": self.first_lab,
+            "paused_ms": self.paused,
+            "looked_ms": self.looked,
+            "given_ms": self.given,
+            "first_woken_ms": self.woken[0],
+            "last_woken_ms": self.woken[1],
             "core_percent": 100 * self.cpu_s / max(self.wall_s, 1e-9),
             "rss_mb": self.rss_mb,
             "sockets_lost": float(self.lost),
@@ -85,6 +104,10 @@ class Figures:
             f"acts on the board {len(self.acts):6}  p50 {_ms(self.acts, 0.5)}  p99 {_ms(self.acts, 0.99)}",
             f"observers behind  {len(self.behind):6}  p50 {_ms(self.behind, 0.5)}  p99 {_ms(self.behind, 0.99)}",
             f"page that leads   {len(self.leader):6}  p50 {_ms(self.leader, 0.5)}  p99 {_ms(self.leader, 0.99)}",
+            f"participants late {len(self.late):6}  p50 {_ms(self.late, 0.5)}  p99 {_ms(self.late, 0.99)}",
+            f"first lab         {self.first_lab:6.0f} ms  all labs paused in {self.paused:.0f} ms",
+            f"look shown after  {self.looked:6.0f} ms  state given in {self.given:.0f} ms, "
+            f"engines after {self.woken[0]:.0f} to {self.woken[1]:.0f} ms",
             f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",
             f"server            {100 * self.cpu_s / max(self.wall_s, 1e-9):5.0f} % of one core, {self.rss_mb:.0f} MB",
             *(looked if self.rounds else ()),

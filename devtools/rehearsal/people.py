@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import random
+import re
 import time
 from typing import Any
 
@@ -24,7 +25,9 @@ LINES = (
 )
 """What a learner types; the last three again and again."""
 REPEATED = 3
+_HANDOUT = re.compile(r"/handouts/\d+")
 LOOK_S = 2.0
+SOON_S = 0.02
 LEARNS = 0.3
 """How often a learner does something in the lesson, too, of the times that they do something in the lab."""
 HINTS = 0.4
@@ -55,6 +58,8 @@ class Participant:
         self.figures, self.arrivals = figures, arrivals
         self.sections: dict[str, Any] = {}
         self.ready = asyncio.Event()
+        self.p = ""
+        """The number of the participant, once the server has said it."""
         self._ids = itertools.count(1)
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._connection: ClientConnection | None = None
@@ -95,6 +100,8 @@ class Participant:
         waiting = self._answers.get(frame.get("id") or "")
         if waiting is not None and not waiting.done():
             waiting.set_result(frame)
+        if frame["k"] == "welcome":
+            self.p = frame["you"]["p"]
         if frame["k"] in ("snap", "e"):
             for pointer, *value in frame["patch"]:
                 self.sections[pointer] = value[0] if value else None
@@ -110,6 +117,12 @@ class Participant:
 
 class Board(Participant):
     """The instructor's page."""
+
+    def handouts(self) -> list[int]:
+        """The numbers of the states that were given."""
+        return [
+            int(pointer.split("/")[2]) for pointer, given in self.sections.items() if _HANDOUT.match(pointer) and given
+        ]
 
     def happened(self, event: list[Any]) -> None:
         super().happened(event)
@@ -163,6 +176,9 @@ class Learner(Participant):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._lesson: dict[str, Any] = {}
+        self.mode = ""
+        """Of the time of the learner's lab, as its page was told last."""
+        self._taken = ""
 
     async def work(self, chance: random.Random, pause_s: float, plays: bool, *, learns: bool = False) -> None:
         """Until it is cancelled. `pause_s`: the usual time between two things that they do. `plays`: the lab plays.
@@ -186,11 +202,48 @@ class Learner(Participant):
                     await self._say_something(chance, lab)
             finally:
                 reading.cancel()
+                self.mode = ""
+
+    async def take(self, handout: int) -> float:
+        """Takes a state that was given; returns when the page of the new lab shows it, by `clock_ms`. The lab wakes as
+        soon as `wake` is called.
+        """
+        assert await self.act("take_state", handout=handout), "a learner takes a state that was given"
+        while not (lab := (self.sections["/mine"]["taken"] or {}).get(str(handout), "")):
+            await asyncio.sleep(SOON_S)
+        self._taken = lab
+        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
+            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            async for text in connection:
+                if json.loads(text)["k"] == "snap":
+                    break
+        return clock_ms()
+
+    async def wake(self) -> float:
+        """Acts in the lab of the state that was taken; returns when the act is done, by `clock_ms`."""
+        async with self.visitor.socket(f"/ws/runs/{self._taken}/") as connection:
+            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            await connection.send(json.dumps({"k": "do", "id": "woken", "line": "kafka-topics.sh --list"}))
+            async for text in connection:
+                if json.loads(text).get("id") == "woken":
+                    break
+        return clock_ms()
+
+    async def arrive(self) -> None:
+        """Returns when the page of the learner's lab shows its brokers."""
+        lab = await self._own_lab()
+        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
+            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            async for text in connection:
+                frame = json.loads(text)
+                if frame["k"] == "snap" and "b3" in frame["state"]["nodes"]:
+                    return
 
     async def _acknowledge(self, connection: ClientConnection) -> None:
         """Reads a lab's frames as its page does."""
         async for text in connection:
             frame = json.loads(text)
+            self.mode = (frame.get("clock") or frame).get("mode", self.mode)
             if frame["k"] in ("d", "snap"):
                 seq = frame["seq"] if frame["k"] == "snap" else frame["ev"][-1][0]
                 await connection.send(json.dumps({"k": "ack", "seq": seq}))
@@ -217,7 +270,7 @@ class Learner(Participant):
 
     async def _own_lab(self) -> str:
         while not (lab := (self.sections.get("/mine") or {}).get("lab", "")):
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(SOON_S)
         return str(lab)
 
     async def _say_something(self, chance: random.Random, lab: str) -> None:

@@ -15,6 +15,8 @@ from devtools.rehearsal.visitor import Visitor
 JOINING_AT_ONCE = 8
 POLL_S = 20.0
 PAUSE_S = 8.0
+LATE_S = 0.01
+"""Between two looks at how late this process is."""
 SEED = 20261
 _LINK = re.compile(r"/join/([A-Za-z0-9_-]{20,})/")
 
@@ -46,12 +48,14 @@ class Rehearsal:
         self.figures, self._arrivals = Figures(), Arrivals()
         self._chance = random.Random(SEED)
         self._staying: list[asyncio.Task[None]] = []
+        self._learners: list[Learner] = []
+        self._began_ms = clock_ms()
 
     async def run(self) -> Figures:
         """Gives the class and returns what was measured."""
         instructor = Visitor(self._server)
         await instructor.get(self._sign_in)
-        title = "Rehearsal"
+        title, self._began_ms = "Rehearsal", clock_ms()
         home = await instructor.post("/classes/", "/classes/new", title=title, chapter=self._plan.chapter)
         slug, link = home.url.rstrip("/").rpartition("/")[2], self._link(home.text)
         self._say(f"class {slug}: {self._server}/classes/{slug}/board/")
@@ -61,11 +65,13 @@ class Rehearsal:
         try:
             await self._join(slug, link)
             self._stay(Leader(board, self.figures).lead())
+            self._stay(self._measure_lateness())
             looking = Looking(instructor, slug, self._pid)
             if self._plan.analytics:
                 self._stay(looking.stay())
             looks = self._staying[-1]
             await self._teach(board)
+            await self._once(board)
             if self._plan.analytics and looks.done():
                 # It does not end by itself: what was in its way is why.
                 looks.result()
@@ -96,9 +102,14 @@ class Rehearsal:
             (Learner, f"Learner {n}") for n in range(1, plan.learners + 1)
         ]
         everybody += [(Observer, f"Observer {n}") for n in range(1, plan.observers + 1)]
-        joined = await asyncio.gather(*(come(kind, name) for kind, name in everybody))
+        first = await come(*everybody.pop(0))
+        if isinstance(first, Learner):
+            await first.arrive()
+            self.figures.first_lab = clock_ms() - self._began_ms
+        joined = [first, *await asyncio.gather(*(come(kind, name) for kind, name in everybody))]
         self._say(f"{len(joined)} joined")
-        for number, participant in enumerate(one for one in joined if isinstance(one, Learner)):
+        self._learners = [one for one in joined if isinstance(one, Learner)]
+        for number, participant in enumerate(self._learners):
             pause_s = PAUSE_S if number < plan.active else 4 * PAUSE_S
             learns = bool(plan.chapter)
             self._stay(participant.work(random.Random(SEED + number), pause_s, number < plan.active, learns=learns))
@@ -106,6 +117,8 @@ class Rehearsal:
     async def _teach(self, board: Board) -> None:
         """Polls while the class works; figures of the server count from here."""
         began_s, cpu_s = time.monotonic(), self._use.cpu_s()
+        # What came while people joined is not of the class.
+        self.figures.behind.clear()
         poll = 0
         while time.monotonic() - began_s < self._plan.minutes * 60:
             await asyncio.sleep(min(POLL_S, self._plan.minutes * 60))
@@ -121,6 +134,40 @@ class Rehearsal:
         self.figures.wall_s = time.monotonic() - began_s
         self.figures.cpu_s = self._use.cpu_s() - cpu_s
         self.figures.rss_mb = self._use.rss_mb()
+
+    async def _once(self, board: Board) -> None:
+        """What happens to all labs, or to one, once in a class: a pause, a look, a state that is given."""
+        figures, learners = self.figures, self._learners
+        began_ms = clock_ms()
+        await board.act("pause_all")
+        await self._until(lambda: not any(one.mode in ("play", "event_paced") for one in learners))
+        figures.paused = clock_ms() - began_ms
+        await board.act("resume_all")
+        if not learners:
+            return
+        began_ms = clock_ms()
+        await board.act("look", p=learners[0].p)
+        await self._until(lambda: bool(learners[0].sections["/mine"]["looked_by"]))
+        figures.looked = clock_ms() - began_ms
+        began_ms = clock_ms()
+        if await board.act("give_state"):
+            await self._until(lambda: bool(board.handouts()))
+            newest = max(board.handouts())
+            figures.given = max(await asyncio.gather(*(one.take(newest) for one in learners))) - began_ms
+            began_ms = clock_ms()
+            woken = await asyncio.gather(*(one.wake() for one in learners))
+            figures.woken = min(woken) - began_ms, max(woken) - began_ms
+
+    @staticmethod
+    async def _until(holds: Callable[[], bool]) -> None:
+        while not holds():
+            await asyncio.sleep(LATE_S)
+
+    async def _measure_lateness(self) -> None:
+        while True:
+            due_ms = clock_ms() + 1000 * LATE_S
+            await asyncio.sleep(LATE_S)
+            self.figures.late.append(clock_ms() - due_ms)
 
     async def _fault(self) -> None:
         """Sends invalid frames to the socket of a class, from a browser that has not joined one."""
