@@ -257,6 +257,7 @@ def test_captions_are_read_on_the_pages_of_others(staff: Page, browser: Browser,
     ada.set_viewport_size(PHONE)
     choice.get_by_role("button", name="EN").click()
     expect(ada.locator(shown)).to_contain_text("until broker 2 has it")
+    expect(ada.locator(shown)).to_be_in_viewport(ratio=1)
     nothing_sticks_out(ada)
     for page in (ada, screen):
         page.context.close()
