@@ -43,6 +43,17 @@ def learner(page: Page, lab_server: LabServer, complaints: list[str]) -> Page:
     return page
 
 
+def test_page_without_a_question_has_its_buttons_below_the_words(
+    page: Page, lab_server: LabServer, complaints: list[str]
+) -> None:
+    delete_history(local_user().pk)
+    page.set_viewport_size(WIDE)
+    page.goto(f"{lab_server.address}/sign-in/?token={settings.SIGN_IN_TOKEN}&next=/review/")
+    boxes = [page.locator(f".review .empty {part}").bounding_box() for part in ("h1", ".row")]
+    heading, buttons = [box["x"] + box["width"] / 2 for box in boxes if box]
+    assert abs(heading - buttons) < 2
+
+
 def test_question_is_answered_with_the_keyboard_alone(learner: Page, lab_server: LabServer) -> None:
     learner.goto(f"{lab_server.address}/review/?language=en")
     answers = learner.get_by_role("group", name=re.compile("Your answer|.*\\?")).first

@@ -42,6 +42,11 @@ def test_catalogue_says_the_same_in_both_languages(folder) -> None:
     assert flaws(folder, PLAIN) == []
 
 
+def test_offset_has_one_name_in_chinese() -> None:
+    texts = read(FOLDERS, "zh-CN")
+    assert [id for id, text in texts.items() if "偏移量" in text] == []
+
+
 @cache
 def used() -> tuple[Use, ...]:
     return tuple(uses(PYTHON, FAMILIES))
