@@ -63,6 +63,15 @@ SETTINGS = {
     # Larger local relations are evaluated in tasks, not during planning.
     "spark.sql.execution.arrow.localRelationThreshold": "1MB",
     "spark.sql.artifact.isolation.enabled": "false",
+    # By default Spark keeps a thousand queries with their plans for its own UI, which is off.
+    "spark.ui.retainedJobs": "1",
+    "spark.ui.retainedStages": "1",
+    "spark.ui.retainedTasks": "10",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.ui.liveUpdate.period": "-1",
+    # Each plan is also formatted as text for that UI.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.debug.maxToStringFields": "1",
     "spark.submit.pyFiles": "",
 }
 

@@ -1,6 +1,6 @@
 """The tables during a build: those of the previous build, with what this one has written so far."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,10 @@ def no_rows(spark: "SparkSession", columns: Mapping[str, str]) -> "DataFrame":
 
 
 def local(spark: "SparkSession", rows: pa.Table) -> "DataFrame":
-    """Rows of the driver as a DataFrame, in one chunk: Spark treats an empty chunk as the end of the data."""
-    return spark.createDataFrame(rows.combine_chunks())
+    """Rows of the driver as a DataFrame, in one chunk: Spark treats an empty chunk as the end of the data. And in one
+    partition, so that queries on such rows alone need no shuffle.
+    """
+    return spark.createDataFrame(rows.combine_chunks()).coalesce(1)
 
 
 class Current:
@@ -50,8 +52,16 @@ class Current:
         self._store = store
         self._base = base
         self._held = held or Held()
+        self._is_few = held is not None
+        self._frames: dict[object, DataFrame] = {}
         self.changes: dict[str, TableChange] = {}
         self.being_written = ""
+
+    def once(self, key: object, make: Callable[[], "DataFrame"]) -> "DataFrame":
+        """The DataFrame of a key, made once for all tables that read it."""
+        if key not in self._frames:
+            self._frames[key] = make()
+        return self._frames[key]
 
     def files(self, table: str, units: Collection[str] | None = None) -> list[StoredFile]:
         """The files with rows of these units, or all files: current ones, but for `being_written` those of the previous
@@ -73,8 +83,12 @@ class Current:
 
     def stored(self, table: Table, units: Collection[str] | None = None) -> "DataFrame":
         """The stored rows of a table for these units, or all, in its stored columns."""
-        schema = ", ".join(f"`{column.name}` {column.type}" for column in table.stored)
         files = self.files(table.name, units)
+        key = (table.name, *((file.path, *sorted(file.units)) for file in files))
+        return self.once(key, lambda: self._of_files(table, files))
+
+    def _of_files(self, table: Table, files: Sequence[StoredFile]) -> "DataFrame":
+        schema = ", ".join(f"`{column.name}` {column.type}" for column in table.stored)
         if not files:
             return no_rows(self._spark, {column.name: column.type for column in table.stored})
         # Files of earlier builds may lack columns that were declared since: they are null.
@@ -83,10 +97,12 @@ class Current:
         held, files = self._apart(files)
         whole = [self._store.path(file) for file in files if file.is_whole or column is None]
         parts = [read.parquet(*whole)] if whole else []
-        parts += [self._frame(table, rows, None if file.is_whole else column, file) for file, rows in held]
         for file in files:
             if column is not None and not file.is_whole:
                 parts.append(read.parquet(self._store.path(file)).where(F.col(column).isin(*file.units)))
+        if self._is_few:
+            parts = [part.coalesce(1) for part in parts]
+        parts += [self._frame(table, rows, None if file.is_whole else column, file) for file, rows in held]
         return reduce(lambda one, other: one.unionByName(other), parts)
 
     def _apart(self, files: Sequence[StoredFile]) -> tuple[list[tuple[StoredFile, pa.Table]], list[StoredFile]]:

@@ -182,7 +182,7 @@ def _group(
         known = job._replace(ledger={**ledger, **entries})
         return known, dirty_branches(base, known.ledger, tables, codes, mine, anew=anew, is_full=wanted.is_full)
 
-    with sized(session, sum(every[branch].last_seq for branch in mine)):
+    with sized(session, sum(every[branch].last_seq for branch in mine), is_held=held is not None):
         entries, warnings = _read_and_make(job, part, planned, wanted, attempt)
     wanted.at("tables written")
     changes = Changes(current.changes, entries, touched=mine, checks=warnings, began_ms=began_ms)

@@ -17,12 +17,25 @@ EVENTS_PER_PARTITION = 500_000
 
 #: Evaluating fields of events while Parquet is scanned costs every row what only those of one kind need.
 _ALWAYS = {"spark.sql.variant.pushVariantIntoScan": "false", "spark.sql.variant.writeShredding.enabled": "false"}
+#: Rows in memory are in one partition, so joins need no broadcast, which is a job of its own. Planning these queries
+#: takes longer than running them, so rules that only improve or validate plans are off.
+_HELD = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
+}
 _COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
-def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
-    """The settings for a build of this many events. On a cluster, compilation and shuffle settings are not changed."""
+def settings_for(events: int, cores: int, *, is_local: bool, is_held: bool = False) -> dict[str, str]:
+    """The settings for a build of this many events. On a cluster, compilation and shuffle settings are not changed.
+
+    `is_held`: the build holds its events in memory.
+    """
     found = dict(_ALWAYS)
+    if is_local and is_held:
+        found |= _HELD
     if is_local and events >= MANY_EVENTS:
         found |= _COMPILED
         found["spark.sql.shuffle.partitions"] = str(min(max(1, events // EVENTS_PER_PARTITION), 4 * cores))
@@ -30,9 +43,9 @@ def settings_for(events: int, cores: int, *, is_local: bool) -> dict[str, str]:
 
 
 @contextmanager
-def sized(spark: "SparkSession", events: int) -> Iterator[None]:
-    """Applies the settings for a build of this many events within the context."""
-    wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local())
+def sized(spark: "SparkSession", events: int, *, is_held: bool = False) -> Iterator[None]:
+    """Applies the settings for a build of this many events, held in memory or not, within the context."""
+    wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local(), is_held=is_held)
     before = {name: str(spark.conf.get(name)) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from lab.analytics.build.checks import CheckError, broken_rows, repeated_keys
-from lab.analytics.build.current import Current, no_rows
+from lab.analytics.build.current import Current, local, no_rows
 from lab.analytics.build.events import columns_of_kind, of_kind
 from lab.analytics.build.held import Held
 from lab.analytics.build.lineage import Part, lineage
@@ -148,7 +148,7 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
             frames[name] = job.current.of_branches(need, parts)
         else:
             frames[name] = job.current.numbered(need, numbers)
-    branches = job.spark.createDataFrame(_branches(job, numbers)).withColumn("config", F.parse_json("config"))
+    branches = local(job.spark, _branches(job, numbers)).withColumn("config", F.parse_json("config"))
     owners = {part.owner for some in parts.values() for part in some}
     known = {kind for owner in owners for kind in job.ledger[owner].kinds()}
     hashes = {hash for owner in owners for hash in hashes_of(job.ledger[owner])}
@@ -157,8 +157,12 @@ def _given(job: Job, dirty: Dirty, numbers: Mapping[str, int]) -> Tables:
         if name not in known:
             return no_rows(job.spark, columns_of_kind(name))
         others = {hash: job.layouts[hash].get(name, ()) for hash in hashes & job.layouts.keys()}
-        events = job.current.events(name, parts, job.ledger)
-        return of_kind(events, name, others, is_undescribed=UNDESCRIBED in hashes)
+
+        def made() -> "DataFrame":
+            events = job.current.events(name, parts, job.ledger)
+            return of_kind(events, name, others, is_undescribed=UNDESCRIBED in hashes)
+
+        return job.current.once((name, *((number, *some) for number, some in parts.items())), made)
 
     return Tables(table, frames, kind, branches)
 
