@@ -99,12 +99,12 @@ class Lab:
 
 
 def open_lab(place: str | Path) -> Lab:
-    """The tables below a lab's data folder, or in a folder of tables.
+    """The tables below a lab's data folder, or in a folder of tables; also in an object store, `s3://bucket/folder`.
 
-    Raises LabError where there are none.
+    Raises LabError where there are none, PlaceError for an object store that cannot be used.
     """
-    for folder in (Path(place) / "tables", Path(place)):
-        store = Store.at(str(folder))
+    for folder in (f"{place}/tables", str(place)):
+        store = Store.at(folder)
         build = store.newest()
         if build is not None:
             return Lab(store, build)

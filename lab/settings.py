@@ -1,9 +1,12 @@
 """Django's settings for Highwater.
 
 `HIGHWATER_DATA` names the data folder (default `data` beside manage.py): the database, the runs, ZooKeeper's files.
-`HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder).
+`HIGHWATER_TABLES` names the folder of the tables over recordings (default `tables` in the data folder), or an address
+in an object store, `s3://bucket/folder`.
 `HIGHWATER_RECORDING_DAYS` says how long recordings of classes are kept (default 365 days; 0: no limit).
 `HIGHWATER_RECOGNISER` is the command of a speech recogniser for captions; see docs/RECORDINGS.md (default: none).
+`HIGHWATER_TABLE_DAYS` says how long tables keep a run or a log after the last event in it (default 365 days; 0: no
+limit).
 `HIGHWATER_SHEDS_LOAD` is 0 for a server that leaves nothing out when it is behind.
 """
 
@@ -16,7 +19,7 @@ from pathlib import Path
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("HIGHWATER_DATA") or BASE_DIR / "data").resolve()
 RUNS = DATA / "runs"
-TABLES = Path(os.environ.get("HIGHWATER_TABLES") or DATA / "tables")
+TABLES = os.environ.get("HIGHWATER_TABLES") or str(DATA / "tables")
 SECRET_KEY_FILE = DATA / "secret-key"
 
 DEBUG = False
@@ -30,6 +33,8 @@ GUEST_DAYS = 30
 RECORDING_DAYS = int(os.environ.get("HIGHWATER_RECORDING_DAYS") or 365)
 #: A speech recogniser for captions: its command with arguments, run without a shell; empty: there is none.
 RECOGNISER = shlex.split(os.environ.get("HIGHWATER_RECOGNISER") or "")
+#: How long tables keep the rows of a run, a class or a learner after the last event or act; 0: as long as it is there.
+TABLE_DAYS = int(os.environ.get("HIGHWATER_TABLE_DAYS") or 365)
 #: Whether a server that is behind leaves out for its classes what can be left out; tests of slow machines do not.
 SHEDS_LOAD = os.environ.get("HIGHWATER_SHEDS_LOAD") != "0"
 #: Opening the printed address proves access to the terminal. Each start has a new token.

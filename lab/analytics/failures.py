@@ -3,12 +3,15 @@
 import errno
 from pathlib import Path
 
+from lab.analytics import place
 from lab.analytics.jvm import SparkError
+from lab.analytics.store.objects import PlaceError
 from lab.analytics.store.publish import ConflictError
 
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
 #: Messages of Spark that correspond to an OSError in Python.
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
+_NO_S3A = ("S3AFileSystem not found", 'No FileSystem for scheme "s3a"')
 _NO_MEMORY = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
 
 
@@ -22,7 +25,11 @@ def explained(error: Exception, tables_at: str, log: Path) -> SparkError:
     """
     if isinstance(error, SparkError):
         return error
+    if isinstance(error, PlaceError):
+        return SparkError.of(error.what, error.expected, error.todo)
     said = str(error)
+    if any(one in said for one in _NO_S3A):
+        return SparkError("refusal.spark_no_s3a", place=place.name())
     if isinstance(error, ConflictError):
         return SparkError("refusal.analysis_overtaken", problem=said)
     code = error.errno if isinstance(error, OSError) else None

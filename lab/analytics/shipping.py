@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from broker_core.texts import listed
 from lab.analytics import place
 from lab.analytics.jvm import SparkError
+from lab.analytics.store.objects import is_object_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,21 +65,27 @@ def ship(session: "SparkSession", folder: Path) -> None:
         raise SparkError("refusal.spark_executor_packages", place=place.name(), packages=listed(names))
 
 
-def insist_on_shared(session: "SparkSession", tables: Path, recorded: Sequence[Path]) -> None:
-    """Checks that executors see the folder of the tables and some files of recordings like this process.
+def insist_on_shared(session: "SparkSession", tables: str, recorded: Sequence[str]) -> None:
+    """Asks executors whether they see the folder of the tables and some files of recordings as this process does. What
+    is in an object store is not asked for.
 
     Raises SparkError if they do not. Does nothing on this machine.
     """
     if place.is_local():
         return
-    # A file that was just created: another machine may have a folder of the same name.
-    mark = tables / f".seen-{uuid.uuid4().hex}.tmp"
-    tables.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    files = [one for one in recorded if not is_object_store(one)][:SEEN]
+    mark = None
+    if not is_object_store(tables):
+        # A file that is there since a moment ago: another machine may have a folder of the same name.
+        mark = Path(tables) / f".seen-{uuid.uuid4().hex}.tmp"
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        files.append(str(mark))
     try:
-        unseen = _asked(session, _unseen([str(mark), *map(str, recorded[:SEEN])]))
+        unseen = _asked(session, _unseen(files)) if files else []
     finally:
-        mark.unlink(missing_ok=True)
+        if mark is not None:
+            mark.unlink(missing_ok=True)
     if unseen:
         folder = str(Path(unseen[0]).parent)
         raise SparkError("refusal.spark_folder_not_shared", place=place.name(), folder=folder)

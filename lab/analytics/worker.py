@@ -108,10 +108,11 @@ class Worker:
         from lab.analytics.build.held import Held
         from lab.analytics.build.run import Wanted, build
         from lab.analytics.store.builds import Store
+        from lab.analytics.store.objects import folder_at
         from lab.analytics.tables.registry import TABLES
 
         told = self._counter(job, sum(table.unit == "branch" for table in TABLES.values()))
-        found = [Found(Path(folder), entry) for folder, entry in task.found]
+        found = [Found(folder_at(folder), entry) for folder, entry in task.found]
         store = Store.at(task.tables_at)
         published = 0
         broken: list[CheckResult] = []

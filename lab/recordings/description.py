@@ -11,7 +11,7 @@ import hashlib
 import secrets
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import inspect
@@ -26,6 +26,14 @@ ID_CHARACTERS = 26
 _TIME_BYTES, _RANDOM_BYTES = 6, 10
 _DERIVED = "0"
 """What derived identities begin with: earlier than any that is drawn."""
+
+
+class Readable(Protocol):
+    """A folder or a file, wherever it is."""
+
+    def __truediv__(self, name: str, /) -> "Readable": ...
+    def read_bytes(self) -> bytes: ...
+
 
 #: kind -> its fields in the order of the array, each with its type as `type_name` says it
 Kinds = dict[str, list[tuple[str, str]]]
@@ -76,7 +84,7 @@ class IdentityError(ValueError):
     """The identity of a recording is damaged."""
 
 
-def read_identity(recording: Path) -> Identity | None:
+def read_identity(recording: Readable) -> Identity | None:
     """What a recording says of itself; None for one that was begun without. Raises IdentityError for a damaged one."""
     try:
         return msgspec.json.decode((recording / IDENTITY).read_bytes(), type=Identity)
@@ -95,7 +103,7 @@ def identity_of(folder: BranchFolder) -> Identity:
     return said or Identity(folder.run, folder.branch, _derived(folder))
 
 
-def vocabularies_of(recording: Path) -> list[RecordedVocabulary]:
+def vocabularies_of(recording: Readable) -> list[RecordedVocabulary]:
     """What the events of a recording were written with, the oldest first; empty for one that was begun without."""
     try:
         lines = (recording / VOCABULARY).read_bytes().splitlines()

@@ -392,6 +392,7 @@ async def _door_page(
         "roles": GIVEN_ROLES,
         "owns": me.role == Role.INSTRUCTOR,
         "recording_days": settings.RECORDING_DAYS,
+        "table_days": settings.TABLE_DAYS,
         "recording_deleted": is_recording_deleted(classroom),
         "records_lesson": door.is_lesson(classroom),
         "watches": door.is_lesson(classroom) or is_imported(classroom),

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 
+from lab.analytics.store.objects import PlaceError
 from lab.preferences import preferences_of
 from lab.texts.refusal import Refusal, no_page
 
@@ -89,6 +90,10 @@ class refusals:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, Http404):
             exception = no_page(request.path)
+        if isinstance(exception, PlaceError):
+            # Of tables that pages read.
+            exception = Refusal.of(exception.what, exception.expected, exception.todo)
+            exception.status = PlaceError.status
         if not isinstance(exception, Refusal):
             return None
         return answer_refusal(request, exception)

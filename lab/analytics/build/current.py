@@ -95,11 +95,11 @@ class Current:
         read = self._spark.read.schema(schema)
         column = unit_column(table.unit)
         held, files = self._apart(files)
-        whole = [self._store.path(file) for file in files if file.is_whole or column is None]
+        whole = [self._store.for_spark(file) for file in files if file.is_whole or column is None]
         parts = [read.parquet(*whole)] if whole else []
         for file in files:
             if column is not None and not file.is_whole:
-                parts.append(read.parquet(self._store.path(file)).where(F.col(column).isin(*file.units)))
+                parts.append(read.parquet(self._store.for_spark(file)).where(F.col(column).isin(*file.units)))
         if self._is_few:
             parts = [part.coalesce(1) for part in parts]
         parts += [self._frame(table, rows, None if file.is_whole else column, file) for file, rows in held]

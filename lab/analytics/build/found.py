@@ -1,25 +1,89 @@
 """A recording that a build reads, and the contents of its first record. Uses neither Django nor Spark."""
 
 import contextlib
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from broker_core.records.faults import RecordFault
+from broker_core.records.record_batch import iterate
 from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.objects import Folder, folder_at, inside
+from lab.recordings.description import IdentityError, read_identity
+
+EVENTS_FOLDER = "events-0"
+_DAY_S = 86_400.0
+_HEAD_BYTES = 64 * 1024
+"""The first record of a recording is within."""
 
 
 class Found(NamedTuple):
     """A recording: the folder of its events, and the ledger entry of its branch before anything of it has been read."""
 
-    folder: Path
+    folder: Folder
     entry: BranchEntry
 
 
 def branch_id(run: str, branch: str) -> str:
     """The name of a branch in the tables."""
     return f"{run}/{branch}"
+
+
+def recordings_at(place: str) -> list[Found]:
+    """The recordings below a folder of runs, or an address in an object store, with what they say of themselves.
+
+    Raises PlaceError for an object store that cannot be used.
+    """
+    found = []
+    for run in inside(folder_at(place)):
+        for branch in inside(run):
+            recording = branch / "recording"
+            if (recording / EVENTS_FOLDER).is_dir():
+                found.append(_found(recording, run.name, branch.name))
+    branches = {one.entry.identity: one.entry.branch for one in found if one.entry.identity}
+    return [
+        Found(one.folder, msgspec.structs.replace(one.entry, parent=branches.get(one.entry.origin, "")))
+        for one in found
+    ]
+
+
+def _found(recording: Folder, run: str, branch: str) -> Found:
+    folder = recording / EVENTS_FOLDER
+    # What is wrong with an identity is told when the recording is read.
+    with contextlib.suppress(IdentityError):
+        said = read_identity(recording)
+        if said is not None:
+            head = _head_of(folder)
+            entry = BranchEntry(
+                branch_id(said.run, said.name), said.run, str(folder), parent_seq=said.parent_seq,
+                own_from_seq=said.parent_seq, identity=said.branch, origin=said.parent, created_ms=said.created_ms,
+                era=head.era, seed=head.seed, brokers=len(head.brokers),
+            )  # fmt: skip
+            return Found(folder, entry)
+    return Found(folder, BranchEntry(branch_id(run, branch), run, str(folder)))
+
+
+def _head_of(folder: Folder) -> "_Config":
+    """What a cluster was made from, as far as its recording says."""
+    segments = inside(folder, "*.log")
+    if segments:
+        with segments[0].open("rb") as stream, contextlib.suppress(msgspec.MsgspecError, RecordFault):
+            record = next(iterate(stream.read(_HEAD_BYTES)), None)
+            if record is not None and record.value is not None:
+                return msgspec.json.decode(msgspec.json.decode(record.value, type=_Header).config, type=_Config)
+    return _Config()
+
+
+def is_kept(folder: Folder, days: int) -> bool:
+    """Whether a log was last written within so many days; of one that is not there nothing is known. 0: no limit."""
+    segments = inside(folder, "*.log")
+    if not days or not segments:
+        return True
+    newest_s = max(one.stat().st_mtime if isinstance(one, Path) else one.written_s() for one in segments)
+    return newest_s > time.time() - days * _DAY_S
 
 
 def with_ancestors(found: Iterable[Found], every: Iterable[Found]) -> list[Found]:
@@ -43,3 +107,9 @@ def config_of(value: bytes) -> str:
 
 class _Header(msgspec.Struct):
     config: msgspec.Raw
+
+
+class _Config(msgspec.Struct):
+    era: str = ""
+    seed: int = 0
+    brokers: tuple[int, ...] = ()

@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +21,7 @@ from lab.analytics.build.writing import columns_of
 from lab.analytics.store import quarantine
 from lab.analytics.store.builds import Store
 from lab.analytics.store.ledger import BranchEntry, Damage, ReadRange
+from lab.analytics.store.objects import Folder, folder_at
 from lab.recordings.description import IDENTITY, IdentityError, read_identity
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def unread(
     return todo
 
 
-def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list[tuple[Path, BranchEntry]]:
+def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list[tuple[Folder, BranchEntry]]:
     """The recordings to read, each with the ledger entry for its identity, including those whose past now belongs to
     another one.
     """
@@ -117,24 +117,24 @@ def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list
     }  # fmt: skip
 
     def ends(entry: BranchEntry) -> int:
-        folder = folders.get(entry.branch, Path(entry.place))
+        folder = folders.get(entry.branch, folder_at(entry.place))
         return entry.last_seq or (news(folder, (), (), 0, 0).last_seq if folder.is_dir() else 0)
 
     every = by_identity({**ledger, **merged}.values(), ledger, ends)
     for branch, known in ledger.items():
         entry = every[branch]
         if branch not in folders and (known.parent, known.own_from_seq) != (entry.parent, entry.own_from_seq):
-            folders[branch] = Path(known.place)
+            folders[branch] = folder_at(known.place)
     return [(folder, every[branch]) for branch, folder in folders.items()]
 
 
-def _news(folder: Path, entry: BranchEntry, *, is_new: bool) -> News:
+def _news(folder: Folder, entry: BranchEntry, *, is_new: bool) -> News:
     if is_new:
         return news(folder, (), (), 0, entry.own_from_seq)
     return news(folder, entry.ranges, entry.damage, entry.last_seq, entry.own_from_seq)
 
 
-def _described(folder: Path, entry: BranchEntry, last_seq: int) -> Iterator[tuple[Damage, bytes]]:
+def _described(folder: Folder, entry: BranchEntry, last_seq: int) -> Iterator[tuple[Damage, bytes]]:
     """Problems in the description of a recording."""
     try:
         read_identity(folder.parent)
@@ -189,7 +189,7 @@ def _quarantine(job: Job, entries: dict[str, BranchEntry]) -> None:
     """Discards the newest file of bronze, and records its unreadable events with their branches."""
     change = job.current.changes[EVENTS.name]
     file = change.files.pop()
-    stored = job.spark.read.parquet(f"{job.store.files.address}/{file.path}").where(F.col("kind") == UNREADABLE)
+    stored = job.spark.read.parquet(job.store.files.for_spark(file.path)).where(F.col("kind") == UNREADABLE)
     for branch, seq, text in stored.select("branch", "seq", F.to_json("payload")).orderBy("branch", "seq").collect():
         why = msgspec.json.decode(text, type=Unreadable)
         entry = entries[branch]

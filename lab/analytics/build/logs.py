@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from lab.analytics.build.acts import FoundLog
+from lab.analytics.build.found import is_kept
 from lab.analytics.build.people import forgotten, pseudonym
 from lab.analytics.store.ledger import BranchEntry
 from lab.learning.log import learner_id
@@ -24,7 +25,15 @@ def learner_log(person: str) -> str:
 
 
 def logs(classes: Sequence[str] | None = None) -> list[FoundLog]:
-    """The logs of this installation: all, or those of some classes and of their learners."""
+    """The logs of this installation: all that tables keep (HIGHWATER_TABLE_DAYS), or those of some classes and of their
+    learners.
+    """
+    found = every_log(classes)
+    return found if classes is not None else [one for one in found if is_kept(one.folder, settings.TABLE_DAYS)]
+
+
+def every_log(classes: Sequence[str] | None = None) -> list[FoundLog]:
+    """The logs as `logs` has them, however old they are."""
     data = Path(settings.DATA)
     left_out = forgotten(data)
     chosen = Class.objects.order_by("pk")

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from lab.analytics.build.found import Found, branch_id
+from lab.analytics.build.found import EVENTS_FOLDER, Found, branch_id
 from lab.analytics.store.ledger import BranchEntry
 from lab.models import Branch
 from lab.recordings.description import identity_of
 from lab.recordings.folder import branch_folder
-
-EVENTS_FOLDER = "events-0"
 
 
 def recordings(runs: Sequence[str] | None = None) -> list[Found]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -119,7 +118,7 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     broken: set[str] = set()
     order = groups(_with(plan, todo), every)
     if order:
-        insist_on_shared(session(), Path(store.files.address), [Path(span.path) for _, span in todo.spans])
+        insist_on_shared(session(), store.files.address, [span.path for _, span in todo.spans])
     is_one = len(order) == 1
     while order:
         held = wanted.held if is_one else Held()

@@ -7,7 +7,6 @@ node, cause_seq, [kind, field, ...]]`. Imports neither Spark nor Django, because
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow as pa
 from broker_core.records.record_batch import HEADER, HEADER_BYTES, crc32c_of, iterate_batches, iterate_records
 from lab.analytics.build.values import PRESENT, Row, Written, not_read, row_of
 from lab.analytics.store.ledger import Damage, ReadRange
+from lab.analytics.store.objects import Folder, folder_at, inside
 
 SPAN_BYTES = 8 * 1024 * 1024
 ROWS_PER_BATCH = 16_384
@@ -79,7 +79,9 @@ class News:
     is_rewritten: bool = False
 
 
-def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int) -> News:
+def news(
+    folder: Folder, known: Sequence[ReadRange], damage: Sequence[Damage], last_seq: int, own_from_seq: int
+) -> News:
     """The unread part of a log: complete batches only, so a log can be read while it is being written.
 
     Args:
@@ -95,7 +97,7 @@ def news(folder: Path, known: Sequence[ReadRange], damage: Sequence[Damage], las
     found = News(last_seq=last_seq)
     marks = _marks(known, damage)
     # A file with another name is no segment.
-    paths = sorted(path for path in folder.glob("*.log") if path.stem.isdecimal() and path.is_file())
+    paths = [path for path in inside(folder, "*.log") if path.stem.isdecimal() and path.is_file()]
     if not paths:
         raise FileNotFoundError(f"there is no log in {folder}")
     for path, following in zip(paths, [*paths[1:], None], strict=True):
@@ -121,7 +123,7 @@ def read(
         span: the location.
         vocabularies: the vocabularies used, oldest first; at least one.
     """
-    with Path(span.path).open("rb") as stream:
+    with folder_at(span.path).open("rb") as stream:
         stream.seek(span.start)
         data = stream.read(span.end - span.start)
     following = list(vocabularies)[::-1]
@@ -169,7 +171,7 @@ def _arrow(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=ROWS)
 
 
-def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:
+def _read(path: Folder, data: bytes, mark: int, own_from_seq: int, found: News, ends_with: int) -> None:
     """`ends_with`: the last event of the segment, derived from the name of the next one; 0 for the last segment."""
     run: list[Batch] = []
     position = mark
@@ -213,7 +215,7 @@ def _read(path: Path, data: bytes, mark: int, own_from_seq: int, found: News, en
     _close(path, run, found)
 
 
-def _close(path: Path, run: Sequence[Batch], found: News) -> None:
+def _close(path: Folder, run: Sequence[Batch], found: News) -> None:
     """Makes a range and its spans of contiguous batches."""
     if not run:
         return

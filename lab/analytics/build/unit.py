@@ -194,7 +194,7 @@ def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
     if repeated is not None:
         found.append(repeated)
     if table.checks:
-        frame = job.spark.read.parquet(f"{job.store.files.address}/{written.path}")
+        frame = job.spark.read.parquet(job.store.files.for_spark(written.path))
         if written.has_failed if written.data is not None else has_broken_rows(table, frame):
             found += broken_rows(table, frame, unit, written.rows)
     stopping = [(result, units) for result, units in found if result.severity == "stop"]

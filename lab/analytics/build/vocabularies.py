@@ -5,7 +5,6 @@ The kinds of each vocabulary are kept once, beside the tables: `_vocabularies/<h
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -14,13 +13,14 @@ from lab.analytics.build.values import PRESENT, UNDESCRIBED, Written, written
 from lab.analytics.store.builds import Store
 from lab.analytics.store.chunks import packed, unpacked
 from lab.analytics.store.ledger import BranchEntry, Damage
+from lab.analytics.store.objects import Folder
 from lab.recordings.description import VOCABULARY, Kinds, RecordedVocabulary, vocabularies_of
 
 Fields = Mapping[str, Sequence[str]]
 """The fields of kinds, in the order of the array."""
 
 
-def noted(store: Store, recording: Path) -> tuple[tuple[int, str], ...]:
+def noted(store: Store, recording: Folder) -> tuple[tuple[int, str], ...]:
     """Stores the vocabularies of a recording and returns them as in its ledger entry, each with its first event."""
     lines = vocabularies_of(recording)
     for line in lines:
@@ -53,7 +53,7 @@ def of_entry(entry: BranchEntry, kinds: Mapping[str, Fields]) -> tuple[Written, 
     )
 
 
-def lacking(recording: Path, known: Sequence[tuple[int, str]], last_seq: int) -> Iterator[Damage]:
+def lacking(recording: Folder, known: Sequence[tuple[int, str]], last_seq: int) -> Iterator[Damage]:
     """Fields that tables need but the vocabularies of a recording do not have and that have no default, one note per
     vocabulary.
     """

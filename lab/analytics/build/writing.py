@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
@@ -52,10 +51,10 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     if (table.small or is_small) and not any(column.type == VARIANT for column in table.columns):
         return _write_small(store, f"{table.name}/{name}.parquet", table, frame, order)
     path = f"{table.name}/{name}"
-    target = f"{store.files.address}/{path}"
-    frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
+    with store.files.written(path) as target:
+        frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
     found = [part for part in store.files.names(path) if part.endswith(".parquet")]
-    rows = sum(pq.read_metadata(f"{store.files.address}/{part}").num_rows for part in found)
+    rows = sum(store.files.dataset(part).count_rows() for part in found)
     if rows == 0:
         store.files.delete(path)
         return Written("", 0, 0, False)
@@ -79,8 +78,8 @@ def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", orde
 
 
 def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
-    """Some columns of the written files."""
-    return ds.dataset(f"{store.files.address}/{path}", format="parquet").to_table(columns=names)
+    """Some columns of what was written."""
+    return store.files.dataset(path).to_table(columns=names)
 
 
 def has_broken_rows(table: Table, frame: "DataFrame") -> bool:

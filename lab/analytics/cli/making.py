@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from lab.analytics.build.found import with_ancestors
+from lab.analytics.build.found import Found, is_kept, recordings_at, with_ancestors
 from lab.analytics.build.gone import erase_gone
 from lab.analytics.build.log_run import WantedLogs, build_logs
-from lab.analytics.build.logs import logs
+from lab.analytics.build.logs import every_log, logs
 from lab.analytics.build.people import forget, pseudonym
 from lab.analytics.build.recordings import recordings
 from lab.analytics.build.run import Outcome, Wanted, build
@@ -21,6 +21,7 @@ from lab.analytics.jvm import MORE_MEMORY
 from lab.analytics.session import Spark
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.erase import erase
+from lab.analytics.store.objects import folder_at, is_object_store
 from lab.analytics.store.publish import drop_units, publish
 from lab.analytics.tables.registry import matching
 
@@ -63,21 +64,24 @@ def build_tables(
     classes: Sequence[str] | None = None,
     is_full: bool,
     place: str | None,
+    recorded_at: str | None = None,
 ) -> tuple[Outcome, float]:
     """Updates the tables from the recordings and logs, with a line for each table. With `runs` or `classes` only those
-    are read. Returns the result and the elapsed seconds.
+    are read; with `recorded_at` the recordings at that place instead of those of this lab. Returns the result and the
+    elapsed seconds.
 
     Raises AnalyticsError for a run, a class or a table that does not exist.
     """
     if classes is not None and runs is None:
         runs = []
-    every = recordings()
-    chosen = every if runs is None else [one for one in every if one.entry.run in runs]
+    every = recordings() if recorded_at is None else _recordings_at(recorded_at)
+    kept = every if recorded_at is not None else _kept(every)
+    chosen = kept if runs is None else [one for one in every if one.entry.run in runs]
     if runs is not None and (unknown := sorted(set(runs) - {one.entry.run for one in every})):
         raise AnalyticsError(
             f"There is no recording of run {unknown[0]}. Expected the short name in the run's address."
         )
-    is_all = runs is None
+    is_all = runs is None and recorded_at is None
     found_logs = [] if classes is None and not is_all else logs(classes)
     if classes is not None and (unknown := sorted(set(classes) - {one.entry.class_ for one in found_logs})):
         raise AnalyticsError(f"There is no log of class {unknown[0]}. Expected the short name in the class's address.")
@@ -100,12 +104,45 @@ def build_tables(
             outcome = _both(outcome, learned)
     if is_all and outcome.build is not None:
         read = {name for name, entry in outcome.build.ledger().items() if entry.unit == "branch"}
-        gone = read - {one.entry.branch for one in every}
+        gone = read - {one.entry.branch for one in kept}
         if gone:
-            # Their runs have been deleted.
+            # Their runs have been deleted, or are so old that tables do not keep them.
             _drop(store, outcome.build, gone)
             outcome.gone |= gone
     return outcome, time.monotonic() - began_s
+
+
+def _kept(every: Sequence[Found]) -> list[Found]:
+    """The recordings that tables keep (HIGHWATER_TABLE_DAYS), with what they were forked from."""
+    return with_ancestors([one for one in every if is_kept(one.folder, settings.TABLE_DAYS)], every)
+
+
+def expire(place: str | None) -> int:
+    """Takes out of the tables what is older than HIGHWATER_TABLE_DAYS. Returns how many branches and logs went."""
+    store = store_at(place)
+    found = store.newest()
+    if found is None or not settings.TABLE_DAYS:
+        return 0
+    ledger = found.ledger()
+    every = [Found(folder_at(entry.place), entry) for entry in ledger.values() if entry.unit == "branch"]
+    branches = {one.entry.branch for one in every} - {one.entry.branch for one in _kept(every)}
+    if branches:
+        _drop(store, found, branches)
+    known = {name for name, entry in ledger.items() if entry.unit == "log"}
+    old = known & ({one.entry.branch for one in every_log()} - {one.entry.branch for one in logs()})
+    newest = store.newest()
+    if old and newest is not None:
+        erase(store, newest, frozenset(), old)
+    return len(branches) + len(old)
+
+
+def _recordings_at(place: str) -> list[Found]:
+    found = recordings_at(place) if is_object_store(place) or Path(place).is_dir() else []
+    if not found:
+        raise AnalyticsError(
+            f"There are no recordings at {place}. Expected RUN/BRANCH/recording below it, as in data/runs."
+        )
+    return found
 
 
 def _both(one: Outcome, other: Outcome) -> Outcome:

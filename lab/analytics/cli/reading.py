@@ -134,12 +134,12 @@ def _view(reader: Any, store: Store, found: Build, name: str) -> "DataFrame":
 
     schema = ", ".join(f"`{column.name}` {column.type}" for column in TABLES[name].stored)
     files = found.files(name)
-    whole = [store.path(file) for file in files if file.is_whole]
+    whole = [store.for_spark(file) for file in files if file.is_whole]
     frame: DataFrame = reader.schema(schema).parquet(*whole)
     for file in files:
         if not file.is_whole:
             frame = frame.union(
-                reader.schema(schema).parquet(store.path(file)).where(F.col("branch").isin(*file.units))
+                reader.schema(schema).parquet(store.for_spark(file)).where(F.col("branch").isin(*file.units))
             )
     return frame
 

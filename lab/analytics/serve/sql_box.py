@@ -200,7 +200,7 @@ def _files(store: Store, build: Build, table: Table, visible: Visible) -> list[d
         return []
     return [
         {
-            "path": store.path(file),
+            "path": store.files.local(file.path),
             "where": [*rows, *([] if file.is_whole or column is None else [[(column, sorted(file.units))]])],
         }
         for file in build.files(table.name, units)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from lab.analytics.store.chunks import Chunks, packed, unpacked
+from lab.analytics.store.chunks import Chunks, packed, unpacked, whole
 from lab.analytics.store.files import Files, files_at
 from lab.analytics.store.ledger import BranchEntry
 
@@ -160,8 +160,10 @@ class Store:
         return None
 
     def build(self, number: int) -> Build:
-        """A build by its number. Raises FileNotFoundError."""
-        return Build(self, unpacked(self.files.read(build_name(number)), BuildFile))
+        """A build by its number. Raises FileNotFoundError, and PlaceError for a damaged file."""
+        name = build_name(number)
+        with whole(self.files, name):
+            return Build(self, unpacked(self.files.read(name), BuildFile))
 
     def numbers(self) -> list[int]:
         """The numbers of all builds that are kept, ascending."""
@@ -185,9 +187,9 @@ class Store:
         """The builds that are pinned."""
         return set(_numbers(self.files, _PINS))
 
-    def path(self, file: StoredFile) -> str:
-        """The address of a file for pyarrow, DuckDB and Spark."""
-        return f"{self.files.address}/{file.path}"
+    def for_spark(self, file: StoredFile) -> str:
+        """Where Spark reads a file. Raises FileNotFoundError."""
+        return self.files.for_spark(file.path)
 
 
 def build_name(number: int) -> str:

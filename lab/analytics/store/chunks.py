@@ -2,14 +2,16 @@
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 import cramjam
 import msgspec
+import pyarrow as pa
 
 from lab.analytics.store.files import Files
+from lab.analytics.store.objects import PlaceError
 
 CHUNK = 1_000
 CHUNKS = "_chunks/"
@@ -43,7 +45,17 @@ class Chunks(Generic[Entry]):
         return name
 
     def _read_one(self, name: str) -> tuple[Entry, ...]:
-        return tuple(self._decode(decompressed(self._files.read(chunk_file(name)))))
+        with whole(self._files, chunk_file(name)):
+            return tuple(self._decode(decompressed(self._files.read(chunk_file(name)))))
+
+
+@contextlib.contextmanager
+def whole(files: Files, name: str) -> Iterator[None]:
+    """Says of a file that cannot be read as what it is that it is damaged. Raises PlaceError."""
+    try:
+        yield
+    except (msgspec.MsgspecError, cramjam.DecompressionError, pa.ArrowInvalid) as error:
+        raise PlaceError("refusal.tables_damaged", file=name, place=files.address) from error
 
 
 def chunk_file(name: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Set
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lab.analytics.store.builds import Build, Store, StoredFile
@@ -108,7 +107,7 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
         if build.file.tables[name].unit not in UNITS:
             continue
         for file in build.files(name):
-            text = str(ds.dataset(store.path(file), format="parquet").to_table().to_pylist())
+            text = str(store.files.dataset(file.path).to_table().to_pylist())
             if any(person in text for person in people):
                 raise NotErasedError(f"{file.path} still names somebody who was to be erased")
     if any(person.encode() in entries for person in people):

@@ -5,8 +5,13 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
+
+import pyarrow.dataset as ds
+
+from lab.analytics.store.objects import is_object_store
 
 
 class Files(Protocol):
@@ -14,7 +19,7 @@ class Files(Protocol):
 
     @property
     def address(self) -> str:
-        """The address for pyarrow and Spark."""
+        """The address as it is shown."""
         ...
 
     def read(self, name: str) -> bytes:
@@ -39,6 +44,22 @@ class Files(Protocol):
 
     def delete(self, name: str) -> None:
         """Deletes a file or a folder, if it is there."""
+        ...
+
+    def dataset(self, name: str) -> ds.Dataset:
+        """The rows of a Parquet file, or of a folder of parts. Raises FileNotFoundError."""
+        ...
+
+    def local(self, name: str) -> str:
+        """Where a Parquet file, or a folder of parts, is on this machine. Raises FileNotFoundError."""
+        ...
+
+    def for_spark(self, name: str) -> str:
+        """Where Spark reads a Parquet file, or a folder of parts. Raises FileNotFoundError."""
+        ...
+
+    def written(self, name: str) -> AbstractContextManager[str]:
+        """Where Spark writes a folder of parts. It is in its place when the context ends."""
         ...
 
 
@@ -84,6 +105,19 @@ class LocalFiles:
         else:
             target.unlink(missing_ok=True)
 
+    def dataset(self, name: str) -> ds.Dataset:
+        return ds.dataset(self.local(name), format="parquet")
+
+    def local(self, name: str) -> str:
+        return f"{self.root}/{name}"
+
+    def for_spark(self, name: str) -> str:
+        return self.local(name)
+
+    @contextlib.contextmanager
+    def written(self, name: str) -> Iterator[str]:
+        yield self.local(name)
+
     def _target(self, name: str) -> Path:
         target = self.root / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,5 +147,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def files_at(place: str) -> Files:
-    """The files of a folder."""
+    """The files of a folder, or in an object store. Raises PlaceError for a place that cannot be one."""
+    if is_object_store(place):
+        from lab.analytics.store.object_files import ObjectFiles
+
+        return ObjectFiles(place)
     return LocalFiles(Path(place))

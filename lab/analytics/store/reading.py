@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 from lab.analytics.store.builds import Build, Store, StoredFile
+from lab.analytics.store.chunks import whole
 
 _UNIT_COLUMNS = {"branch": "branch", "log": "log", "class": "class", "study": "study"}
 
@@ -17,17 +18,6 @@ _UNIT_COLUMNS = {"branch": "branch", "log": "log", "class": "class", "study": "s
 def unit_column(unit: str) -> str | None:
     """The column with the unit of a row; None for a table over everything."""
     return _UNIT_COLUMNS.get(unit)
-
-
-def dataset(store: Store, build: Build, table: str, units: Collection[str] | None = None) -> ds.Dataset | None:
-    """The files of a table as a dataset, for engines that scan one; None if there are none.
-
-    It may contain rows of other units: filter with `unit_filter`.
-    """
-    files = build.files(table, units)
-    if not files:
-        return None
-    return ds.dataset([store.path(file) for file in files], format="parquet")
 
 
 def unit_filter(build: Build, table: str, files: Sequence[StoredFile]) -> "pc.Expression | None":
@@ -48,16 +38,17 @@ def rows(
 ) -> pa.Table | None:
     """The rows of a table for some units, or all, in the table's order; None if the build has none.
 
-    Raises FileNotFoundError if vacuum has deleted the build in the meantime.
+    Raises FileNotFoundError if vacuum has deleted the build in the meantime, PlaceError for a damaged file.
     """
     files = build.files(table, units)
     if not files:
         return None
     parts = []
     for file in files:
-        one = ds.dataset(store.path(file), format="parquet")
-        there = None if columns is None else [name for name in columns if name in one.schema.names]
-        parts.append(one.to_table(columns=there, filter=unit_filter(build, table, [file])))
+        with whole(store.files, file.path):
+            one = store.files.dataset(file.path)
+            there = None if columns is None else [name for name in columns if name in one.schema.names]
+            parts.append(one.to_table(columns=there, filter=unit_filter(build, table, [file])))
     # Files of different builds may differ in columns that were declared since.
     found = pa.concat_tables(parts, promote_options="default")
     for name in columns or ():

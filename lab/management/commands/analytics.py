@@ -14,6 +14,7 @@ from lab.analytics.cli.making import AnalyticsError
 from lab.analytics.failures import explained
 from lab.analytics.jvm import SparkError
 from lab.analytics.store.csv_text import as_csv, csv_of
+from lab.analytics.store.objects import PlaceError
 from lab.analytics.store.vacuum import vacuum
 from lab.analytics.tables.described import described
 from lab.analytics.tables.registry import TABLES
@@ -26,7 +27,11 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--tables-at", metavar="PLACE", help="folder of the tables; default: HIGHWATER_TABLES")
+        parser.add_argument(
+            "--tables-at",
+            metavar="PLACE",
+            help="folder of the tables, or s3://bucket/folder; default: HIGHWATER_TABLES",
+        )
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
         def verb(name: str, help: str) -> argparse.ArgumentParser:
@@ -38,6 +43,9 @@ class Command(BaseCommand):
         build.add_argument("--runs", help="short names of runs, with commas between; default: all")
         build.add_argument("--class", dest="classes", help="short names of classes, with commas between; default: all")
         build.add_argument("--tables", action="append", default=[], metavar="PATTERN", help="such as 'gold.*'")
+        build.add_argument(
+            "--recordings", metavar="PLACE", help="folder of runs, or s3://bucket/folder; default: those of this lab"
+        )
         build.add_argument("--full", action="store_true", help="make everything anew")
         verb("status", "what has been read, how large the tables are, what could not be read")
         verb("tables", "list the tables").add_argument(
@@ -57,7 +65,7 @@ class Command(BaseCommand):
         export.add_argument("--to", required=True, metavar="FILE")
         export.add_argument("--runs")
         export.add_argument("--no-people", action="store_true", help="leave out columns that lead to a person")
-        clean = verb("vacuum", "delete builds that nobody needs any more")
+        clean = verb("vacuum", "delete builds that nobody needs, and rows older than HIGHWATER_TABLE_DAYS")
         clean.add_argument("--keep", type=int, default=3)
         pin = verb("pin", "have vacuum keep a build")
         pin.add_argument("build", type=int)
@@ -74,6 +82,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         except SparkError as error:
             raise CommandError(f"Spark did not start: {error}") from None
+        except PlaceError as error:
+            raise CommandError(str(error)) from None
         except CommandError:
             raise
         except KeyboardInterrupt:
@@ -95,6 +105,7 @@ class Command(BaseCommand):
             say,
             classes=_listed(options["classes"]),
             is_full=options["full"],
+            recorded_at=options["recordings"],
             place=options["tables_at"],
         )
         held = [f"{one.table}: {one.rule} does not hold in {one.failed} of {one.rows} rows" for one in outcome.held]
@@ -170,7 +181,11 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {count} rows to {target}.")
 
     def _vacuum(self, options: dict[str, Any]) -> None:
+        expired = making.expire(options["tables_at"])
         done = vacuum(making.store_at(options["tables_at"]), options["keep"])
+        if expired:
+            days = settings.TABLE_DAYS
+            self.stdout.write(f"Took {expired} branches and logs out, of which nothing was recorded for {days} days.")
         self.stdout.write(f"Deleted {done.builds} builds and {done.files} files of {done.bytes:,} bytes.")
 
     def _pin(self, options: dict[str, Any]) -> None:

@@ -35,7 +35,11 @@ class Command(BaseCommand):
         parser.add_argument("--no-spark", action="store_true", help="run the clusters one by one in this process")
         parser.add_argument("--check", action="store_true", help="only read the file, and say what it asks for")
         parser.add_argument("--out", type=Path, metavar="FILE", help="write the result to this .json file, too")
-        parser.add_argument("--tables-at", metavar="PLACE", help="folder of the tables; default: HIGHWATER_TABLES")
+        parser.add_argument(
+            "--tables-at",
+            metavar="PLACE",
+            help="folder of the tables, or s3://bucket/folder; default: HIGHWATER_TABLES",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]

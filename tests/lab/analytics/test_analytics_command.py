@@ -1,6 +1,8 @@
 """`manage.py analytics`: each verb says what it did, or what was wrong and what to do."""
 
 import json
+import os
+import time
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -101,6 +103,34 @@ def test_before_the_first_build_the_way_to_one_is_said(tmp_path: Path, settings:
     settings.TABLES = tmp_path / "none"
     with pytest.raises(CommandError, match=r"`manage\.py analytics build` makes them"):
         said("status")
+
+
+def test_runs_of_which_nothing_was_recorded_for_long_leave_the_tables(built: Path, settings: Any) -> None:
+    def age(days: float) -> None:
+        then_s = time.time() - days * 86_400
+        for path in (built / "runs" / "r1").rglob("*.log"):
+            os.utime(path, (then_s, then_s))
+
+    def count() -> int:
+        return reading.show("silver.batches", None, None).num_rows
+
+    before = count()
+    settings.TABLE_DAYS = 30
+    age(29)
+    assert "Took" not in said("vacuum") and count() == before
+    age(31)
+    assert "Took 1 branches and logs out, of which nothing was recorded for 30 days" in said("vacuum")
+    assert count() == 0
+    # The next build leaves it out, too, unless it is asked for.
+    said("build", "--tables", "silver.batches")
+    assert count() == 0
+    said("build", "--tables", "silver.batches", "--runs", "r1")
+    assert count() == before
+    said("build", "--tables", "silver.batches")
+    assert count() == 0
+    settings.TABLE_DAYS = 0
+    said("build", "--tables", "silver.batches")
+    assert count() == before and "Took" not in said("vacuum")
 
 
 def test_deleted_and_forgotten_runs_leave_the_tables(built: Path) -> None:

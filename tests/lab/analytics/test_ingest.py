@@ -261,7 +261,7 @@ def test_old_layouts_of_recordings_without_a_vocabulary_are_recognised(session: 
     now = [*before[:6], 6, *before[6:]]
     made.holds([text(1, "b1", 0, before), text(2, "b1", 0, now)])
     build = made.built(session)
-    stored = session.read.parquet(*(made.store.path(file) for file in build.files(EVENTS.name)))
+    stored = session.read.parquet(*(made.store.for_spark(file) for file in build.files(EVENTS.name)))
     numbered = stored.withColumn("branch_no", F.lit(0))
     found = of_kind(numbered, "LogOpened").select("recovery_point", F.to_json("tail").alias("tail")).orderBy("seq")
     assert [tuple(row) for row in found.collect()] == [(None, "[[5]]"), (6, "[[5]]")]

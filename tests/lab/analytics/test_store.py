@@ -31,7 +31,7 @@ STATE = TableState((), "branch", ("seq",), ("seq",), ())
 def written(store: Store, name: str, units: dict[str, list[int]]) -> StoredFile:
     """A file with the given seqs of each branch."""
     path = f"{TABLE}/{name}.parquet"
-    target = Path(store.path(StoredFile(path, 0, 0, {}, 0)))
+    target = Path(store.for_spark(StoredFile(path, 0, 0, {}, 0)))
     target.parent.mkdir(parents=True, exist_ok=True)
     pairs = [(unit, seq) for unit, seqs in units.items() for seq in seqs]
     table = pa.table({"branch": [unit for unit, _ in pairs], "seq": [seq for _, seq in pairs]})

@@ -1,11 +1,14 @@
 """Tables of learning: what a class of six did, against answers worked out by hand and the lab's own folds."""
 
+import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import override_settings
 from pyspark.sql import SparkSession
 
 from lab.analytics.build.gone import erase_gone
@@ -13,6 +16,7 @@ from lab.analytics.build.live import LIVE, LiveClasses
 from lab.analytics.build.log_run import WantedLogs, build_logs
 from lab.analytics.build.logs import class_log, learner_log, logs
 from lab.analytics.build.people import forget, pseudonym
+from lab.analytics.cli.making import expire
 from lab.analytics.store.builds import Store
 from lab.analytics.store.erase import erase
 from lab.analytics.store.reading import rows
@@ -119,8 +123,6 @@ def learn(user_id: int, number: int) -> None:
 
 @pytest.fixture(scope="module")
 def lesson(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, database: None) -> Iterator[Lesson]:
-    from django.test import override_settings
-
     data = tmp_path_factory.mktemp("learning")
     with override_settings(DATA=data, TABLES=data / "tables"):
         close_all()
@@ -273,3 +275,22 @@ def test_a_damaged_batch_is_set_aside_and_a_history_begun_anew_replaces_the_old(
     assert lesson.rows("bronze.acts", seq=lesson.seq, log=class_log("kite"))
     assert [row["lesson"] for row in lesson.rows("gold.attempts", learner=lesson.person(0))] == ["second"]
     assert learner_id(user.pk) not in str(build.ledger())
+
+
+def test_a_history_without_acts_for_long_is_in_no_file(lesson: Lesson) -> None:
+    person = lesson.person(1)
+    assert lesson.rows("silver.acts", learner=person)
+    then_s = time.time() - 40 * 86_400
+    for path in (lesson.data / "learning" / learner_id(lesson.users[1].pk)).rglob("*.log"):
+        os.utime(path, (then_s, then_s))
+    with override_settings(TABLE_DAYS=0):
+        assert expire(None) == 0
+    with override_settings(TABLE_DAYS=50):
+        assert expire(None) == 0
+    with override_settings(TABLE_DAYS=30):
+        assert expire(None) == 1
+        lesson.build()
+    own = learner_log(person)
+    build = lesson.store.newest()
+    assert build is not None and own not in build.ledger() and learner_log(lesson.person(0)) in build.ledger()
+    assert lesson.rows("bronze.acts", log=own) == [] and lesson.rows("gold.attempts", learner=person) == []

@@ -1,0 +1,87 @@
+"""Where tables and recordings may be: a folder, or an address in an object store; and what is said of other places."""
+
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pyspark.sql import SparkSession
+
+from lab.analytics.build.found import recordings_at
+from lab.analytics.failures import explained
+from lab.analytics.store.builds import Store
+from lab.analytics.store.objects import PlaceError
+from lab.analytics.store.reading import rows
+from lab.recordings.folder import branch_folder
+from lab.recordings.fork import fork_recording
+from tests.support.analytics.built import Lab, expected
+
+
+def said(*words: str) -> str:
+    out = StringIO()
+    call_command("analytics", *words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"), [("s3:///tables", "names no bucket"), ("gs://course/tables", "gs is not known")]
+)
+def test_a_place_that_cannot_be_one_is_said(place: str, problem: str) -> None:
+    with pytest.raises(CommandError, match=problem):
+        said("--tables-at", place, "status")
+
+
+def test_without_the_packages_of_object_stores_the_way_to_them_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(CommandError, match=r"obstore is not installed.*highwater\[s3\]"):
+        said("--tables-at", "s3://course/tables", "status")
+
+
+def test_recordings_that_are_not_there_are_said(db: None) -> None:
+    with pytest.raises(CommandError, match=r"no recordings at /nowhere.*RUN/BRANCH/recording"):
+        said("build", "--recordings", "/nowhere")
+
+
+def test_a_failure_of_the_object_store_is_told_as_it_is() -> None:
+    failure = PlaceError("refusal.place_no_bucket", place="s3://course/tables", bucket="course")
+    found = explained(failure, "s3://course/tables", Path())
+    assert (found.id, str(found)) == (failure.id, str(failure))
+    missing = RuntimeError("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found")
+    assert explained(missing, "s3://course/tables", Path()).id == "refusal.spark_no_s3a"
+
+
+def test_recordings_of_a_folder_are_those_that_they_say_they_are(session: SparkSession, tmp_path: Path) -> None:
+    lab = Lab(session, tmp_path)
+    forked = fork_recording(lab.recording, 900, branch_folder("r1", "main-2", runs=tmp_path / "runs"))
+    forked.flush()
+    seed = lab.live.run.config.seed
+    # What a folder is called does not matter: the recording says what it is.
+    (tmp_path / "runs" / "r1").rename(tmp_path / "runs" / "carried")
+    found = recordings_at(str(tmp_path / "runs"))
+    assert [(one.entry.branch, one.entry.seed, one.entry.brokers, one.entry.era) for one in found] == [
+        ("r1/main", seed, 3, "3.9"), ("r1/main-2", seed, 3, "3.9"),
+    ]  # fmt: skip
+    lab.build(*found)
+    assert lab.totals() == expected(lab.recording) and lab.totals("r1/main-2") == expected(lab.recording, 900)
+    lab.live.abandon()
+    forked.close()
+    lab.recording.close()
+
+
+def test_damaged_tables_are_said(session: SparkSession, tmp_path: Path) -> None:
+    lab = Lab(session, tmp_path)
+    where = str(tmp_path / "tables")
+    lab.build()
+    newest = lab.store.newest()
+    assert newest is not None
+    (file,) = newest.files("gold.totals")
+    fresh = Store.at(where)
+    fresh.files.write(file.path, fresh.files.read(file.path)[:-40])
+    with pytest.raises(PlaceError, match=f"damaged: {file.path}.*analytics build"):
+        rows(fresh, newest, "gold.totals")
+    fresh.files.write("_builds/000000000001.json.zst", b"not what it was")
+    with pytest.raises(CommandError, match=r"damaged: _builds/000000000001\.json\.zst"):
+        said("--tables-at", where, "status")
+    lab.live.abandon()
+    lab.recording.close()
