@@ -57,6 +57,8 @@ async def stored(request: HttpRequest, branch: Branch, lab: Lab) -> HttpResponse
             "last_seq": lab.recording.last_seq,
             "figures": found.figures,
             "internal": found.internal,
+            "bands": found.bands,
+            "faults": found.faults,
             "damage": [{"from_seq": one, "to_seq": other, "reason": why} for one, other, why in found.damage],
         }
     )

@@ -7,6 +7,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from devtools.tour.lab_page import newest_event
+from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import STORED, figure_of
 from tests.support.lab_page import console, number, pause, press, shows_event
@@ -159,20 +160,43 @@ def test_exercise_from_start_to_debrief(lab: Page) -> None:
 # Analytics
 
 
+def has_theme_and_faults(page: Page) -> None:
+    """Two charts have the colours of the theme, and the faults that are listed above them behind their marks."""
+    leader = page.evaluate(
+        "() => { const probe = document.body.appendChild(document.createElement('i'));"
+        " probe.style.color = 'var(--leader)'; return getComputedStyle(probe).color; }"
+    )
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('.plot')].flatMap(plot => plot.data.map(({line}) => line?.color))"
+    )
+    assert leader in drawn and not any(colour and colour.startswith("--") for colour in drawn)
+    shades = page.evaluate(
+        "[...document.querySelectorAll('.plot')].map(({layout: {shapes}}) =>"
+        " shapes.filter(({type}) => type === 'rect').map(({x0, x1}) => [x0, x1]))"
+    )
+    assert shades == [[[1.2, 2], [2.2, 3]]] * 2
+    expect(page.locator(".bands li")).to_have_text(["b2 down 1.200 – 2.000 s", "link b1 – b3 cut since 2.200 s"])
+
+
 def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     page = lab
     # the charts below are of the first three seconds, in most of which nothing happens
     expect(page.locator(".clock")).to_have_text(re.compile(r"^(00:(0[3-9]|[1-5])|0[1-9]:)"))
     pause(page)
     orders = {"topic": "orders", "partition": 0, "broker": 1}
-    roles = [{**orders, "role": "leader", "at_us": 0, "from_us": 0, "to_us": 3_000_000}]
+    roles = [{**orders, "role": "leader", "at_us": 0, "from_us": 0, "to_us": 3_000_000, "seq": 8}]
     positions = [
-        {**orders, "measure": measure, "at_us": 1_000_000, "value": 4} for measure in ("log_end", "high_watermark")
+        {**orders, "measure": measure, "at_us": 1_000_000, "value": 4, "seq": 9}
+        for measure in ("log_end", "high_watermark")
+    ]
+    faults = [
+        {"fault": "stopped", "subject": "2", "other": "", "from_seq": 5, "from_us": 1_200_000, "to_us": 2_000_000},
+        {"fault": "link cut", "subject": "b1", "other": "b3", "from_seq": 6, "from_us": 2_200_000, "to_us": None},
     ]
     isr = figure_of(STORED["isr"], roles, Words("en"), internal=False)
     offsets = figure_of(STORED["offsets"], positions, Words("en"), roles, internal=False)
     # the next answer comes when the page has shown what the one before it says, and is given until then
-    stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": []}
+    stored = {"made_to": 0, "last_seq": 9, "figures": {}, "internal": 0, "damage": [], "bands": [], "faults": 0}
     answers = [
         ({"state": "queued", "progress": 0, "stage": "", "published": 0, "error": None}, stored),
         (
@@ -181,7 +205,13 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
         ),
         (
             {"state": "done", "progress": 1, "stage": "done", "published": 2, "error": None},
-            {**stored, "made_to": 9, "figures": {"offsets": offsets, "isr": isr}},
+            {
+                **stored,
+                "made_to": 9,
+                "figures": {"offsets": offsets, "isr": isr},
+                "bands": bands(faults, 3_000_000, Words("en")),
+                "faults": 2,
+            },
         ),
     ]
     page.route("**/analytics/tables.json", lambda route: route.fulfill(json=answers[0][1]))
@@ -197,19 +227,12 @@ def test_charts_come_one_by_one_and_a_click_seeks(lab: Page) -> None:
     del answers[0]
     expect(page.get_by_role("heading", name="LEO and high watermark")).to_be_visible()
     expect(page.get_by_role("progressbar")).to_have_count(0)
-    leader = page.evaluate(
-        "() => { const probe = document.body.appendChild(document.createElement('i'));"
-        " probe.style.color = 'var(--leader)'; return getComputedStyle(probe).color; }"
-    )
-    drawn = page.evaluate(
-        "[...document.querySelectorAll('.plot')].flatMap(plot => plot.data.map(({line}) => line?.color))"
-    )
-    assert leader in drawn and not any(colour and colour.startswith("--") for colour in drawn)
+    has_theme_and_faults(page)
     box = page.locator(".plot").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    expect(page).to_have_url(re.compile(r"/main\?t=\d\.\d{6}"))
+    expect(page).to_have_url(re.compile(r"/main\?(t=\d\.\d{6}.*)?seq=[89]\b"))
 
 
 def test_failed_analysis_is_explained(lab: Page, complaints: list[str]) -> None:

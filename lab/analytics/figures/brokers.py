@@ -2,7 +2,18 @@
 
 from collections import defaultdict
 
-from lab.analytics.figures.parts import COLOURS, Figure, Rows, Stored, Words, of_largest, over_time, series, steps
+from lab.analytics.figures.parts import (
+    COLOURS,
+    Figure,
+    Rows,
+    Stored,
+    Words,
+    first_marks,
+    of_largest,
+    over_time,
+    series,
+    steps,
+)
 
 _WHYS = {"appended": "--produce", "truncated": "--outisr", "retention": "--group", "compaction": "--control"}
 
@@ -27,7 +38,7 @@ def rpc_timings(rows: Rows, words: Words) -> Figure:
 def disk_growth(rows: Rows, words: Words) -> Figure:
     """Bytes added to logs above the line, removed ones below it, by reason."""
     by_why: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    width_us = rows[0]["bucket_us"]
+    width_us, marks = rows[0]["bucket_us"], first_marks(rows)
     for row in rows:
         change = (row["appended_bytes"] or 0) - (row["removed_bytes"] or 0)
         if change:
@@ -35,7 +46,8 @@ def disk_growth(rows: Rows, words: Words) -> Figure:
     data = [
         {
             "type": "bar", "x": [(at_us + width_us / 2) / 1e6 for at_us in sorted(own)],
-            "y": [own[at_us] for at_us in sorted(own)], "width": width_us / 1e6, "customdata": sorted(own),
+            "y": [own[at_us] for at_us in sorted(own)], "width": width_us / 1e6,
+            "customdata": [marks[at_us] for at_us in sorted(own)],
             "marker": {"color": _WHYS.get(why, "--zk"), "line": {"width": 0}}, "name": _reason(words, why),
             "showlegend": True,
             "hovertemplate": f"{_reason(words, why)}: %{{y}} B<br>%{{x:.3f}} s<extra></extra>",

@@ -10,6 +10,7 @@ from lab.analytics.figures.parts import (
     Stored,
     Words,
     bars,
+    mark,
     newest,
     of_largest,
     over_time,
@@ -49,7 +50,7 @@ def throughput(rows: Rows, words: Words) -> Figure:
         {
             "type": "bar", "x": [(row["at_us"] + row["bucket_us"] / 2) / 1e6 for row in own],
             "y": [row["bytes"] * 1e6 / row["bucket_us"] for row in own], "width": own[0]["bucket_us"] / 1e6,
-            "customdata": [row["at_us"] for row in own], "marker": {"color": colour, "line": {"width": 0}},
+            "customdata": [mark(row) for row in own], "marker": {"color": colour, "line": {"width": 0}},
             "name": name, "showlegend": True,
             "hovertemplate": f"{name}: %{{y:.0f}} B/s<br>%{{x:.3f}} s<extra></extra>",
         }
@@ -98,8 +99,8 @@ def _by_stage(rows: Rows) -> dict[tuple[int, str], list[Row]]:
 
 
 def rebalances(rows: Rows, words: Words) -> Figure:
-    """What each member did during a rebalance; hatched: time in which a partition had no owner."""
-    phases: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    """What each member did during a rebalance; hatched: the time in which a partition had no owner."""
+    phases: dict[str, list[tuple[str, int, int, int | None]]] = defaultdict(list)
     stopped = []
     labels: list[str] = []
     shown, note = newest(rows, MAX_SPANS, words)
@@ -108,13 +109,13 @@ def rebalances(rows: Rows, words: Words) -> Figure:
             label = f"{row['group']} · {part['member']}"
             labels.append(label)
             if part["to_us"] is not None:
-                phases[part["phase"]].append((label, part["from_us"], part["to_us"]))
+                phases[part["phase"]].append((label, part["from_us"], part["to_us"], None))
         if row["stop_the_world_us"]:
             label = f"{row['group']} · {words('analytics.no_owner')}"
             labels.append(label)
             # A partition may be revoked before the coordinator notices.
             began_us = row["at_us"] if row["stopped_us"] is None else row["stopped_us"]
-            stopped.append((label, began_us, began_us + row["stop_the_world_us"]))
+            stopped.append((label, began_us, began_us + row["stop_the_world_us"], None))
     data = [
         span_bar(spans, phase, colour) for (phase, spans), colour in zip(sorted(phases.items()), COLOURS, strict=False)
     ]
@@ -127,10 +128,10 @@ def rebalances(rows: Rows, words: Words) -> Figure:
 def transactions(rows: Rows, words: Words) -> Figure:
     """From the first partition of a transaction to its last marker, by outcome."""
     shown, note = newest(rows, 4 * MAX_SPANS, words)
-    spans: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
+    spans: dict[tuple[str, str], list[tuple[str, int, int, int | None]]] = defaultdict(list)
     for row in shown:
         result = _RESULTS.get(row["result"], ("open", "--leader"))
-        spans[result].append((row["transactional_id"], row["at_us"], row["at_us"] + row["open_us"]))
+        spans[result].append((row["transactional_id"], row["at_us"], row["at_us"] + row["open_us"], row.get("seq")))
     data = [span_bar(own, words(f"analytics.result.{name}"), colour) for (name, colour), own in spans.items()]
     labels = sorted({row["transactional_id"] for row in shown})
     return {**bars(labels, data, words("analytics.seconds"), barmode="overlay"), **note}

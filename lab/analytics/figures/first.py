@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from lab.analytics.figures.parts import FRAME_HEIGHT, PARTITION_HEIGHT, Figure, Row, Rows, Stored, Words, is_internal
+from lab.analytics.figures.parts import (
+    FRAME_HEIGHT,
+    PARTITION_HEIGHT,
+    Figure,
+    Row,
+    Rows,
+    Stored,
+    Words,
+    first_marks,
+    is_internal,
+    mark,
+)
 
 PARTITIONS_SHOWN = 6
 PARTITIONS_BARRED = 12
@@ -13,7 +24,7 @@ MANY_OFFSETS = 6
 APIS_SHOWN = 6
 BAR_HEIGHT = 18
 
-_FROM_TO = "<br>%{customdata[1]:.6f} – %{customdata[2]:.6f} s<extra></extra>"
+_FROM_TO = "<br>%{customdata[2]:.6f} – %{customdata[3]:.6f} s<extra></extra>"
 _ROLES = ("leader", "isr", "outisr")
 _ACKS = {-1: ("all", "--produce"), 1: ("1", "--leader"), 0: ("0", "--outisr")}
 _FAMILIES = {
@@ -57,13 +68,24 @@ class Span(NamedTuple):
     role: str
     from_us: int
     to_us: int
+    seq: int | None = None
+    """The event that it begins with."""
+
+
+class Step(NamedTuple):
+    """A new value of an offset."""
+
+    at_us: int
+    value: int
+    seq: int | None = None
+    """The event that changed it; None where a line only goes on."""
 
 
 def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
-    """Log end offset and high watermark of each replica, one plot per partition; the hue is the role at that time."""
-    steps: dict[tuple[Partition, int], dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    """Log end offset and high watermark of each replica, one plot a partition; the hue is the role at that time."""
+    steps: dict[tuple[Partition, int], dict[str, list[Step]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        steps[Partition.of(row), row["broker"]][row["measure"]].append((row["at_us"], row["value"]))
+        steps[Partition.of(row), row["broker"]][row["measure"]].append(Step(row["at_us"], row["value"], row.get("seq")))
     end_us = max([row["to_us"] for row in roles] + [row["at_us"] for row in rows])
     spans = _spans(roles)
     partitions = sorted({partition for partition, _ in steps}, key=lambda one: one.place)
@@ -78,7 +100,7 @@ def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
     _one_legend_entry_each(data)
     ends: dict[Partition, int] = defaultdict(int)
     for (partition, _), measures in steps.items():
-        ends[partition] = max([ends[partition], *(value for points in measures.values() for _, value in points)])
+        ends[partition] = max([ends[partition], *(point.value for points in measures.values() for point in points)])
     layout = _stacked(shown, ends, words)
     if len(partitions) > len(shown):
         more = words("analytics.more_partitions", n=len(partitions) - len(shown))
@@ -89,29 +111,27 @@ def offsets(rows: Rows, words: Words, roles: Rows) -> Figure:
 def _spans(roles: Rows) -> dict[tuple[Partition, int], list[Span]]:
     spans: dict[tuple[Partition, int], list[Span]] = defaultdict(list)
     for row in roles:
-        spans[Partition.of(row), row["broker"]].append(Span(row["role"], row["from_us"], row["to_us"]))
+        spans[Partition.of(row), row["broker"]].append(Span(row["role"], row["from_us"], row["to_us"], row.get("seq")))
     return spans
 
 
-def _log_end_offset(
-    replica: str, steps: list[tuple[int, int]], spans: list[Span], place: int, words: Words
-) -> Iterator[Figure]:
+def _log_end_offset(replica: str, steps: list[Step], spans: list[Span], place: int, words: Words) -> Iterator[Figure]:
     for role, own in groupby(
         sorted(spans, key=lambda span: (_ROLES.index(span.role), span.from_us)), lambda span: span.role
     ):
         x: list[float | None] = []
         y: list[int | None] = []
-        at: list[int | None] = []
+        at: list[list[int | None] | None] = []
         for span in own:
-            before = [value for at_us, value in steps if at_us <= span.from_us]
-            within = [(at_us, value) for at_us, value in steps if span.from_us < at_us <= span.to_us]
-            points = [(span.from_us, before[-1])] if before else []
+            before = [step.value for step in steps if step.at_us <= span.from_us]
+            within = [step for step in steps if span.from_us < step.at_us <= span.to_us]
+            points = [Step(span.from_us, before[-1], span.seq)] if before else []
             points += within
             if points:
-                points.append((span.to_us, points[-1][1]))
-                x += [*(at_us / 1e6 for at_us, _ in points), None]
-                y += [*(value for _, value in points), None]
-                at += [*(at_us for at_us, _ in points), None]
+                points.append(Step(span.to_us, points[-1].value))
+                x += [*(at_us / 1e6 for at_us, *_ in points), None]
+                y += [*(value for _, value, _ in points), None]
+                at += [*([at_us, seq] for at_us, _, seq in points), None]
         if x:
             yield {
                 **_line(x, y, at, f"--{role}", place),
@@ -122,13 +142,13 @@ def _log_end_offset(
             }
 
 
-def _high_watermark(replica: str, steps: list[tuple[int, int]], end_us: int, place: int, words: Words) -> Figure:
-    points = [*steps, (end_us, steps[-1][1])] if steps else []
+def _high_watermark(replica: str, steps: list[Step], end_us: int, place: int, words: Words) -> Figure:
+    points = [*steps, Step(end_us, steps[-1].value)] if steps else []
     return {
         **_line(
-            [at_us / 1e6 for at_us, _ in points],
-            [value for _, value in points],
-            [at for at, _ in points],
+            [point.at_us / 1e6 for point in points],
+            [point.value for point in points],
+            [[point.at_us, point.seq] for point in points],
             "--hw",
             place,
         ),
@@ -196,7 +216,7 @@ def isr(rows: Rows, words: Words) -> Figure:
             "y": [label for label, _ in found],
             "base": [span.from_us / 1e6 for _, span in found],
             "x": [(span.to_us - span.from_us) / 1e6 for _, span in found],
-            "customdata": [[span.from_us, span.from_us / 1e6, span.to_us / 1e6] for _, span in found],
+            "customdata": [[span.from_us, span.seq, span.from_us / 1e6, span.to_us / 1e6] for _, span in found],
             "marker": {"color": f"--{role}", "opacity": 0.9 if role == "leader" else 0.7, "line": {"width": 0}},
             "name": words(f"role.{role}"),
             "hovertemplate": "%{y} · " + words(f"role.{role}") + _FROM_TO,
@@ -238,7 +258,7 @@ def latency(rows: Rows, words: Words) -> Figure:
                 "mode": "lines+markers",
                 "x": [row["latency_us"] / 1e3 for row in points],
                 "y": [100 * row["share"] for row in points],
-                "customdata": [row["at_us"] for row in points],
+                "customdata": [mark(row) for row in points],
                 "line": {"shape": "hv", "color": color, "width": 1.8},
                 "marker": {"size": 4, "color": color},
                 "showlegend": True,
@@ -261,7 +281,7 @@ def latency(rows: Rows, words: Words) -> Figure:
 def rpcs(rows: Rows, words: Words) -> Figure:
     """Messages sent in each interval by API, stacked; the hue is the API's family."""
     series = _largest(rows, words("analytics.other_apis"))
-    width_us = rows[0]["bucket_us"]
+    width_us, marks = rows[0]["bucket_us"], first_marks(rows)
     shades: dict[str, int] = defaultdict(int)
     data = []
     for api, points in sorted(series.items(), key=lambda item: -sum(count for _, count in item[1])):
@@ -274,10 +294,10 @@ def rpcs(rows: Rows, words: Words) -> Figure:
                 "x": [(at_us + width_us / 2) / 1e6 for at_us, _ in points],
                 "y": [count for _, count in points],
                 "width": width_us / 1e6,
-                "customdata": [at_us for at_us, _ in points],
+                "customdata": [marks[at_us] for at_us, _ in points],
                 "marker": {"color": color, "opacity": shade, "line": {"width": 0}},
                 "name": f"{api} · {sum(count for _, count in points)}",
-                "hovertemplate": f"{api} %{{y}}<br>%{{customdata:d}} µs<extra></extra>",
+                "hovertemplate": f"{api} %{{y}}<br>%{{customdata[0]:d}} µs<extra></extra>",
             }
         )
     layout = {

@@ -112,6 +112,22 @@ def with_others(rows: Rows, name: Callable[[Row], str], value: str, others: str)
     return {**found, others: list(rest.values())} if rest else found
 
 
+def mark(row: Row) -> list[int | None]:
+    """Target of a click on the point of a row: its instant and its event."""
+    return [row["at_us"], row.get("seq")]
+
+
+def first_marks(rows: Rows) -> dict[int, list[int | None]]:
+    """The marks of intervals that rows share, by their start: the first event of each."""
+    found: dict[int, list[int | None]] = {}
+    for row in rows:
+        at_us, seq = mark(row)
+        assert at_us is not None
+        before = found.get(at_us, [at_us, None])[1]
+        found[at_us] = [at_us, min((one for one in (before, seq) if one is not None), default=None)]
+    return found
+
+
 def steps(rows: Rows, value: str, name: str, colour: str, unit: str) -> Figure:
     """A step line over time; a click seeks to the instant of the step."""
     return {
@@ -120,7 +136,7 @@ def steps(rows: Rows, value: str, name: str, colour: str, unit: str) -> Figure:
         "mode": "lines" if len(rows) > 1 else "markers",
         "x": [seconds(row["at_us"]) for row in rows],
         "y": [row[value] for row in rows],
-        "customdata": [row["at_us"] for row in rows],
+        "customdata": [mark(row) for row in rows],
         "line": {"shape": "hv", "color": colour, "width": 1.6},
         "name": name,
         "showlegend": True,
@@ -169,18 +185,18 @@ def unchanged(words: Words) -> Figure:
     return {"data": [], "layout": {"height": FRAME_HEIGHT + BAR, "xaxis": axis, "yaxis": axis, "annotations": [note]}}
 
 
-def span_bar(spans: Iterable[tuple[str, int, int]], name: str, colour: str, **marker: Any) -> Figure:
-    """Bars between two instants, each in the row of its label."""
+def span_bar(spans: Iterable[tuple[str, int, int, int | None]], name: str, colour: str, **marker: Any) -> Figure:
+    """Bars from one instant to another, each on its label's row; the last value is the event that it begins with."""
     found = list(spans)
     return {
         "type": "bar",
         "orientation": "h",
-        "y": [label for label, _, _ in found],
-        "base": [seconds(start) for _, start, _ in found],
-        "x": [seconds(end - start) for _, start, end in found],
-        "customdata": [[start, seconds(start), seconds(end)] for _, start, end in found],
+        "y": [label for label, *_ in found],
+        "base": [seconds(start) for _, start, *_ in found],
+        "x": [seconds(end - start) for _, start, end, _ in found],
+        "customdata": [[start, seq, seconds(start), seconds(end)] for _, start, end, seq in found],
         "marker": {"color": colour, "line": {"width": 0}, **marker},
         "name": name,
         "showlegend": True,
-        "hovertemplate": f"%{{y}} · {name}<br>%{{customdata[1]:.6f}} – %{{customdata[2]:.6f}} s<extra></extra>",
+        "hovertemplate": f"%{{y}} · {name}<br>%{{customdata[2]:.6f}} – %{{customdata[3]:.6f}} s<extra></extra>",
     }

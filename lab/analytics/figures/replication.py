@@ -8,6 +8,7 @@ from lab.analytics.figures.parts import (
     Stored,
     Words,
     bars,
+    mark,
     newest,
     noted,
     of_largest,
@@ -54,7 +55,7 @@ def failovers(rows: Rows, words: Words) -> Figure:
         data.append(
             {
                 "type": "bar", "orientation": "h", "y": labels, "x": lengths, "name": words(f"analytics.stage.{stage}"),
-                "customdata": [row["at_us"] for row in shown], "marker": {"color": colour, "line": {"width": 0}},
+                "customdata": [mark(row) for row in shown], "marker": {"color": colour, "line": {"width": 0}},
                 "hovertemplate": f"%{{y}} · {words(f'analytics.stage.{stage}')}: %{{x:.1f}} ms<extra></extra>",
                 "showlegend": True,
             }
@@ -87,7 +88,7 @@ def isr_churn(rows: Rows, words: Words) -> Figure:
     data = [
         {
             "type": "bar", "orientation": "h", "y": labels, "x": [row[change] for row in shown],
-            "customdata": [row["at_us"] for row in shown], "marker": {"color": colour, "line": {"width": 0}},
+            "customdata": [mark(row) for row in shown], "marker": {"color": colour, "line": {"width": 0}},
             "name": words(f"analytics.change.{change}"), "showlegend": True,
             "hovertemplate": f"%{{y}} · {words(f'analytics.change.{change}')}: %{{x}}<extra></extra>",
         }

@@ -1,6 +1,6 @@
 """What pages show of a branch from stored tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -8,6 +8,8 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from lab.analytics.build.found import branch_id
+from lab.analytics.figures.bands import COLUMNS, MAX_BANDS, bands
+from lab.analytics.figures.bands import TABLE as FAULTS
 from lab.analytics.figures.parts import Figure, Words
 from lab.analytics.figures.stored import STORED, figure_of, internal_partitions
 from lab.analytics.store.builds import Build, Store
@@ -26,20 +28,23 @@ MADE = "gold.run_summary"
 class Shown(NamedTuple):
     """The charts of a branch, including events up to `last_seq` (0: none yet); damage as (from event, to event, why).
 
-    `internal`: number of partitions of internal topics if there are other topics.
+    `internal`: how many partitions of Kafka's own topics there are beside others. `bands`: faults that last, the first
+    `MAX_BANDS` of `faults`.
     """
 
     last_seq: int
     figures: dict[str, Figure]
     damage: list[tuple[int, int, str]]
     internal: int
+    bands: list[dict[str, Any]]
+    faults: int
 
 
 def shown(folder: BranchFolder, language: str, *, internal: bool) -> Shown:
     """All charts of stored tables that have something to draw."""
     unit = branch_id(folder.run, folder.branch)
     return of_newest(lambda store, build: _shown(store, build, unit, Words(language), internal=internal)) or Shown(
-        0, {}, [], 0
+        0, {}, [], 0, [], 0
     )
 
 
@@ -47,7 +52,8 @@ def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: boo
     figures = {}
     for name, stored in STORED.items():
         own, *beside = (
-            _rows(store, build, table, unit, columns)
+            # Where a click leads is in no table beside a chart.
+            _rows(store, build, table, unit, dict.fromkeys((*columns, "seq")))
             for table, columns in ((stored.table, stored.columns), *stored.beside)
         )
         figure = figure_of(stored, own, words, *beside, internal=internal)
@@ -56,7 +62,9 @@ def _shown(store: Store, build: Build, unit: str, words: Words, *, internal: boo
     entry = build.ledger().get(unit)
     damage = [(one.from_seq, one.to_seq, one.reason) for one in entry.damage] if entry else []
     roles = _rows(store, build, ROLES, unit, ("topic", "partition"))
-    return Shown(build.made_to(MADE).get(unit, 0), figures, damage, internal_partitions(roles))
+    found = bands(_rows(store, build, FAULTS, unit, COLUMNS), entry.last_at_us if entry else 0, words)
+    made_to, internal_count = build.made_to(MADE).get(unit, 0), internal_partitions(roles)
+    return Shown(made_to, figures, damage, internal_count, found[:MAX_BANDS], len(found))
 
 
 def csv_of(folder: BranchFolder, name: str) -> str:
@@ -101,7 +109,7 @@ def _newest() -> tuple[Store, Build] | None:
     return None if build is None else (store, build)
 
 
-def _rows(store: Store, build: Build, table: str, unit: str, columns: Sequence[str]) -> list[dict[str, Any]]:
+def _rows(store: Store, build: Build, table: str, unit: str, columns: Iterable[str]) -> list[dict[str, Any]]:
     if table not in build.tables:
         return []
     found = rows(store, build, table, {unit}, ["branch", *columns])

@@ -64,8 +64,8 @@ def test_tables_of_a_run_are_built_and_then_served_without_spark(
     assert list(shown["figures"])[:4] == ["offsets", "isr", "latency", "rpcs"]
     latency = shown["figures"]["latency"]["data"][0]
     assert (latency["name"], latency["y"][-1]) == ("acks=all · 3 batches", 100)
-    # The instant of a point can be sought.
-    assert visitor.get(f"/api/runs/{run}/main/seek?t_us={latency['customdata'][0]}").status == 200
+    # The event of a point can be sought.
+    assert visitor.get(f"/api/runs/{run}/main/seek?seq={latency['customdata'][0][1]}").status == 200
     assert {"lag", "throughput", "produce_stages", "rpc_timings", "disk_growth"} <= set(shown["figures"])
     records = sum(row[4] or 0 for row in shown["figures"]["throughput"]["table"]["rows"])
     assert records == 3

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lab.analytics.figures.bands import bands
 from lab.analytics.figures.parts import Words
 from lab.analytics.figures.stored import ROWS_SHOWN, STORED, figure_of, internal_partitions
 from lab.analytics.serve import gold_reader
@@ -217,3 +218,49 @@ def test_build_that_vacuum_deletes_while_it_is_read_is_left_for_a_newer_one(monk
         return build
 
     assert gold_reader.of_newest(read) == 2
+
+
+# Faults behind the charts
+
+
+def fault(what: str, subject: str, from_us: int, to_us: int | None, seq: int, other: str = "") -> dict[str, Any]:
+    return {
+        "fault": what, "subject": subject, "other": other, "from_seq": seq, "from_us": from_us, "to_us": to_us,
+    }  # fmt: skip
+
+
+def test_bands_say_which_broker_was_down_and_which_link_was_cut() -> None:
+    rows = [
+        # The run begins: brokers start, and nothing is down.
+        fault("starting", "1", 0, 100, 1), fault("starting", "2", 0, 120, 2),
+        # One is stopped by the controller's leave, and comes back.
+        fault("exiting", "1", 1_000, 1_500, 30), fault("stopped", "1", 1_500, 4_000, 40),
+        fault("starting", "1", 4_000, 4_700, 60),
+        # The other stays away.
+        fault("stopped", "2", 6_000, None, 90),
+        fault("link cut", "b1", 2_000, 3_000, 50, "b3"), fault("link cut one way", "b3", 5_000, 5_500, 70, "b2"),
+        fault("power lost", "2", 6_000, 6_000, 89),
+    ]  # fmt: skip
+    found = bands(rows, 9_000, WORDS)
+    assert [(one["said"], one["tone"], one["from_us"], one["to_us"], one["seq"], one["is_open"]) for one in found] == [
+        ("b1 down", "down", 1_500, 4_700, 40, False),
+        ("link b1 – b3 cut", "links", 2_000, 3_000, 50, False),
+        ("link b3 → b2 cut one way", "links", 5_000, 5_500, 70, False),
+        ("b2 down", "down", 6_000, 9_000, 90, True),
+    ]
+    assert bands([], 9_000, WORDS) == []
+
+
+@pytest.mark.parametrize("name", [one for one in STORED if one not in ("rebalances", "isr", "offsets")])
+def test_a_click_leads_to_the_event_of_its_row(name: str) -> None:
+    rows = [{**row, "seq": 100 + number} for number, row in enumerate(rows_of(name))]
+    seqs = {row["seq"] for row in rows}
+    drawn = [point for trace in made(name, rows)["data"] for point in trace["customdata"]]
+    assert drawn and {point[1] for point in drawn} <= seqs
+
+
+def test_of_events_at_one_instant_a_click_leads_to_its_own() -> None:
+    first, second = ({**rows_of("offsets")[0], "at_us": 1_600_000, "value": value} for value in (5, 6))
+    rows = [{**first, "seq": 7}, {**second, "seq": 8}]
+    (line,) = [trace for trace in made("offsets", rows)["data"] if trace["name"] == "LEO · leader"]
+    assert [point[1] for point in line["customdata"] if point][:2] == [7, 8]

@@ -36,7 +36,7 @@ async function whenVisible() {
   while (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
 }
 
-/** A line at the instant that the replay showed when this page was opened from it. @returns {JsonObject | null} */
+/** A line at the instant that the replay showed when the page was opened from it. @returns {JsonObject | null} */
 function playhead() {
   const [minutes, seconds] = (new URLSearchParams(location.search).get("at") ?? "").split(":").map(Number.parseFloat);
   const at = minutes + seconds / 60;

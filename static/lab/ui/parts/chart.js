@@ -29,7 +29,7 @@ const PLOT_HEIGHT = 300;
 
 export class HwChart extends HwElement {
   static properties = { name: {}, files: {}, saved: {}, parquet: { type: Boolean }, figure: { attribute: false },
-    playhead: { attribute: false }, follow: { attribute: false } };
+    playhead: { attribute: false }, shades: { attribute: false }, follow: { attribute: false } };
 
   #listens = false;
 
@@ -46,6 +46,8 @@ export class HwChart extends HwElement {
     this.figure = { data: [], layout: {}, table: { columns: [], rows: [], count: 0 } };
     /** A line at an instant; null without one. @type {JsonObject | null} */
     this.playhead = null;
+    /** What is drawn behind the marks. @type {JsonObject[]} */
+    this.shades = [];
     /**
      * What a click on a mark does, given what the mark carries and where on the x axis it was.
      * @type {(mark: Json, x: number | null) => void}
@@ -66,10 +68,10 @@ export class HwChart extends HwElement {
     plot.style.height = `${layout.height ?? PLOT_HEIGHT}px`;
     const { Plotly } = /** @type {{ Plotly: PlotlyApi }} */ (/** @type {unknown} */ (globalThis));
     if (this.#listens && changed.size === 1 && changed.has("playhead")) {
-      Plotly.relayout(plot, { shapes: this.playhead ? [this.playhead] : [] });
+      Plotly.relayout(plot, { shapes: inked(this.#shapes()) });
       return;
     }
-    Plotly.react(plot, inked(data), themed(layout, this.playhead), {
+    Plotly.react(plot, inked(data), themed(layout, this.#shapes()), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (this.#listens) return;
@@ -82,6 +84,10 @@ export class HwChart extends HwElement {
     const area = plot.querySelector(".nsewdrag")?.getBoundingClientRect();
     const x = area && event && xaxis?.p2d?.(event.clientX - area.left);
     return typeof x === "number" ? x : null;
+  }
+
+  #shapes() {
+    return this.playhead ? [...this.shades, this.playhead] : this.shades;
   }
 
   render() {

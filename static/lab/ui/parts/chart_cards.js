@@ -27,7 +27,7 @@ export function drawCharts(host, charts) {
   for (const [place, plot] of [.../** @type {NodeListOf<Plot>} */ (host.querySelectorAll(".plot"))].entries()) {
     const { data, layout } = charts[place].figure;
     plot.style.height = `${layout.height}px`;
-    plotly().react(plot, inked(data), themed(layout, null), {
+    plotly().react(plot, inked(data), themed(layout, []), {
       displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", modeBarButtons: [["toImage", "resetScale2d"]],
     });
     if (plot.dataset.follows) continue;

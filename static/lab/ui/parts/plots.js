@@ -28,10 +28,10 @@ function inkedObject(part) {
 /**
  * What every chart shares: backgrounds, grid and fonts of the theme.
  * @param {JsonObject} layout
- * @param {JsonObject | null} playhead
+ * @param {JsonObject[]} shapes what is drawn over and behind the marks
  * @returns {JsonObject}
  */
-export function themed(layout, playhead) {
+export function themed(layout, shapes) {
   /** @param {JsonObject} [own] @returns {JsonObject} */
   const axis = (own = {}) => ({
     gridcolor: colour("--line"), linecolor: colour("--line2"), zeroline: false, ...own,
@@ -42,7 +42,7 @@ export function themed(layout, playhead) {
   const notes = /** @type {JsonObject[]} */ (layout.annotations ?? []);
   const annotations = notes.map((note) => ({ ...note, font: { color: colour("--ink3"), .../** @type {JsonObject} */ (note.font) } }));
   return {
-    ...inkedObject(layout), shapes: playhead ? [playhead] : [],
+    ...inkedObject(layout), shapes: /** @type {Json} */ (inked(shapes)),
       ...Object.fromEntries(axes.map((key) => [key, axis(/** @type {JsonObject} */ (layout[key]))])), annotations,
     // A click anywhere means the nearest point.
     hoverdistance: -1, autosize: true, margin: { l: 46, r: 8, t: 8, b: 38, .../** @type {JsonObject} */ (layout.margin) },
