@@ -261,7 +261,7 @@ def test_a_socket_ends_at_once_when_its_right_ends(shared: dict[str, Any]) -> No
         own.of_kind("welcome")
         grants.end(grant)
         code, why = socket.closed()
-        assert code == CLOSE_RIGHT_ENDED and "ended" in why
+        assert code == CLOSE_RIGHT_ENDED and "no longer allowed" in why
         assert own.ask({"k": "time", "op": "pause"})["k"] == "done"
 
 
