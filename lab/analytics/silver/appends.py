@@ -78,9 +78,12 @@ def _committed(produced: DataFrame, offsets: DataFrame) -> DataFrame:
         *_REPLICA, "seq", "at_us", F.lit(_BATCH).alias("row"), F.col("end_offset").alias("value"),
         F.lit(False).alias("cuts"), details.alias("batch"),
     )  # fmt: skip
-    # Nothing above the end of a log that is opened or truncated is in it any more.
+    # Nothing above the end of a log that is opened or truncated is in it any more; nothing at all of one that was
+    # emptied to begin at a later offset.
+    kept = F.when(F.col("value") > F.col("previous"), 0).otherwise(F.coalesce("value", F.lit(0)))
     marks = offsets.where(is_advance | (log_end & ~F.col("why").isin("appended", "closed"))).select(
-        *_REPLICA, "seq", "at_us", F.lit(_ADVANCE).alias("row"), F.coalesce("value", F.lit(0)).alias("value"),
+        *_REPLICA, "seq", "at_us", F.lit(_ADVANCE).alias("row"),
+        F.when(log_end, kept).otherwise(F.col("value")).alias("value"),
         log_end.alias("cuts"), F.lit(None).cast(batches.schema["batch"].dataType).alias("batch"),
     )  # fmt: skip
     in_order = Window.partitionBy(*_REPLICA).orderBy("seq", "row")

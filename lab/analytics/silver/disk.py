@@ -19,6 +19,7 @@ DISK_OP_COLUMNS = (
       "checkpoint written, checkpoint reset, directory failed, flushed, or power lost"),
     c("segment", BIGINT, "the base offset of the segment"),
     c("bytes", BIGINT, "bytes concerned: removed by an operation that removes, otherwise the size of the segment"),
+    c("log_bytes", BIGINT, "of those, bytes that were taken out of .log files of a log, or out of it with such files"),
     c("records_before", BIGINT, "of a pass of the cleaner: records before"),
     c("records_after", BIGINT, "of a pass of the cleaner: records after"),
     c("from_offset", BIGINT, "of a range: where it begins"),
@@ -27,6 +28,9 @@ DISK_OP_COLUMNS = (
     c("file", STRING, "the file"),
     c("why", STRING, "why, or which rule was broken"),
 )  # fmt: skip
+
+
+_LOG = ".log"
 
 
 def disk_ops(t: Tables) -> DataFrame:
@@ -42,9 +46,11 @@ def _of_broker(t: Tables, kind: str, op: str, **values: Value) -> DataFrame:
     return rows(t.kind(kind), DISK_OP_COLUMNS, broker=broker_id(F.col("broker")), op=word(op), **values)
 
 
-def _total(name: str, place: int) -> Value:
-    """The sum of the numbers at one place of each of a list of rows."""
+def _total(name: str, place: int, ending: str = "") -> Value:
+    """The sum of the numbers at one place of each of a list of rows, of all or of files with this ending."""
     listed = F.try_variant_get(name, "$", "array<array<variant>>")
+    if ending:
+        listed = F.filter(listed, lambda one: F.try_variant_get(F.get(one, F.lit(0)), "$", "string").endswith(ending))
     numbers = F.transform(listed, lambda one: F.try_variant_get(F.get(one, F.lit(place)), "$", "bigint"))
     return F.aggregate(
         F.coalesce(numbers, F.array().cast("array<bigint>")), F.lit(0).cast("bigint"), lambda a, b: a + b
@@ -72,13 +78,19 @@ def _removals(t: Tables) -> list[DataFrame]:
     return [
         _of_replicas(
             t, "LogTruncated", "truncated", from_offset=F.col("to_offset"), to_offset=F.col("from_offset"),
-            bytes=_total("cuts", 2), why=F.col("why"),
+            bytes=_total("cuts", 2), log_bytes=_total("cuts", 2, _LOG), why=F.col("why"),
         ),
-        _of_replicas(t, "FilesMarkedDeleted", "marked deleted", files=F.col("count"), bytes=_total("files", 1)),
+        _of_replicas(
+            t, "FilesMarkedDeleted", "marked deleted", files=F.col("count"), bytes=_total("files", 1),
+            log_bytes=_total("files", 1, _LOG),
+        ),
         _of_broker(
             t, "FilesUnlinked", "unlinked", **place, files=F.col("count"), bytes=_total("cuts", 2), file=F.col("folder")
         ),
-        _of_replicas(t, "LogDeleted", "deleted", bytes=_total("files", 1), file=F.col("folder")),
+        _of_replicas(
+            t, "LogDeleted", "deleted", bytes=_total("files", 1), log_bytes=_total("files", 1, _LOG),
+            file=F.col("folder"),
+        ),
     ]  # fmt: skip
 
 
@@ -87,6 +99,7 @@ def _of_cleaner(t: Tables) -> list[DataFrame]:
     return [
         _of_replicas(
             t, "LogCleaned", "cleaned", bytes=F.col("bytes_before") - F.col("bytes_after"),
+            log_bytes=F.col("bytes_before") - F.col("bytes_after"),
             **{name: F.col(name) for name in same},
         ),
         _of_replicas(t, "LogUncleanable", "uncleanable", why=F.col("why")),
@@ -96,7 +109,15 @@ def _of_cleaner(t: Tables) -> list[DataFrame]:
 def _of_recovery(t: Tables) -> list[DataFrame]:
     return [
         _of_replicas(t, "SegmentChecked", "checked", segment=F.col("segment"), bytes=F.col("size")),
-        _of_replicas(t, "LogRepaired", "repaired", file=F.col("file"), bytes=F.col("length"), why=F.col("rule")),
+        _of_replicas(
+            t,
+            "LogRepaired",
+            "repaired",
+            file=F.col("file"),
+            bytes=F.col("length"),
+            log_bytes=F.when(F.col("file").endswith(_LOG), F.col("length")),
+            why=F.col("rule"),
+        ),
     ]
 
 
@@ -107,7 +128,7 @@ def _of_brokers(t: Tables) -> list[DataFrame]:
         _of_broker(t, "CheckpointWritten", "checkpoint written", file=file, files=entries),
         _of_broker(t, "CheckpointReset", "checkpoint reset", file=file, why=rule),
         _of_broker(t, "LogDirectoryFailed", "directory failed", file=file, why=rule),
-        _of_broker(t, "PowerLost", "power lost", bytes=F.col("byte_count")),
+        _of_broker(t, "PowerLost", "power lost", bytes=F.col("byte_count"), log_bytes=_total("cuts", 2, _LOG)),
     ]
 
 

@@ -19,17 +19,18 @@ FAULT_COLUMNS = (
     c("loss_percent", INT, "of a link: so many messages are lost"),
     c("reorder_percent", INT, "of a link: so many messages are overtaken"),
     c("how", STRING, "how a broker stopped, why a session was closed, what was changed"),
-    c("by", STRING, "learner or engine: whether it came from outside the cluster or followed from something in it"),
+    c("by", STRING, "learner or engine: whether it came from outside the cluster, as a command does, or followed from "
+      "something in it"),
 )  # fmt: skip
 
 _NODES = {
     "BrokerStarting": ("broker", "starting"), "BrokerStarted": ("broker", ""), "BrokerStopped": ("broker", "stopped"),
     "BrokerExiting": ("broker", "exiting"), "BrokerFrozen": ("broker", "frozen"), "BrokerThawed": ("broker", ""),
-    "ClientFrozen": ("client", "frozen"), "ClientThawed": ("client", ""),
+    "ClientFrozen": ("client", "frozen"), "ClientThawed": ("client", ""), "NodeRemoved": ("node", ""),
 }  # fmt: skip
 _KINDS = (
     *_NODES, "LinkCut", "LinkCutOneWay", "LinkRestored", "LinkQualityChanged", "DiskSlowed", "FsyncSlowed",
-    "PowerLost", "SessionClosed", "ForeignZnodeChanged",
+    "PowerLost", "SessionClosed", "ForeignZnodeChanged", "CommandReceived",
 )  # fmt: skip
 
 
@@ -38,16 +39,21 @@ def faults(t: Tables) -> DataFrame:
     lasting = stacked([*_of_nodes(t), *_of_links(t), *_of_disks(t)])
     same = Window.partitionBy(BRANCH, "about", "subject", "other").orderBy("from_seq")
     ended = lasting.withColumn("to_us", F.lead("from_us").over(same))
-    return stacked([ended, *_at_once(t)]).where("fault != ''").drop("about")
+    found = stacked([ended, *_at_once(t)]).where("fault != ''").drop("about")
+    commands = t.kind("CommandReceived").select(BRANCH, F.col("seq").alias("cause_seq"), F.lit(True).alias("typed"))
+    by = F.when((F.col("cause_seq") == 0) | F.col("typed"), "learner").otherwise("engine")
+    return found.join(F.broadcast(commands), [BRANCH, "cause_seq"], "left").withColumn("by", by)
 
 
 def _row(frame: DataFrame, about: str, fault: Value, subject: Value, **more: Value) -> DataFrame:
     values = {
         "about": word(about), "fault": fault, "subject": subject, "from_seq": F.col("seq"), "from_us": F.col("at_us"),
-        **more,
-        "by": F.when(F.col("cause_seq") == 0, "learner").otherwise("engine"),
+        "cause_seq": F.col("cause_seq"), **more,
     }  # fmt: skip
-    shown = (("about", STRING), *((column.name, column.type) for column in FAULT_COLUMNS))
+    shown = (
+        ("about", STRING), ("cause_seq", BIGINT),
+        *((column.name, column.type) for column in FAULT_COLUMNS if column.name != "by"),
+    )  # fmt: skip
     usual = {"other": F.lit("")}
     return frame.select(
         BRANCH, *({**usual, **values}.get(name, F.lit(None)).cast(type).alias(name) for name, type in shown)

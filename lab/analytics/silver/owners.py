@@ -17,6 +17,7 @@ PARTITION_OWNER_COLUMNS = (
 )
 
 _PARTITION = (BRANCH, "group", "topic", "partition")
+_FOREVER = 2**62
 
 
 def partition_owners(t: Tables) -> DataFrame:
@@ -30,38 +31,49 @@ def partition_owners(t: Tables) -> DataFrame:
         BRANCH, F.col("node").alias("client"), "group", F.struct("from_seq", "from_us", "to_us").alias("life")
     )
     following = Window.partitionBy(BRANCH, "client").orderBy("seq")
-    until = each.withColumn("next_us", F.lead("at_us").over(following))
+    change = F.lead(F.struct(F.col("at_us").alias("us"), F.col("seq").alias("seq"))).over(following)
+    until = each.withColumn("change", change)
+    removed = t.kind("NodeRemoved").select(
+        BRANCH,
+        F.col("node").alias("client"),
+        F.struct(F.col("at_us").alias("us"), F.col("seq").alias("seq")).alias("removal"),
+    )
     owned = (
         said.where(~F.col("is_empty"))
         .select(BRANCH, "client", "seq", "topic", "partition")
         .join(until, [BRANCH, "client", "seq"])
         .join(F.broadcast(ended), [BRANCH, "client"])
         .where((F.col("life.from_us") <= F.col("at_us")) & (F.coalesce("life.to_us", "at_us") >= F.col("at_us")))
+        .join(F.broadcast(removed), [BRANCH, "client"], "left")
+        .where("removal is null or life.to_us is null or removal.us = life.to_us")
+        .withColumn("removal", F.when(F.col("life.to_us").isNotNull(), F.col("removal")))
         .select(
             *_PARTITION, F.col("seq").alias("from_seq"), F.col("at_us").alias("from_us"),
-            F.least("next_us", "life.to_us").alias("to_us"), "client",
+            F.least("change", "removal").alias("end"), "client",
         )
+        .dropDuplicates([*_PARTITION, "from_seq", "client"])
     )  # fmt: skip
-    return stacked([owned, _gaps(owned)]).where("to_us is null or to_us > from_us")
+    shown = owned.select(*_PARTITION, "from_seq", "from_us", F.col("end.us").alias("to_us"), "client")
+    return stacked([shown, _gaps(owned)]).where("to_us is null or to_us > from_us")
 
 
 def _gaps(owned: DataFrame) -> DataFrame:
     """Spans without an owner, each after an owner."""
-    forever = F.lit(2**62)
+    forever = F.struct(F.lit(_FOREVER).alias("us"), F.lit(_FOREVER).alias("seq"))
     in_order = Window.partitionBy(*_PARTITION).orderBy("from_us", "from_seq")
-    end = F.max(F.coalesce("to_us", forever)).over(in_order)
-    timed = owned.select(
-        *_PARTITION, "from_seq", end.alias("gap_us"), F.lead("from_us").over(in_order).alias("next_us")
-    )
-    gaps = timed.where("gap_us < coalesce(next_us, 4611686018427387904)")
+    end = F.max(F.coalesce("end", forever)).over(in_order)
+    timed = owned.select(*_PARTITION, end.alias("gap"), F.lead("from_us").over(in_order).alias("next_us"))
+    gaps = timed.where(F.col("gap.us") < F.coalesce("next_us", F.lit(_FOREVER)))
     return gaps.select(
-        *_PARTITION, "from_seq", F.col("gap_us").alias("from_us"), F.col("next_us").alias("to_us"),
+        *_PARTITION, F.col("gap.seq").alias("from_seq"), F.col("gap.us").alias("from_us"),
+        F.col("next_us").alias("to_us"),
         F.lit(None).cast("string").alias("client"),
     )  # fmt: skip
 
 
 PARTITION_OWNERS = Table(
     name="silver.partition_owners", unit="branch", key=("group", "topic", "partition", "from_us", "client"),
-    columns=PARTITION_OWNER_COLUMNS, needs=("silver.group_assignments", "silver.nodes"), make=partition_owners,
+    columns=PARTITION_OWNER_COLUMNS, needs=("silver.group_assignments", "silver.nodes"), kinds=("NodeRemoved",),
+    make=partition_owners,
     checks=(ordered("from_us", "to_us"),), doc="A span of time in which a consumer owns a partition, or nobody does.",
 )  # fmt: skip

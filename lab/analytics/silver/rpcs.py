@@ -136,11 +136,11 @@ def _fates(t: Tables) -> DataFrame:
         stacked(each)
         .groupBy(*_KEY)
         .agg(
-            F.max(of("RpcDropped", "why")).alias("dropped_why"),
-            F.max(of("RpcHeld", "why")).alias("held_why"),
+            F.max_by("why", of("RpcDropped", "seq")).alias("dropped_why"),
+            F.max_by("why", of("RpcHeld", "seq")).alias("held_why"),
             F.max(of("RpcHeld", "seq")).alias("held_seq"),
             F.max(F.when(F.col("step") == "RpcRescheduled", F.struct("seq", "due_us"))).alias("rescheduled"),
-            F.max(of("RequestCompleted", "why")).alias("completed_why"),
+            F.max_by("why", of("RequestCompleted", "seq")).alias("completed_why"),
         )
     )
 

@@ -54,9 +54,13 @@ def settings(t: Tables) -> DataFrame:
 
 def _map(name: str) -> Value:
     """A list of pairs of name and value as a map."""
-    listed = pairs(F.col(name))
-    names = F.transform(listed, lambda one: F.get(one, F.lit(0)))
-    values = F.transform(listed, lambda one: F.get(one, F.lit(1)))
+    listed = F.filter(pairs(F.col(name)), lambda one: F.get(one, F.lit(0)).isNotNull())
+    # A name that is there twice would fail the whole job: the last one counts.
+    names = F.array_distinct(F.transform(listed, lambda one: F.get(one, F.lit(0))))
+    values = F.transform(
+        names,
+        lambda each: F.get(F.element_at(F.filter(listed, lambda one: F.get(one, F.lit(0)) == each), -1), F.lit(1)),
+    )
     return F.coalesce(F.map_from_arrays(names, values), F.create_map().cast("map<string,string>"))
 
 

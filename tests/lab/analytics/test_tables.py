@@ -96,3 +96,36 @@ def test_each_table_has_its_schema_even_without_a_row(session: SparkSession) -> 
         columns = (F.col(column.name).cast(column.type).alias(column.name) for column in table.columns)
         rows = table.make(given(session, table)).select(*columns)
         assertSchemaEqual(rows.schema, session.createDataFrame([], table.schema).schema, ignoreNullable=True)
+
+
+def test_a_transaction_goes_on_under_the_coordinator_that_takes_over(session: SparkSession) -> None:
+    states = [
+        ("", "Empty"),
+        ("Empty", "Ongoing"),
+        ("", "Ongoing"),
+        ("Ongoing", "PrepareCommit"),
+        ("", "CompleteCommit"),
+    ]
+    steps = [
+        {"seq": seq, "at_us": seq * 10, "transactional_id": "pay", "step": "transitioned", "from_state": one,
+         "to_state": other, "partitions": ["orders-0"]}
+        for seq, (one, other) in enumerate(states, 1)
+    ]  # fmt: skip
+    [row] = made(session, TABLES["gold.transaction_spans"], tables={"silver.transactions": steps})
+    assert (row.begun_us, row.decided_us, row.completed_us, row.result) == (20, 40, 50, "COMMIT")
+
+
+def test_a_freeze_that_was_over_is_not_why_a_leader_is_replaced(session: SparkSession) -> None:
+    elected = [
+        {"seq": seq, "at_us": seq * 10, "topic": "orders", "partition": 0, "broker": broker, "role": "elected",
+         "leader_epoch": epoch, "unclean": False}
+        for epoch, (seq, broker) in enumerate([(2, 1), (9, 2)])
+    ]  # fmt: skip
+    leads = {**elected[-1], "seq": 10, "at_us": 95, "role": "leads"}
+    frozen = {"fault": "frozen", "subject": "b1", "from_seq": 3, "from_us": 30, "to_us": 50}
+    tables = {
+        "silver.leader_epochs": [*elected, leads], "silver.faults": [frozen],
+        "silver.topics": [{"topic": "orders", "incarnation": 1, "created_seq": 1}],
+    }  # fmt: skip
+    [row] = made(session, TABLES["gold.failovers"], tables=tables)
+    assert (row.fault_seq, row.lost_us, row.unavailable_us) == (None, None, 5)

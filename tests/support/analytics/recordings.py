@@ -1,4 +1,4 @@
-"""Ten small recordings, each of which contains something that a table could get wrong."""
+"""Small recordings, each of which contains something that a table could get wrong."""
 
 from collections.abc import Callable
 
@@ -196,10 +196,74 @@ def old_era() -> RecordedRun:
     )  # fmt: skip
 
 
+def taken_over() -> RecordedRun:
+    """The coordinator of a transaction dies within it, and leads again within the next one."""
+    return RecordedRun(
+        (
+            (
+                "kafka-topics.sh --create --topic __transaction_state --replica-assignment 2:3:1 "
+                "--config cleanup.policy=compact",
+                0,
+            ),
+            ("kafka-topics.sh --create --topic ledger --replica-assignment 1:2:3,3:1:2", 300),
+            ("producer open a --transactional-id alpha --timeout 60000", 500),
+            ("producer begin a", 0),
+            ("producer send a ledger-0 k:1", 300),
+            ("broker kill 2", 2_500),
+            ("producer send a ledger-1 k:2", 800),
+            ("producer commit a", 800),
+            ("producer begin a", 0),
+            ("producer send a ledger-0 k:3", 300),
+            ("broker start 2", 2_000),
+            ("kafka-leader-election.sh --election-type PREFERRED --all-topic-partitions", 1_500),
+            ("producer abort a", 1_000),
+        ),
+        seed=23, broker_config={**_QUICK, "transaction.state.log.num.partitions": "1"},
+    )  # fmt: skip
+
+
+def came_back() -> RecordedRun:
+    """The only leader that there can be dies twice, and one is frozen and thawed long before it loses its partition."""
+    return RecordedRun(
+        (
+            ("kafka-topics.sh --create --topic orders --replica-assignment 1:2", 300),
+            ("producer open p --acks 1", 0),
+            ("producer stream p orders-0 10", 300),
+            ("broker freeze 1", 200),
+            ("broker thaw 1", 500),
+            ("kafka-configs.sh --alter --entity-type brokers --entity-default --add-config min.insync.replicas=2", 200),
+            ("broker stop 1", 1_500),
+            ("broker start 1", 2_000),
+            ("broker kill 1", 2_500),
+            ("broker kill 2", 2_500),
+            ("broker start 2", 2_000),
+            ("broker kill 2", 1_500),
+            ("broker start 2", 2_000),
+        ),
+        seed=34, broker_config=_QUICK,
+    )  # fmt: skip
+
+
+def compacted() -> RecordedRun:
+    """A log is compacted; then its topic is created again, with fewer replicas."""
+    return RecordedRun(
+        (
+            (_CREATE.format(1) + " --config cleanup.policy=compact --config segment.bytes=300", 300),
+            ("producer open p --acks all", 0),
+            *((f"producer send p orders-0 k{number % 3}:v{number}", 60) for number in range(12)),
+            ("log clean orders-0", 500),
+            ("kafka-topics.sh --delete --topic orders", 1_500),
+            ("kafka-topics.sh --create --topic orders --replica-assignment 2", 300),
+            ("producer send p orders-0 k:v", 500),
+        ),
+        seed=36, broker_config=_SMALL,
+    )  # fmt: skip
+
+
 RECORDINGS: dict[str, Callable[[], RecordedRun]] = {
     made.__name__: made
     for made in (
         steady, leader_killed, created_again, rebalanced, transactional, truncated, reassigned, disturbed, cleaned,
-        old_era,
+        old_era, taken_over, came_back, compacted,
     )
 }  # fmt: skip

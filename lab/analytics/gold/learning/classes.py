@@ -250,16 +250,18 @@ def stuck_points(t: Tables) -> "DataFrame":
     after = Window.partitionBy("class", "learner").orderBy("seq")
     began = rows.withColumn("end_us", F.lead("class_us").over(after)).where("kind = 'StuckBegan'")
     rows = began.withColumn("length_s", (F.col("end_us") - F.col("class_us")) / 1_000_000)
-    by = rows.groupBy("class", "lesson", "step", "why").agg(F.count("*").alias("times"))
+    place = ("class", "lesson", "step")
+    rows = rows.na.fill("", ["lesson", "step", "why"])
+    by = rows.groupBy(*place, "why").agg(F.count("*").alias("times"))
     pairs = F.array_sort(F.collect_list(F.struct("why", "times")))
-    by = by.groupBy("class", "lesson", "step").agg(F.map_from_entries(pairs).alias("by_reason"))
-    found = rows.groupBy("class", "lesson", "step").agg(
+    by = by.groupBy(*place).agg(F.map_from_entries(pairs).alias("by_reason"))
+    found = rows.groupBy(*place).agg(
         F.count_distinct("learner").alias("learners"),
         F.count("*").alias("episodes"),
         F.percentile("length_s", 0.5).alias("median_s"),
         F.min("class_us").alias("first_us"),
     )
-    return found.join(by, ["class", "lesson", "step"])
+    return found.join(by, [*place])
 
 
 STUCK = Table(
@@ -284,7 +286,7 @@ STUCK = Table(
 def by_stop(acts: "DataFrame", *keys: str) -> "DataFrame":
     """Predictions by confidence."""
     rows = acts.where(F.col("kind").isin("PredictionSettled", "TransferAnswered") & F.col("p").isNotNull())
-    is_guess = F.abs(F.col("p") - 1 / F.col("choices")) < 1e-6
+    is_guess = F.abs(F.col("p") - F.try_divide(F.lit(1.0), F.col("choices"))) < 1e-6
     stop = F.when(is_guess, "guess").otherwise(F.format_string("%.2f", "p")).alias("stop")
     return rows.groupBy(*keys, stop).agg(
         F.count_distinct("learner").alias("learners"),
@@ -328,7 +330,8 @@ def poll_rounds(t: Tables) -> "DataFrame":
     votes = cast.agg(F.max_by("choice", "seq").alias("choice"), F.min("class_us").alias("at_us"))
     votes = votes.join(outcomes, ["class", "poll"], "left").withColumn("is_right", F.col("choice") == F.col("true"))
     rounds = Window.partitionBy("class", "poll", "learner").orderBy("round")
-    votes = votes.withColumn("was_right", F.lag("is_right").over(rounds))
+    was_before = F.lag("round").over(rounds) == F.col("round") - 1
+    votes = votes.withColumn("was_right", F.when(was_before, F.lag("is_right").over(rounds)))
     return votes.groupBy("class", "poll", "round").agg(
         F.count("*").alias("answers"),
         F.sum(F.col("is_right").cast("int")).alias("right"),

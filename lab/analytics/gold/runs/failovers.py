@@ -47,28 +47,44 @@ def failovers(t: Tables) -> DataFrame:
 
 
 def _elections(t: Tables) -> DataFrame:
-    """Elections that chose a leader, with the previous leader, and the time until the next election."""
-    elected = with_incarnation(t.leader_epochs.where("role = 'elected' and broker >= 0"), t.topics)
+    """Elections that chose a leader, with the previous leader, and the time until the next election.
+
+    `went_seq` and `went_us`: the first decision after the leader before was elected. Where that found no leader, the
+    partition has had none since.
+    """
+    elected = with_incarnation(t.leader_epochs.where("role = 'elected'"), t.topics)
     in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
-    return elected.select(
+    next_one = F.struct("seq", "at_us")
+    decided = elected.withColumn("next", F.lead(next_one).over(in_order)).where("broker >= 0")
+    own = Window.partitionBy(BRANCH, "topic").orderBy("incarnation")
+    ends = t.topics.select(BRANCH, "topic", "incarnation", F.lead("created_seq").over(own).alias("end_seq"))
+    return decided.join(F.broadcast(ends), [BRANCH, "topic", "incarnation"], "left").select(
         *_KEY, "strategy", "seq", "at_us", "unclean", F.col("broker").alias("to_broker"),
         F.lag("broker").over(in_order).alias("from_broker"), F.lag("seq").over(in_order).alias("since_seq"),
-        F.coalesce(F.lead("seq").over(in_order), F.lit(2**62)).alias("until_seq"),
+        F.lag("next.seq").over(in_order).alias("went_seq"), F.lag("next.at_us").over(in_order).alias("went_us"),
+        F.coalesce(F.lead("seq").over(in_order), "end_seq", F.lit(2**62)).alias("until_seq"),
     ).where("from_broker is not null")  # fmt: skip
 
 
 def _losses(t: Tables, elections: DataFrame) -> DataFrame:
-    """When the previous leader stopped, and when its session ended, since its election."""
+    """When the previous leader stopped, and when its session ended, between its election and the next decision.
+
+    A stop that was over by then, as a broker's that was thawed in time, is no loss, unless the session ended after it.
+    """
     faults = t.faults.select(
-        BRANCH, broker_id(F.col("subject")).alias("from_broker"), "fault", "from_seq", "from_us"
+        BRANCH, broker_id(F.col("subject")).alias("from_broker"), "fault", "from_seq", "from_us", "to_us"
     ).where("from_broker is not null")
     fault = F.struct("from_seq", "from_us")
-    stopped = F.max(F.when(F.col("fault").isin(*_STOPS), fault))
-    closed = F.max(F.when(F.col("fault") == "session closed", fault))
+    is_closed = F.col("fault") == "session closed"
+    closed_seq = F.max(F.when(is_closed, F.col("from_seq"))).over(Window.partitionBy(*_KEY))
+    lasts = F.col("to_us").isNull() | (F.col("to_us") >= F.col("went_us")) | (F.col("closed_seq") > F.col("from_seq"))
+    stopped = F.max(F.when(F.col("fault").isin(*_STOPS) & lasts, fault))
+    closed = F.max(F.when(is_closed, fault))
     return (
-        elections.select(*_KEY, "from_broker", "since_seq", "seq")
+        elections.select(*_KEY, "from_broker", "since_seq", "went_seq", "went_us")
         .join(F.broadcast(faults), [BRANCH, "from_broker"])
-        .where("from_seq > since_seq and from_seq < seq")
+        .where("from_seq > since_seq and from_seq < went_seq")
+        .withColumn("closed_seq", closed_seq)
         .groupBy(*_KEY)
         .agg(stopped.alias("stopped"), closed.alias("closed"))
         .select(

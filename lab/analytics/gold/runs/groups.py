@@ -62,14 +62,16 @@ def _waits(t: Tables) -> DataFrame:
     began = states.where("state = 'PreparingRebalance'")
     completes = F.col("state_1") == "CompletingRebalance"
     stable = completes & (F.col("state_2") == "Stable")
-    next_us = F.lead("prepared_us").over(Window.partitionBy(BRANCH, "group", "broker").orderBy("seq"))
+    # Of the whole group: after a coordinator has been replaced, what follows is the new one's.
+    next_us = F.lead("prepared_us").over(Window.partitionBy(BRANCH, "group").orderBy("seq"))
+    next_seq = F.lead("seq").over(Window.partitionBy(BRANCH, "group", "broker").orderBy("seq"))
     return began.select(
         *_REBALANCE, "why", "prepared_us",
         F.when(completes, F.col("generation_id_1")).otherwise(F.col("before")).alias("generation_id"),
         F.when(completes, F.col("from_us_1")).alias("completed_us"),
         F.when(stable, F.col("from_us_2")).alias("stable_us"),
         F.when(completes, F.col("members_1")).otherwise(F.lit(0)).alias("members"),
-        next_us.alias("next_us"),
+        next_us.alias("next_us"), F.coalesce(next_seq, F.lit(2**62)).alias("next_seq"),
     )  # fmt: skip
 
 
@@ -77,15 +79,17 @@ def _moved(t: Tables, waits: DataFrame) -> DataFrame:
     """Number of partitions that changed owner."""
     of_partition = Window.partitionBy(BRANCH, "group", "topic", "partition").orderBy("seq")
     assigned = t.group_assignments.where("change = 'assigned' and not is_empty").select(
-        BRANCH, "group", "generation_id", "member", F.lag("member").over(of_partition).alias("before")
-    )
-    moved = (
-        assigned.where("member != before")
-        .groupBy(BRANCH, "group", "generation_id")
+        BRANCH, "group", F.col("seq").alias("assigned_seq"), "member",
+        F.lag("member").over(of_partition).alias("before"),
+    )  # fmt: skip
+    told = waits.where("stable_us is not null").select(*_REBALANCE, "next_seq")
+    # Not by generation: a group that was deleted, or lost with its coordinator, counts its generations anew.
+    return (
+        told.join(assigned.where("member != before"), [BRANCH, "group"])
+        .where("assigned_seq > seq and assigned_seq < next_seq")
+        .groupBy(*_REBALANCE)
         .agg(F.count("*").alias("moved_partitions"))
     )
-    told = waits.where("stable_us is not null").select(*_REBALANCE, "generation_id")
-    return told.join(moved, [BRANCH, "group", "generation_id"]).drop("generation_id")
 
 
 def _unowned(t: Tables, waits: DataFrame) -> DataFrame:

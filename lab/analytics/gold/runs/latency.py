@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from lab.analytics.gold.runs.parts import FEW_BUCKETS, begins_at, bucket, with_width
+from lab.analytics.gold.runs.parts import FEW_BUCKETS, begins_at, bucket, reached, with_width
 from lab.analytics.tables import BIGINT, BRANCH, DOUBLE, INT, STRING, Table, Tables, between, c
 
 POINTS = 200
@@ -105,7 +105,7 @@ def produce_stages(t: Tables) -> DataFrame:
         F.inline(stages),
     )  # fmt: skip
     each = with_width(sent.where("took_us >= 0"), t.branches, FEW_BUCKETS)
-    median, slow = (F.percentile("took_us", F.lit(share)).cast("bigint") for share in (0.5, 0.99))
+    median, slow = (reached("took_us", share) for share in (0.5, 0.99))
     return (
         each.groupBy(BRANCH, "stage", "stage_no", "acks", bucket().alias("bucket"), "bucket_us")
         .agg(

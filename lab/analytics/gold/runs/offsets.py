@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from lab.analytics.gold.runs.parts import BUCKETS, bucket, weighted_by_time, with_width
+from lab.analytics.silver.parts import last, spans
 from lab.analytics.tables import BIGINT, BOOLEAN, BRANCH, DOUBLE, INT, STRING, Table, Tables, c
 
 OFFSET_STEP_COLUMNS = (
@@ -69,24 +70,24 @@ def hw_lag(t: Tables) -> DataFrame:
 
 def _followers(leaders: DataFrame, offsets: DataFrame) -> DataFrame:
     """Spans of the lag of each follower."""
-    ends = offsets.where("measure = 'log_end' and value is not null").select(
-        *_PARTITION, "broker", "seq", "at_us", F.col("value").alias("own"),
+    # A log that is closed stays behind; one that is deleted does not.
+    ends = offsets.where("measure = 'log_end' and (value is not null or why = 'deleted')").select(
+        *_PARTITION, "broker", "seq", "at_us", F.struct("value").alias("own"),
         F.lit(None).cast("struct<broker:int, log_end:bigint>").alias("leader"),
     )  # fmt: skip
     brokers = ends.select(*_PARTITION, "broker").distinct().withColumnRenamed("broker", "each")
     led = leaders.join(brokers, [*_PARTITION]).select(
         *_PARTITION, F.col("each").alias("broker"), F.col("from_seq").alias("seq"), F.col("from_us").alias("at_us"),
-        F.lit(None).cast("bigint").alias("own"), F.struct("broker", "log_end").alias("leader"),
+        F.lit(None).cast("struct<value:bigint>").alias("own"), F.struct("broker", "log_end").alias("leader"),
     )  # fmt: skip
     in_order = Window.partitionBy(*_PARTITION, "broker").orderBy("seq")
     known = ends.union(led).select(
-        *_PARTITION, "broker", "seq", "at_us", F.last("own", ignorenulls=True).over(in_order).alias("own"),
-        F.last("leader", ignorenulls=True).over(in_order).alias("leader"),
-        F.lead("at_us").over(in_order).alias("to_us"),
-    )  # fmt: skip
-    return known.where("leader.broker != broker and leader.log_end is not null and own is not null").select(
-        *_PARTITION, "broker", F.col("seq").alias("from_seq"), F.col("at_us").alias("from_us"), "to_us",
-        (F.col("leader.log_end") - F.col("own")).alias("lag"),
+        *_PARTITION, "broker", "seq", "at_us", *(last(name).over(in_order).alias(name) for name in ("own", "leader"))
+    )
+    is_behind = "leader.broker != broker and leader.log_end is not null and own.value is not null"
+    return spans(known, *_PARTITION, "broker").where(is_behind).select(
+        *_PARTITION, "broker", "from_seq", "from_us", "to_us",
+        (F.col("leader.log_end") - F.col("own.value")).alias("lag"),
     )  # fmt: skip
 
 

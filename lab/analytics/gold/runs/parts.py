@@ -32,6 +32,11 @@ def begins_at(number: str = "bucket") -> Value:
     return F.col(number) * F.col("bucket_us")
 
 
+def reached(column: str, share: float) -> Value:
+    """The least value of a column that so many of its values are at most: one that occurs, null of nothing."""
+    return F.expr(f"percentile_disc({share}) within group (order by {column})")
+
+
 def share_of(part: Value, whole: Value) -> Value:
     """A share in 0..1; null if the total is 0."""
     return F.when(whole > 0, part / whole)

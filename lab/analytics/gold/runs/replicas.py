@@ -1,5 +1,7 @@
 """Leaders, ISR members, and their changes."""
 
+from functools import reduce
+
 from pyspark.sql import Column as Value
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -38,19 +40,23 @@ def role_spans(t: Tables) -> DataFrame:
         F.coalesce(F.lead("at_us").over(in_order), F.lit(_END)).alias("end"),
     )
     replicas = t.replicas.select(
-        *_PARTITION, "broker", F.col("from_us").alias("assigned_us"), F.coalesce("to_us", F.lit(_END)).alias("gone_us")
-    )
+        *_PARTITION, "broker", F.col("from_seq").alias("assigned_seq"), F.col("from_us").alias("assigned_us"),
+        F.coalesce("to_us", F.lit(_END)).alias("gone_us"),
+    )  # fmt: skip
     role = (
         F.when(F.col("leader") == F.col("broker"), "leader")
         .when(F.array_contains("isr", F.col("broker")), "isr")
         .otherwise("outisr")
     )
+    seq = F.when(F.col("assigned_us") > F.col("at_us"), F.col("assigned_seq")).otherwise(F.col("seq"))
     from_us, to_us = F.greatest("at_us", "assigned_us"), F.least("end", "gone_us")
     # A deleted partition has neither an ISR nor roles.
     spans = (
         states.where(F.size("isr") > 0)
         .join(replicas, [*_PARTITION])
-        .select(*_PARTITION, "broker", role.alias("role"), "seq", from_us.alias("from_us"), to_us.alias("to_us"))
+        .select(
+            *_PARTITION, "broker", role.alias("role"), seq.alias("seq"), from_us.alias("from_us"), to_us.alias("to_us")
+        )
         .where("to_us > from_us")
     )
     each = Window.partitionBy(*_PARTITION, "broker").orderBy("from_us")
@@ -108,49 +114,75 @@ def isr_churn(t: Tables) -> DataFrame:
     steady = states.groupBy(*_PARTITION).agg(
         lasted(in_sync < F.col("min_isr")).alias("under_min_us"),
         lasted(F.col("leader") < 0).alias("leaderless_us"),
-        share_of(lasted(in_sync >= F.col("replication")), F.sum(lasts)).alias("full_share"),
+        F.sum(lasts).alias("whole_us"),
         F.min(in_sync).alias("smallest"),
     )
-    changes = t.isr_changes.where(F.col("change") != "proposed")
-    counts = changes.groupBy(*_PARTITION).agg(
+    changed = F.col("change").isin("shrunk", "expanded")
+    counts = t.isr_changes.groupBy(*_PARTITION).agg(
         *(F.count(F.when(F.col("change") == change, 1)).alias(name) for change, name in _CHANGES.items()),
-        F.min("seq").alias("seq"),
-        F.min("at_us").alias("at_us"),
+        F.min(F.when(changed, F.col("seq"))).alias("seq"),
+        F.min(F.when(changed, F.col("at_us"))).alias("at_us"),
     )
-    whole = steady.join(counts, [*_PARTITION], "left").join(_flaps(t), [*_PARTITION], "left")
+    others = (_full(t), counts, _flaps(t))
+    whole = reduce(lambda one, other: one.join(other, [*_PARTITION], "left"), others, steady)
+    full_us = F.col("whole_us") - F.coalesce("out_us", F.lit(0))
+    whole = whole.withColumn("full_share", share_of(full_us, F.col("whole_us")))
     return whole.withColumns({name: F.coalesce(name, F.lit(0)) for name in (*_CHANGES.values(), "flaps")})
 
 
 def _isr_states(t: Tables) -> DataFrame:
-    """Spans of an ISR in ZooKeeper, with the number of replicas and min.insync.replicas."""
+    """Spans of an ISR in ZooKeeper, with the number of replicas that have to be in sync."""
     states = t.partition_states.where("source != 'controller'").select(
-        *_PARTITION, "seq", "at_us", F.struct("leader", "isr").alias("state"), F.lit(None).cast("int").alias("min_isr")
-    )
-    topics = t.settings.where("source = 'zookeeper' and startswith(entity, 'topics/')").select(
-        BRANCH, "seq", "at_us", F.substring_index("entity", "/", -1).alias("topic"),
-        F.coalesce(F.try_element_at("settings", F.lit(_MIN_ISR)).try_cast("int"), F.lit(0)).alias("min_isr"),
+        *_PARTITION, "seq", "at_us", F.struct("leader", "isr").alias("state"),
+        F.when(F.col("leader") >= 0, F.col("leader")).alias("led_by"),
     )  # fmt: skip
-    partitions = states.select(*_PARTITION).distinct()
-    configured = topics.join(partitions, [BRANCH, "topic"]).select(
-        *_PARTITION, "seq", "at_us", F.lit(None).cast(states.schema["state"].dataType).alias("state"), "min_isr"
-    )
+    changes = _min_isr(t).join(F.broadcast(states.select(*_PARTITION).distinct()), [BRANCH])
+    of_it = changes.where("topic_of is null or topic_of = topic").drop("topic_of")
     in_order = Window.partitionBy(*_PARTITION).orderBy("seq")
-    known = states.union(configured).select(
-        *_PARTITION, "seq", "at_us", *(last(name).over(in_order).alias(name) for name in ("state", "min_isr"))
-    )
+    known = states.unionByName(of_it, allowMissingColumns=True).select(
+        *_PARTITION, "seq", "at_us",
+        *(last(name).over(in_order).alias(name) for name in ("state", "led_by", "of_topic", "of_brokers")),
+    )  # fmt: skip
     ends = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
     timed = spans(known, *_PARTITION).join(F.broadcast(ends), BRANCH)
-    replication = t.topics.groupBy(BRANCH, "topic").agg(F.max("replication").alias("replication"))
-    return (
-        timed.where(F.size("state.isr") > 0)
-        .join(F.broadcast(replication), [BRANCH, "topic"], "left")
-        .join(F.broadcast(_of_brokers(t, _MIN_ISR, "usual")), BRANCH, "left")
-        .select(
-            *_PARTITION, "from_us", F.coalesce("to_us", "end_us").alias("to_us"), "state.leader", "state.isr",
-            "replication",
-            F.coalesce(F.nullif("min_isr", F.lit(0)), "usual", F.lit(1)).alias("min_isr"),
-        )
+
+    def of(entity: Value) -> Value:
+        return F.try_element_at(F.filter("of_brokers", lambda one: one["entity"] == entity), F.lit(-1))["value"]
+
+    leader = F.col("led_by").cast("string")
+    min_isr = F.coalesce(
+        "of_topic.value", of(F.concat(F.lit("brokers/"), leader)), of(F.lit("brokers/<default>")),
+        of(F.concat(F.lit("b"), leader)), F.lit(1),
     )  # fmt: skip
+    return timed.where(F.size("state.isr") > 0).select(
+        *_PARTITION, "from_us", F.coalesce("to_us", "end_us").alias("to_us"), "state.leader", "state.isr",
+        min_isr.alias("min_isr"),
+    )  # fmt: skip
+
+
+def _min_isr(t: Tables) -> DataFrame:
+    """Each change of what min.insync.replicas is: of a topic, or of brokers, with all that was said of them so far."""
+    value = F.try_element_at("settings", F.lit(_MIN_ISR)).try_cast("int")
+    said = t.settings.where("source != 'applied'").select(
+        BRANCH, "seq", "at_us", "source", "entity", value.alias("value")
+    )
+    topics = said.where("source = 'zookeeper' and startswith(entity, 'topics/')").select(
+        BRANCH, "seq", "at_us", F.substring_index("entity", "/", -1).alias("topic_of"),
+        F.struct("value").alias("of_topic"),
+    )  # fmt: skip
+    so_far = F.collect_list(F.struct("entity", "value")).over(Window.partitionBy(BRANCH).orderBy("seq"))
+    brokers = said.where("startswith(entity, 'brokers/') or source = 'node' and value is not null").select(
+        BRANCH, "seq", "at_us", so_far.alias("of_brokers")
+    )
+    return topics.unionByName(brokers, allowMissingColumns=True)
+
+
+def _full(t: Tables) -> DataFrame:
+    """How long a replica of a partition was out of its ISR, times of several counted once."""
+    before = Window.partitionBy(*_PARTITION).orderBy("from_us").rowsBetween(Window.unboundedPreceding, -1)
+    begins = F.greatest("from_us", F.coalesce(F.max("to_us").over(before), F.lit(0)))
+    out = t.role_spans.where("role = 'outisr'").withColumn("lasts", F.greatest(F.col("to_us") - begins, F.lit(0)))
+    return out.groupBy(*_PARTITION).agg(F.sum("lasts").alias("out_us"))
 
 
 def _of_brokers(t: Tables, setting: str, name: str) -> DataFrame:
@@ -176,6 +208,6 @@ def _flaps(t: Tables) -> DataFrame:
 
 ISR_CHURN = Table(
     name="gold.isr_churn", unit="branch", key=("topic", "partition"), columns=ISR_CHURN_COLUMNS, small=True,
-    needs=("silver.partition_states", "silver.isr_changes", "silver.settings", "silver.topics"), make=isr_churn,
+    needs=("silver.partition_states", "silver.isr_changes", "silver.settings", "gold.role_spans"), make=isr_churn,
     checks=(between("full_share", 0, 1),), doc="How steady the ISR of a partition was.",
 )  # fmt: skip

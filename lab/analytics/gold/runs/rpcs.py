@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lab.analytics.gold.runs.parts import begins_at, bucket, with_width
+from lab.analytics.gold.runs.parts import begins_at, bucket, reached, with_width
 from lab.analytics.silver.parts import broker_id
 from lab.analytics.tables import BIGINT, BRANCH, STRING, Table, Tables, c
 
@@ -64,7 +64,7 @@ def rpc_timings(t: Tables) -> DataFrame:
     )  # fmt: skip
     each = with_width(arrived, t.branches)
     quantiles = {
-        f"{name}_{label}_us": F.percentile(f"{name}_us", F.lit(share)).cast("bigint")
+        f"{name}_{label}_us": reached(f"{name}_us", share)
         for name in ("network", "parked")
         for label, share in (("p50", 0.5), ("p99", 0.99))
     }

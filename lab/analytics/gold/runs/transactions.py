@@ -39,9 +39,15 @@ def transaction_spans(t: Tables) -> DataFrame:
 
 def _transactions(t: Tables) -> DataFrame:
     steps = t.transactions.where("step = 'transitioned'")
-    begins = (F.col("to_state") == "Ongoing") & (F.col("from_state") != "Ongoing")
     in_order = Window.partitionBy(*_ID).orderBy("seq")
-    numbered = steps.withColumn("number", F.count(F.when(begins, 1)).over(in_order)).where("number > 0")
+    # A coordinator that takes over states what it finds in the log: a transaction that is open goes on.
+    was_open = F.coalesce(F.col("before").isin("Ongoing", "PrepareCommit", "PrepareAbort"), F.lit(False))
+    begins = (F.col("to_state") == "Ongoing") & ~was_open
+    numbered = (
+        steps.withColumn("before", F.lag("to_state").over(in_order))
+        .withColumn("number", F.count(F.when(begins, 1)).over(in_order))
+        .where("number > 0")
+    )
     decided, completed = (F.col("to_state").startswith(prefix) for prefix in ("Prepare", "Complete"))
     result = (
         F.when(F.col("decision") == "PrepareCommit", "COMMIT")

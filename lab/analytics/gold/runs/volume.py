@@ -1,6 +1,7 @@
 """Volumes: produced, batched, stored and removed data."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column as Value
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from lab.analytics.gold.runs.parts import begins_at, bucket, with_width
@@ -98,7 +99,7 @@ DISK_GROWTH_COLUMNS = (
     *_SPAN,
     c("why", STRING, "appended, truncated, retention, compaction, deleted, power lost, repaired, or flushed"),
     c("appended_bytes", BIGINT, "bytes added to logs"),
-    c("removed_bytes", BIGINT, "bytes removed from logs"),
+    c("removed_bytes", BIGINT, "bytes by which logs became smaller; files other than .log are not counted"),
     c("fsyncs", BIGINT, "flushes of a log"),
 )
 
@@ -115,9 +116,9 @@ def disk_growth(t: Tables) -> DataFrame:
         F.col("size_bytes").alias("appended"), F.lit(0).cast("bigint").alias("removed"),
     )  # fmt: skip
     why = F.create_map(*(F.lit(text) for pair in _REMOVALS.items() for text in pair))
-    removed = t.disk_ops.where(F.col("op").isin(*_REMOVALS)).select(
+    removed = _removed(t).select(
         BRANCH, "broker", "topic", "seq", "at_us", F.try_element_at(why, F.col("op")).alias("why"),
-        F.lit(0).cast("bigint").alias("appended"), F.coalesce("bytes", F.lit(0)).alias("removed"),
+        F.lit(0).cast("bigint").alias("appended"), F.coalesce("log_bytes", F.lit(0)).alias("removed"),
     )  # fmt: skip
     return (
         with_width(added.union(removed), t.branches)
@@ -128,6 +129,33 @@ def disk_growth(t: Tables) -> DataFrame:
         )
         .withColumn("at_us", begins_at())
     )  # fmt: skip
+
+
+def _removed(t: Tables) -> DataFrame:
+    """Operations that remove something, each named by its reason.
+
+    Whole segments are marked as deleted: by retention, which says so before; with a truncation, which does, too; by a
+    pass of the cleaner, which says afterwards by how much the log is smaller; and when a log is opened.
+    """
+    of_log = Window.partitionBy(BRANCH, "broker", "topic", "partition").orderBy("seq")
+    beside = ("op", "at_us")
+    each = t.disk_ops.where(F.col("op").isin(*_REMOVALS, "segments deleted")).select(
+        "*",
+        F.lag(F.struct(*beside)).over(of_log).alias("before"),
+        F.lead(F.struct(*beside)).over(of_log).alias("after"),
+    )
+
+    def is_beside(name: str, op: str) -> Value:
+        return (F.col(f"{name}.op") == op) & (F.col(f"{name}.at_us") == F.col("at_us"))
+
+    marked = (
+        F.when(is_beside("before", "segments deleted"), F.col("op"))
+        .when(is_beside("before", "truncated"), "truncated")
+        .when(is_beside("after", "cleaned"), None)
+        .otherwise("repaired")
+    )
+    op = F.when(F.col("op") == "marked deleted", marked).otherwise(F.col("op"))
+    return each.withColumn("op", op).where("op is not null and op != 'segments deleted'")
 
 
 DISK_GROWTH = Table(
