@@ -71,7 +71,10 @@ class Rehearsal:
                 self._stay(looking.stay())
             looks = self._staying[-1]
             await self._teach(board)
+            acts = list(self.figures.acts)
             await self._once(board)
+            # What is done once has figures of its own.
+            self.figures.acts = acts
             if self._plan.analytics and looks.done():
                 # It does not end by itself: what was in its way is why.
                 looks.result()
