@@ -111,6 +111,8 @@ def database(data_folder, django_db_blocker) -> Iterator[None]:
     before = connection.settings_dict["NAME"]
     connection.settings_dict["NAME"] = data_folder / "lab.sqlite3"
     with django_db_blocker.unblock():
+        # A command may have opened the database of before.
+        connection.close()
         prepare_database()
         yield
         connection.close()

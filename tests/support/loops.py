@@ -54,6 +54,7 @@ SPARK = (
     "tests/lab/analytics/test_build.py",
     "tests/lab/analytics/test_datasource.py",
     "tests/lab/analytics/test_ingest.py",
+    "tests/lab/analytics/test_object_store.py",
     "tests/lab/analytics/test_places.py",
     "tests/lab/analytics/test_tables.py",
     "tests/lab/analytics/test_tables_of_learning.py",
