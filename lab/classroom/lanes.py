@@ -92,6 +92,12 @@ class Outbox:
         self._sent = -1
         self.notify()
 
+    def take_answers(self) -> list[bytes]:
+        """The answers that wait, for a page that is about to be closed."""
+        answers = list(self._answers)
+        self._answers.clear()
+        return answers
+
     async def next(self) -> bytes:
         """The next frame to send."""
         while True:

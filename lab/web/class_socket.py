@@ -319,7 +319,10 @@ class ClassSocket(HoldingSocket):
     async def _send_frames(self) -> None:
         try:
             while True:
-                await self.send(text_data=(await self.outbox.next()).decode())
+                frame = (await self.outbox.next()).decode()
+                if self._is_ended:
+                    return
+                await self.send(text_data=frame)
         except OSError:
             # The page has disconnected (uvicorn's ClientDisconnected); `disconnect` cleans up.
             return
@@ -343,6 +346,10 @@ class ClassSocket(HoldingSocket):
 
     async def _close(self, code: int, reason: Text) -> None:
         self._is_ended = True
+        if hasattr(self, "outbox"):
+            # What was done is said to be done, even to a page that is closed for a flood.
+            for answer in self.outbox.take_answers():
+                await self.send(text_data=answer.decode())
         shown = render(reason, self._language).encode()[:MAX_REASON_BYTES]
         await self.close(code, shown.decode(errors="ignore"))
 

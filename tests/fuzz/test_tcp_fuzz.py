@@ -27,4 +27,5 @@ def test_random_requests_do_not_stop_a_run(rounds) -> None:
         run.disconnect(connection)
     run.advance(run.now_us + SECOND_US)
     run.take_outputs()
-    assert ask(run, run.connect(0, "127.0.0.1"), "Metadata", 9, topics=[]).brokers
+    # Which brokers it names is what the last UpdateMetadata said, and that may have been one of these.
+    assert ask(run, run.connect(0, "127.0.0.1"), "Metadata", 9, topics=[]).cluster_id

@@ -128,12 +128,11 @@ export class Player {
   /** The newest instant of the run that is known. */
   get live_at_us() { return Math.max(this.#clock.heard_us, this.index?.last_at_us ?? 0); }
   /** The instant being sought, as far as it is known before its data has arrived; else the shown one. */
-  get goal_us() {
-    const { goal, place } = this.#seek;
-    return place?.at_us ?? goal?.at_us ?? this.at_us;
-  }
+  get goal_us() { return this.#seek.place?.at_us ?? this.#seek.goal?.at_us ?? this.at_us; }
   /** When the next thing in the live core is due, or null. */
   get next_us() { return this.#clock.reported.next_us; }
+  /** How many pages watch the branch; told to those who may act on it. */
+  get watchers() { return this.#feed.watchers; }
   /** How many labs of the class are built before this one; null while it does not wait. */
   get waking() { return this.#feed.waking; }
   /** Whether the run was paused because no page was connected. */
