@@ -84,8 +84,7 @@ class ObjectFiles:
         copy = self._copies() / name
         with self._lock:
             if not copy.exists():
-                for part in self.names(name) or [name]:
-                    self._fetch(part)
+                self._fetch(name, copy)
         return str(copy)
 
     def for_spark(self, name: str) -> str:
@@ -102,14 +101,17 @@ class ObjectFiles:
             with self._told():
                 self._client.put(self._address.at(part.relative_to(self._copies()).as_posix()), part)
 
-    def _fetch(self, name: str) -> None:
-        target = self._copies() / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        half = target.with_name(f".{target.name}.tmp")
-        with self._told(), half.open("wb") as stream:
-            for chunk in self._client.get(self._address.at(name)).stream():
-                stream.write(chunk)
-        half.replace(target)
+    def _fetch(self, name: str, copy: Path) -> None:
+        """Copies a file, or all parts of a folder. The copy is there when it is whole: a failure leaves none."""
+        half = copy.with_name(f".{copy.name}.tmp")
+        shutil.rmtree(half, ignore_errors=True)
+        for part in self.names(name) or [name]:
+            target = half / part.removeprefix(name).lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with self._told(), target.open("wb") as stream:
+                for chunk in self._client.get(self._address.at(part)).stream():
+                    stream.write(chunk)
+        half.replace(copy)
 
     def _copies(self) -> Path:
         if self._spool is None:

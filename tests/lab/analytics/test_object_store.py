@@ -224,6 +224,21 @@ def test_a_page_says_so_too(bucket: Any, visitor: Any, settings: Any, monkeypatc
     assert "s3://nowhere/tables" in answer.json["expected"]
 
 
+def test_copy_of_a_folder_that_fails_is_made_again_whole(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = files_at(TABLES)
+    for number in range(2):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table({"n": [number]}), sink)
+        files.create(f"gold.x/parts/{number}.parquet", sink.getvalue().to_pybytes())
+    with monkeypatch.context() as patched:
+        parts = ["gold.x/parts/0.parquet", "gold.x/parts/gone.parquet", "gold.x/parts/1.parquet"]
+        patched.setattr(type(files), "names", lambda files, folder: parts)
+        with pytest.raises(FileNotFoundError):
+            files.local("gold.x/parts")
+    assert files.dataset("gold.x/parts").count_rows() == 2
+    assert pq.read_table(files.local("gold.x/parts")).num_rows == 2
+
+
 def test_copies_of_files_leave_with_the_files(bucket: Any) -> None:
     files = files_at(TABLES)
     sink = pa.BufferOutputStream()
