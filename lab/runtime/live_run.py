@@ -270,10 +270,11 @@ class LiveRun:
         is_overdue = now_s - self._oldest_pending_s >= FLUSH_S or (
             now_us - self._oldest_pending_us >= FLUSH_US and bool(self.run.connections)
         )
-        if self._recording.has_pending and not self.pacer.running:
-            self._recording.flush()
-        elif self._recording.has_pending and is_overdue:
-            self._recording.flush_aside()
-        elif self._recording.has_pending:
-            return
+        if self._recording.has_pending:
+            if not self.pacer.running:
+                self._recording.flush()
+            elif is_overdue:
+                self._recording.flush_aside()
+            else:
+                return
         self._oldest_pending_s, self._oldest_pending_us = now_s, now_us

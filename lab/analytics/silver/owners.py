@@ -33,10 +33,10 @@ def partition_owners(t: Tables) -> DataFrame:
     following = Window.partitionBy(BRANCH, "client").orderBy("seq")
     change = F.lead(F.struct(F.col("at_us").alias("us"), F.col("seq").alias("seq"))).over(following)
     until = each.withColumn("change", change)
-    removed = t.kind("NodeRemoved").select(
-        BRANCH,
-        F.col("node").alias("client"),
-        F.struct(F.col("at_us").alias("us"), F.col("seq").alias("seq")).alias("removal"),
+    removed = (
+        t.kind("NodeRemoved")
+        .groupBy(BRANCH, F.col("node").alias("client"), F.col("at_us").alias("ended_us"))
+        .agg(F.max(F.struct(F.col("at_us").alias("us"), F.col("seq").alias("seq"))).alias("removal"))
     )
     owned = (
         said.where(~F.col("is_empty"))
@@ -44,14 +44,12 @@ def partition_owners(t: Tables) -> DataFrame:
         .join(until, [BRANCH, "client", "seq"])
         .join(F.broadcast(ended), [BRANCH, "client"])
         .where((F.col("life.from_us") <= F.col("at_us")) & (F.coalesce("life.to_us", "at_us") >= F.col("at_us")))
-        .join(F.broadcast(removed), [BRANCH, "client"], "left")
-        .where("removal is null or life.to_us is null or removal.us = life.to_us")
-        .withColumn("removal", F.when(F.col("life.to_us").isNotNull(), F.col("removal")))
+        .withColumn("ended_us", F.col("life.to_us"))
+        .join(F.broadcast(removed), [BRANCH, "client", "ended_us"], "left")
         .select(
             *_PARTITION, F.col("seq").alias("from_seq"), F.col("at_us").alias("from_us"),
             F.least("change", "removal").alias("end"), "client",
         )
-        .dropDuplicates([*_PARTITION, "from_seq", "client"])
     )  # fmt: skip
     shown = owned.select(*_PARTITION, "from_seq", "from_us", F.col("end.us").alias("to_us"), "client")
     return stacked([shown, _gaps(owned)]).where("to_us is null or to_us > from_us")
