@@ -53,7 +53,7 @@ async def _first_lab(host: Host, user: User, classroom: Class, instructor: Parti
     lesson = lesson_of(classroom.chapter)
     branch = await (start_lesson(host, user, lesson, language) if lesson else open_lab(host, user, classroom.title))
     lab = await host.lab(branch.run.slug, branch.name)
-    await lab.rest()
+    await lab.act(lambda live: live.pacer.set_mode("pause"))
     await set_aside(host, classroom, branch, lab.recording.last_seq)
     return branch
 

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from lab.models import Class, Participant
+from lab.protocol.frames import Clock
 from lab.runtime.host import Host
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer, Visitor
@@ -53,6 +54,28 @@ def test_learners_begin_with_the_lesson_of_the_class(staff: Visitor, guest: Gues
         guest.get(f"/classes/{made.slug}/")
         assert guest.get("/runs/").text.count("Lost records") >= 1
         assert Participant.objects.get(classroom=made, number=2).run == own
+    finally:
+        for slug in made.runs.values_list("slug", flat=True):
+            lab_server.call(partial(Host.close_run, run=slug))
+        made.delete()
+
+
+def test_labs_of_a_new_class_were_not_paused_for_want_of_a_page(
+    staff: Visitor, guest: Guest, lab_server: LabServer
+) -> None:
+    """They are paused because the class begins, not because no page was connected."""
+
+    async def clock_of(host: Host, run: str) -> Clock:
+        return (await host.lab(run, "main")).clock()
+
+    made = Class.objects.get(slug=staff.post("/classes/new", title="Storage", start="").url.split("/")[-2])
+    try:
+        guest.join(made.link_key, "Ada")
+        for number in (1, 2):
+            run = Participant.objects.get(classroom=made, number=number).run
+            assert run is not None
+            clock = lab_server.call(partial(clock_of, run=run.slug))
+            assert clock.mode == "pause" and not clock.rests
     finally:
         for slug in made.runs.values_list("slug", flat=True):
             lab_server.call(partial(Host.close_run, run=slug))

@@ -21,7 +21,7 @@ class HwClassBar extends HwElement {
       @click=${() => act({ op: "take_lead", lab })}>${t("board.take_lead")}</button>`;
     const isMine = lead.p === joined()?.you?.p;
     if (!isMine) return html`<span class="tag select">${t("board.leads", { name: shownName(lead.p, lead.name) })}</span>`;
-    const following = learners().filter(([, person]) => person.follows).length;
+    const following = learners().filter(([, person]) => person.follows && person.presence === "here").length;
     return html`${this.#give()}<button class="btn on" aria-pressed="true"
       @click=${() => act({ op: "end_lead" })}>● ${t("board.you_lead", { n: following })}</button>
       ${hold ? html`<button class="btn on" aria-pressed="true" @click=${() => act({ op: "release" })}>${t("board.release",
