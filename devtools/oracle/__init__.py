@@ -1,1 +1,1 @@
-"""Truth from outside: recordings of real brokers, and runners that hold the core against them."""
+"""Reference data from real brokers, and the runners that compare the core with it."""

@@ -1,4 +1,4 @@
-"""Clusters for clients: one of ours, or a real Kafka with the same ids, addresses and settings."""
+"""Clusters for clients: one of Highwater's, or a real Kafka with the same ids, addresses and settings."""
 
 import os
 import subprocess
@@ -17,9 +17,9 @@ ENDING_S = 60
 
 @dataclass(frozen=True)
 class Layout:
-    """What a test suite expects of a cluster. `port`: that of the first broker, the others have the ports after it; 0 =
-    free ones. `advertise`: the host and the first broker's port in responses to clients, where these are not 127.0.0.1
-    and the port it listens on. `settings`: of every broker.
+    """What a test suite expects of a cluster. `port`: of the first broker, the others use the following ports; 0 = free
+    ports. `advertise`: the host and the first broker's port in responses to clients, where these are not 127.0.0.1 and
+    the port it listens on. `settings`: of every broker.
     """
 
     brokers: int = 3
@@ -31,7 +31,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class OurCluster:
-    """The addresses on which its brokers listen, and its process."""
+    """The addresses on which the brokers listen, and the process."""
 
     addresses: list[str]
     pid: int
@@ -39,7 +39,7 @@ class OurCluster:
 
 @contextmanager
 def our_cluster(layout: Layout, data: Path) -> Iterator[OurCluster]:
-    """A fresh cluster that records into a data folder. Raises ChildProcessError when it does not start; it has printed
+    """A new cluster that records into a data folder. Raises ChildProcessError when it does not start; it has printed
     the reason.
     """
     command = [sys.executable, "manage.py", "cluster", "--brokers", str(layout.brokers)]
@@ -63,7 +63,7 @@ def our_cluster(layout: Layout, data: Path) -> Iterator[OurCluster]:
 
 @contextmanager
 def real_cluster(layout: Layout, jars: Path, work: Path) -> Iterator[list[str]]:
-    """The addresses on which the brokers of a real Kafka in ZooKeeper mode listen. Raises RealKafkaError."""
+    """The addresses of the brokers of a real Kafka in ZooKeeper mode. Raises RealKafkaError."""
     kafka = RealKafka(jars, work / "kafka")
     settings = dict(setting.split("=", 1) for setting in layout.settings)
     with ExitStack() as stack:

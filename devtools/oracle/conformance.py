@@ -1,9 +1,9 @@
-"""`make conformance KIT=FOLDER`: third-party clients on clusters of ours.
+"""`make conformance KIT=FOLDER`: runs third-party clients on Highwater clusters.
 
-Each part runs on a fresh cluster: conversations recorded with a real Kafka (FOLDER holds the package `conformance`,
-which is run as it is), Kafka's Java client, its console tools, the tests of franz-go, kafka-go and sarama, Kafka
-Streams, Kafka Connect, Spark, and the programs of the card "Connect a client" that need more than Python. `--real` runs
-the parts on a real Kafka instead, to see what is to be expected.
+Each part runs on a new cluster: conversations recorded with a real Kafka (FOLDER holds the package `conformance`, which
+is run as it is), Kafka's Java client, its console tools, the tests of franz-go, kafka-go and sarama, Kafka Streams,
+Kafka Connect, Spark, and the programs of the card "Connect a client" that need more than Python. `--real` runs the
+parts on a real Kafka instead, to see the expected results.
 """
 
 import argparse
@@ -45,7 +45,7 @@ LAYOUT = Layout(
 
 @dataclass(frozen=True)
 class Trial:
-    """A part about to run: the addresses of the brokers, a folder of its own, and the options."""
+    """A part about to run: the addresses of the brokers, its folder, and the options."""
 
     addresses: list[str]
     work: Path
@@ -60,7 +60,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Part:
-    """What `--parts` names. `need` raises ToolMissing for a program that is not on this machine."""
+    """A part that `--parts` can name. `need` raises ToolMissing for a program that is not on this machine."""
 
     play: Callable[[Trial], Outcome]
     need: Callable[[], None] = lambda: None
@@ -69,7 +69,7 @@ class Part:
 
 @contextmanager
 def cluster(layout: Layout, work: Path, options: argparse.Namespace) -> Iterator[list[str]]:
-    """The addresses of a fresh cluster. Raises ChildProcessError or RealKafkaError when it does not start."""
+    """The addresses of a new cluster. Raises ChildProcessError or RealKafkaError when it does not start."""
     if options.real:
         with real_cluster(layout, fetch_jars(options.jars), work / "cluster") as addresses:
             yield addresses
@@ -79,7 +79,7 @@ def cluster(layout: Layout, work: Path, options: argparse.Namespace) -> Iterator
 
 
 def play_kit(folder: Path, more: list[str], address: str, work: Path) -> Outcome:
-    """The recorded conversations; the kit prints what differs."""
+    """The recorded conversations; the kit prints the differences."""
     told = work / "kit.json"
     command = [sys.executable, "-m", "conformance", address, "--json", str(told), *more]
     code = subprocess.run(command, cwd=folder, check=False).returncode
@@ -107,7 +107,7 @@ PARTS = {
 
 
 def play(part: Part, options: argparse.Namespace) -> Outcome:
-    """One part on a cluster of its own."""
+    """Runs one part on its own cluster."""
     with tempfile.TemporaryDirectory(prefix="highwater-conformance-") as folder:
         work = Path(folder) / "work"
         work.mkdir()
@@ -116,7 +116,7 @@ def play(part: Part, options: argparse.Namespace) -> Outcome:
 
 
 def main() -> int:
-    """0 when all is as with a real Kafka, 1 when something is not, 2 when it could not be tried."""
+    """Returns 0 when everything is as with a real Kafka, 1 when something differs, 2 when it could not be run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kit", type=Path, help="the folder that holds the package `conformance`")
     parser.add_argument("--parts", default=",".join(PARTS), help="some of them, commas between (default: %(default)s)")
@@ -148,7 +148,7 @@ def main() -> int:
 
 
 def _check(chosen: argparse.Namespace, parts: list[str]) -> None:
-    """Raises ToolMissing for whatever is not there, before anything is started."""
+    """Raises ToolMissing if anything is missing, before anything is started."""
     unknown = set(chosen.parts.split(",")) - set(PARTS)
     if unknown:
         raise ToolMissing(f"There is no part {', '.join(sorted(unknown))}. Some of {', '.join(PARTS)} were expected.")

@@ -1,6 +1,6 @@
-"""The classic anomalies of replication, step by step as they were made on real brokers, and where ours differ.
+"""The classic anomalies of replication, step by step as they were produced on real brokers, compared with ours.
 
-A=1, B=2 and C=3 have replicas of t-0; D=9 only is the controller.
+A=1, B=2 and C=3 host replicas of t-0; D=9 is only the controller.
 """
 
 from collections.abc import Callable, Mapping
@@ -91,7 +91,7 @@ def lost_record_of_two(lab: EraCluster) -> None:
 
 
 def lost_tail(lab: EraCluster) -> None:
-    """S2: a power cut takes what one replica had not flushed."""
+    """S2: a power failure loses the unflushed tail of one replica."""
     lab.create([A, B], min_insync_replicas="1", flush_messages="1")
     ack = lab.produce("m0")
     settle_high_watermark(lab, 1, A, B)
@@ -202,7 +202,7 @@ def unclean_election(lab: EraCluster, *, is_allowed: bool) -> None:
 
 
 def settle_high_watermark(lab: EraCluster, offset: int, *brokers: int) -> None:
-    """Waits until the checkpoints of these brokers say so."""
+    """Waits until the checkpoints of these brokers have this value."""
     lab.until(lambda: all(lab.checkpoint(broker_id) == offset for broker_id in brokers), 40)
 
 
@@ -211,7 +211,7 @@ def _value(record: str) -> str:
 
 
 class Anomaly(NamedTuple):
-    """How it is made, and which brokers start in which order."""
+    """How an anomaly is produced, and which brokers start in which order."""
 
     replay: Callable[[EraCluster], None]
     brokers: tuple[int, ...]
@@ -234,7 +234,7 @@ ROLES = {"A": A, "B": B, "C": C, "D": D}
 
 
 def with_our_numbers(recording: Mapping[str, Any]) -> dict[str, Any]:
-    """A recording in which the brokers may have had other numbers, as if they had had those of the replays."""
+    """A recording with its broker ids replaced by those of the replays."""
     ours = {number: ROLES[role] for role, number in recording.get("roles", ROLES).items() if role in ROLES}
 
     def renamed(broker_id: int) -> int:
@@ -252,7 +252,7 @@ def with_our_numbers(recording: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def replayed(era: str, recording: Mapping[str, Any]) -> EraCluster:
-    """A recorded anomaly made again on a cluster of ours."""
+    """Replays a recorded anomaly on a Highwater cluster."""
     anomaly = ANOMALIES[recording["scenario"]]
     config = {name: str(value) for name, value in recording["config"].items()}
     own = {
@@ -281,12 +281,14 @@ CAUGHT_EARLIER = {
     ("s1a", "3.9.1", 7): "broker 3 leader epochs",
     ("s1two", "2.4.1", 6): "isr",
 }
-"""What the recorder caught in passing. Both times a leader had answered its follower that it did not know yet that it
-leads (errors 75 and 3 in the traces), and the follower asked again a second later, when the recorder had looked."""
+"""States that the recorder caught in transit. Both times a leader had answered its follower that it did not know yet
+that it leads (errors 75 and 3 in the traces), and the follower retried a second later, after the recorder had sampled
+the state.
+"""
 
 
 def differences(ours: list[dict[str, Any]], recording: Mapping[str, Any]) -> list[str]:
-    """What differs, a line each, in the order of the steps."""
+    """The differences, one line each, in the order of the steps."""
     recorded = recording["steps"]
     found = []
     before: dict[str, Any] = {"replicas": {}}
@@ -315,7 +317,7 @@ def _of_step(mine: dict[str, Any], real: dict[str, Any], before: dict[str, Any])
         own_epochs = [tuple(entry) for entry in here["epochs"]] if here["epochs"] is not None else None
         pairs += [(f"broker {broker_id} {name}", here[name], replica[name]) for name in ("up", "leo", "log")]
         pairs.append((f"broker {broker_id} leader epochs", own_epochs, epochs))
-        # the file is written at intervals: it says what the broker held at some moment since the last step
+        # The file is written at intervals: it holds a value that the broker had at some point since the last step.
         held = here["hw"] | before["replicas"].get(broker_id, {"hw": set()})["hw"]
         if replica["hw_checkpoint"] not in held:
             pairs.append((f"broker {broker_id} high watermark", sorted(here["hw"]), replica["hw_checkpoint"]))

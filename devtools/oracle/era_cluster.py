@@ -1,7 +1,7 @@
-"""A cluster of an era without a page, driven by lines of the shell and looked at from outside: its znodes and files.
+"""A cluster of an era without a page, driven by shell lines and inspected through its znodes and files.
 
-The observed state is that of the recorder of real brokers: the state znode, the registrations, and per broker the log,
-its end, the high watermark checkpoint and the leader epoch file.
+The observed state is the same as that of the recorder of real brokers: the state znode, the registrations, and per
+broker the log, its end, the high watermark checkpoint and the leader epoch file.
 """
 
 import json
@@ -21,12 +21,14 @@ PARTITION = "t-0"
 _STATE = "/brokers/topics/t/partitions/0/state"
 _POLL_US = 1_000
 _START = 2.5
-"""How long before the step it shows in a broker is started: what it does first and a second and a half after that."""
+"""How long before the step that shows it a broker is started: the duration of its startup on a real broker and a second
+and a half more.
+"""
 
 
 class EraCluster:
-    """Brokers in the order in which they start; the first is the controller. Times are in seconds; `pace` says when the
-    steps are to be looked at: at least as much time passes between two as there.
+    """Brokers in the order in which they start; the first is the controller. Times are in seconds; `pace` gives the
+    times at which steps are observed: at least this much time passes between two steps.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class EraCluster:
     # doing
 
     def sh(self, line: str, *stdin: str) -> list[str]:
-        """Runs a line of the shell to its end; what it printed."""
+        """Runs a shell line to its end; returns its output."""
         return run_command(self.run, line, stdin, keep=self._journal)[0]
 
     @property
@@ -65,7 +67,7 @@ class EraCluster:
         return [data for data in self._journal if b"ZnodeCreated" in data and b"/isr_change_notification/" in data]
 
     def sleep(self, seconds: float) -> None:
-        """Time passes."""
+        """Lets time pass."""
         self.run.advance(self.run.now_us + round(seconds * 1_000_000))
 
     def until(self, holds: Callable[[], object], limit: float = 60, poll_us: int = _POLL_US) -> bool:
@@ -78,23 +80,23 @@ class EraCluster:
         return True
 
     def create(self, replicas: list[int], **config: str) -> None:
-        """The topic t with one partition."""
+        """Creates the topic t with one partition."""
         configs = "".join(f" --config {name.replace('_', '.')}={value}" for name, value in config.items())
         self.sh(f"kafka-topics.sh --create --topic t --replica-assignment {':'.join(map(str, replicas))}{configs}")
         self.sh("producer open all --acks all --idempotence false")
         self.sh("producer open one --acks 1")
 
     def produce(self, *values: str, acks: str = "all") -> list[str]:
-        """One record after the other; how each was answered."""
+        """Produces records one by one; returns the response to each."""
         return self.sh(f"producer send {acks} {PARTITION} {' '.join(values)}")
 
     def produce_together(self, *values: str, acks: str = "all") -> None:
-        """All records in one batch."""
+        """Produces all records in one batch."""
         options = f"--producer-property acks={acks} --producer-property linger.ms=500"
         self.sh(f"kafka-console-producer.sh --topic t {options}", *values)
 
     def read(self) -> list[str]:
-        """What a consumer reads from the leader, as `offset:value`."""
+        """Returns what a consumer reads from the leader, as `offset:value`."""
         lines = self.sh(
             "kafka-console-consumer.sh --topic t --partition 0 --offset earliest --timeout-ms 350 "
             "--property print.offset=true"
@@ -103,14 +105,14 @@ class EraCluster:
         return [f"{offset.removeprefix('Offset:')}:{value}" for offset, value in found]
 
     def preferred(self) -> None:
-        """What the old tool for preferred elections did: it wrote a znode."""
+        """Elects the preferred leader as the old tool did: by writing a znode."""
         self.sh(
             "zk create /admin/preferred_replica_election "
             """'{"version":1,"partitions":[{"topic":"t","partition":0}]}'"""
         )
 
     def move(self, order: list[int]) -> None:
-        """Another preferred leader by a reassignment to the same replicas, and its election."""
+        """Changes the preferred leader by a reassignment to the same replicas, and elects it."""
         self.sh(
             "zk create /admin/reassign_partitions "
             f"""'{{"version":1,"partitions":[{{"topic":"t","partition":0,"replicas":{order}}}]}}'"""
@@ -135,7 +137,7 @@ class EraCluster:
     # looking
 
     def znode(self, path: str) -> Any:
-        """A znode's JSON, None without one."""
+        """A znode's JSON, or None."""
         try:
             return json.loads(self.store.get(self.session, path)[0])
         except NoNode:
@@ -156,15 +158,15 @@ class EraCluster:
         return None if znode is None else znode["brokerid"]
 
     def is_exiting(self, broker_id: int) -> bool:
-        """Whether a broker has begun to exit and hangs."""
+        """Whether a broker has begun to exit but does not terminate."""
         return bool(self.run.view["nodes"][broker_node(broker_id)]["state"] == "exiting")
 
     def gave_up(self, broker_id: int) -> bool:
-        """Whether a broker has ended its process by itself, or has begun to."""
+        """Whether a broker has terminated by itself, or has begun to."""
         return bool(self.run.view["nodes"][broker_node(broker_id)]["state"] in ("exiting", "down"))
 
     def high_watermark(self, broker_id: int) -> int | None:
-        """What a broker that runs holds in memory."""
+        """The high watermark that a running broker holds in memory."""
         replica = self.run.view["replicas"].get(replica_name(PARTITION, broker_node(broker_id)))
         return None if replica is None else replica["high_watermark"]
 
@@ -177,7 +179,7 @@ class EraCluster:
         return next((int(offset) for topic, index, offset in lines if partition_name(topic, index) == PARTITION), None)
 
     def log(self, broker_id: int) -> list[str]:
-        """The records in the broker's files, as `offset:value`, with `@epoch` where the format has one."""
+        """The records in the broker's files, as `offset:value`, with `@epoch` if the format has one."""
         folder = f"broker-{broker_id}/{PARTITION}"
         found = []
         for name in self.disk.list(folder):
@@ -190,21 +192,21 @@ class EraCluster:
         return found
 
     def epochs(self, broker_id: int) -> list[list[int]] | None:
-        """The leader epoch file, None without one."""
+        """The leader epoch file, or None."""
         path = f"broker-{broker_id}/{PARTITION}/leader-epoch-checkpoint"
         if not self.disk.exists(path):
             return None
         return [[int(word) for word in line.split()] for line in self.disk.read_file(path).decode().splitlines()[2:]]
 
     def keep_pace(self, before: float = 0) -> None:
-        """Waits until the next step is due, or this long before it."""
+        """Waits until the next step is due, or until this long before it."""
         number = len(self.steps)
         if 0 < number < len(self.pace):
             due_us = self._last_step_us + round((self.pace[number] - self.pace[number - 1] - before) * 1_000_000)
             self.run.advance(max(due_us, self.run.now_us))
 
     def step(self, what: str, *, at_once: bool = False, **seen: object) -> None:
-        """Notes what is there when the step is due, or `at_once`."""
+        """Records the state when the step is due, or `at_once`."""
         if not at_once:
             self.keep_pace()
         self._last_step_us = self.run.now_us

@@ -1,4 +1,4 @@
-"""Surveys of real brokers of each release, held against new clusters of ours: znodes, files, bytes, defaults, ISR."""
+"""Compares surveys of real brokers of each release with new Highwater clusters: znodes, files, bytes, defaults, ISR."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _PASSING = ("timestamp", "port", "endpoints", "id", "topic_id", "broker")
 def survey_cases(
     era: Era, directory: Path, defaults: Mapping[str, str]
 ) -> Iterable[tuple[str, Callable[[], list[str]]]]:
-    """The parts of a release's survey, and what gives the differences."""
+    """The parts of a release's survey, each with a function that returns the differences."""
     survey = json.loads((directory / "survey.json").read_text(encoding="utf-8"))
     yield "znodes of a new cluster", lambda: _new_cluster(era, survey)
     yield "znodes of topics", lambda: _topics(era, survey)
@@ -47,7 +47,7 @@ def _new_cluster(era: Era, survey: Mapping[str, Any]) -> list[str]:
 
 
 def _topics(era: Era, survey: Mapping[str, Any]) -> list[str]:
-    """A topic created by the current tool, and one whose znodes were written directly, as by old tools."""
+    """A topic created by the current tool, and one whose znodes were written directly, as the old tools did."""
     lab = _cluster(era, survey)
     lab.sh("kafka-topics.sh --create --topic demo --partitions 2 --replication-factor 3")
     own = {each["path"]: each for each in survey["znodes_with_topics"]}["/config/topics/fmt"]["json"]
@@ -81,14 +81,14 @@ def _compare(mine: Mapping[str, dict[str, Any]], real: Mapping[str, dict[str, An
             continue
         for name in ("version", "ephemeral", "text", "json"):
             ours, theirs = _lasting(path, here.get(name)), _lasting(path, znode.get(name))
-            # blocks of producer ids are taken in the order in which the brokers happened to start
+            # Blocks of producer ids are allocated in the order in which the brokers started, which varies.
             if ours != theirs or (isinstance(ours, dict) and list(ours) != list(theirs)):
                 found.append(f"{path}: {name} is {ours}, expected {theirs}")
     return found
 
 
 def _lasting(path: str, value: Any) -> Any:
-    """Without what differs from cluster to cluster; which replica comes first was drawn by lot."""
+    """Without what differs from cluster to cluster; the order of replicas is random."""
     if not isinstance(value, dict):
         return value
     kept = {name: "..." if name in _PASSING else each for name, each in value.items()}
@@ -105,7 +105,9 @@ def _lasting(path: str, value: Any) -> Any:
 
 
 def _bytes(era: Era, recorded: bytes) -> list[str]:
-    """What a leader writes of a record of today's producers, of one of magic 0, and of two in one set."""
+    """The bytes that a leader writes for a record of a current producer, for one of magic 0, and for two in one message
+    set.
+    """
     config = LogConfig.of(topic_values(era.defaults, {"retention.ms": "-1"}))
     disk = SimulatedDisk()
     log = UnifiedLog.load(disk, "fmt-0", "fmt", 0, config, now_ms=_RECORD_MS, clean_shutdown=True)
@@ -126,8 +128,9 @@ def _bytes(era: Era, recorded: bytes) -> list[str]:
 # files
 
 _LISTED_AFTER = {"1.1.1": 72}
-"""How long after a topic was deleted the recorder looked at the files, in seconds, where it took longer than elsewhere:
-longer than file.delete.delay.ms."""
+"""How long after the deletion of a topic the recorder listed the files, in seconds, where that was later than usual:
+after file.delete.delay.ms.
+"""
 
 
 def _files(era: Era, survey: Mapping[str, Any]) -> list[str]:
@@ -171,7 +174,7 @@ def _listing(lab: EraCluster) -> dict[str, dict[str, int]]:
 
 
 def _compare_files(when: str, mine: dict[str, dict[str, int]], real: dict[str, dict[str, int]]) -> list[str]:
-    """Maps a partition of ours to one of theirs: both have records, and none were deleted."""
+    """Compares a partition of ours with one of theirs: both have records, none deleted."""
     found = []
     ours, theirs = sorted(mine["."]), sorted(name for name in real["."])
     if ours != theirs:
@@ -179,14 +182,14 @@ def _compare_files(when: str, mine: dict[str, dict[str, int]], real: dict[str, d
     like = "t-0" if "t-0" in real and when == "stopped" else "demo-0"
     here, there = _sizes(mine["t-0"]), _sizes(real[like])
     if like == "t-0" and "0.index" in there and there["0.index"]:
-        there["0.index"] = here["0.index"]  # it has more than one batch
+        there["0.index"] = here["0.index"]  # It has more than one batch.
     if here != there:
         found.append(f"{when}: the folder of a partition has {here}, expected {there}")
     return found
 
 
 def _sizes(files: Mapping[str, int]) -> dict[str, int | str]:
-    """Names without the offsets that they carry; the sizes of what does not depend on the records."""
+    """Names without their offsets; sizes of the files that do not depend on the records."""
     return {
         re.sub(r"^0*(\d+)(?=\.)", lambda match: "0" if not int(match[1]) else "end", name): size
         if name.endswith(("index", "metadata", ".snapshot"))
@@ -198,7 +201,7 @@ def _sizes(files: Mapping[str, int]) -> dict[str, int | str]:
 # defaults
 
 _NEVER_SET = ("broker.id", "node.id", "log.dir", "log.dirs", "listeners")
-"""What each broker of a cluster has of its own."""
+"""Settings that differ between the brokers of a cluster."""
 
 
 def _defaults(era: Era, recorded: Mapping[str, str]) -> list[str]:
@@ -214,7 +217,7 @@ def _defaults(era: Era, recorded: Mapping[str, str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A default as Java shows its object, in the words in which one would set it."""
+    """A default in the notation in which it is set, instead of Java's `toString`."""
     text = text.removeprefix("class ")
     if text.startswith("["):
         text = text[1:-1].replace(", ", ",")
@@ -236,13 +239,13 @@ _OTHER_FORMS = {"offsets.topic.compression.codec": {"NoCompressionCodec": "0"}, 
 
 
 def read_defaults(directory: Path, release: str) -> dict[str, str]:
-    """The default settings of a release, by the names of today; 0.8.2's come from the getters of its class."""
+    """The default settings of a release, by their current names; for 0.8.2 they come from the getters of its class."""
     if release == "0.8.2.2":
         lines = (directory / "defaults-0.8.2.2.txt").read_text(encoding="utf-8").splitlines()
         pairs = [line.partition(" = ") for line in lines]
         named = {re.sub("[A-Z]", lambda match: "." + match[0].lower(), name): text for name, _, text in pairs}
         renamed = {_OTHER_NAMES.get(name, name): text for name, text in named.items()}
-        # no limit and no value are the same there
+        # No limit and no value are the same here.
         renamed.pop("log.flush.interval.ms", None)
         return {name: _OTHER_FORMS.get(name, {}).get(text, text) for name, text in renamed.items()}
     rows = [line.split("\t") for line in (directory / "defaults.tsv").read_text(encoding="utf-8").splitlines()]
@@ -254,7 +257,7 @@ def read_defaults(directory: Path, release: str) -> dict[str, str]:
 
 
 def _isr(era: Era, survey: Mapping[str, Any]) -> list[str]:
-    """A follower freezes, comes back, freezes again; then the leader stops cleanly and comes back, too."""
+    """A follower is suspended, resumed and suspended again; then the leader stops cleanly and restarts."""
     lab = _cluster(era, survey)
     seen: list[dict[str, Any]] = []
     lag = int(survey["config_overrides"]["replica.lag.time.max.ms"]) / 1000

@@ -1,4 +1,4 @@
-"""Compares clusters of each era with what real brokers of that release did.
+"""Compares clusters of each era with real brokers of that release.
 
     python -m devtools.oracle.eras --dir DIR [--only s1b,0.10.2.2] [--all]
 
@@ -25,7 +25,7 @@ Case = tuple[str, Callable[[], list[str]]]
 
 
 def cases(directory: Path) -> Iterator[Case]:
-    """Everything that can be compared, and what gives the differences."""
+    """Everything that can be compared, each with a function that returns the differences."""
     for path in sorted((directory / "anomalies").glob("*.json")):
         recording = with_our_numbers(json.loads(path.read_text(encoding="utf-8")))
         era = _ERA_OF.get(recording["version"])
@@ -54,7 +54,7 @@ def compare(directory: Path, only: str = "", show_all: bool = False) -> int:
     for name, find in chosen:
         try:
             found = find()
-        except Exception as error:  # a bug of the core is a difference like any other, and the other cases are run
+        except Exception as error:  # An exception in the core counts as a difference, and the other cases still run.
             found = [f"{type(error).__name__}: {error}", *format_exception(error)]
         verdict = "FAIL" if found else "ok"
         counts[verdict] += 1

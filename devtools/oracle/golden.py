@@ -2,12 +2,12 @@
 
     python -m devtools.oracle.golden --dir DIR [--cases 01-plain,02]
 
-A case is a folder with a `case.json`, whose `steps` say what was done to the broker, and the files that it left then.
-Files that the case calls byte exact must be the same to the byte, offset checkpoints as sets of lines, meta.properties
-by its keys and its version; of logs that are not byte exact, every record and the dump. What our dump tool prints of
-the real broker's files must be the texts beside them. A folder with a `rejections.json` is a table of produce requests,
-whose answers must be the same. One line a case is printed; the exit status is 1 if any failed, 2 if there was nothing
-to compare.
+A case is a folder with a `case.json`, whose `steps` list the operations on the broker, and the files that it left.
+Files that the case marks byte exact must be identical, offset checkpoints as sets of lines, meta.properties by its keys
+and its version; of logs that are not byte exact, every record and the dump. What our dump tool prints of the real
+broker's files must be the texts beside them. A folder with a `rejections.json` is a table of produce requests, whose
+answers must be the same. One line a case is printed; the exit status is 1 if any failed, 2 if there was nothing to
+compare.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from devtools.oracle.golden_rejections import play_table
 
 
 class Result(NamedTuple):
-    """Result of a case: `status` is ok, FAIL or todo; `reason` is the first difference, or the missing feature."""
+    """The result of a case: `status` is ok, FAIL or todo; `reason` is the first difference, or the missing feature."""
 
     name: str
     status: str
@@ -72,7 +72,7 @@ def run_case(folder: Path) -> Result:
         return Result(name, "FAIL", str(difference))
     except (OSError, KeyError, ValueError) as error:
         return Result(name, "FAIL", f"the case cannot be read: {type(error).__name__}: {error}")
-    except Exception as error:  # a log that does not load is a difference like any other, and the other cases are run
+    except Exception as error:  # A log that does not load counts as a difference, and the other cases still run.
         return Result(name, "FAIL", f"{type(error).__name__}: {error}")
     return Result(name, "ok")
 
@@ -156,7 +156,7 @@ def _take(broker: GoldenBroker, topic_partition: TopicPartition, step: Step, now
 
 
 def find_cases(folder: Path, prefixes: Sequence[str]) -> Iterator[Path]:
-    """The case folders in `folder` whose names begin with one of `prefixes`; all without prefixes."""
+    """The case folders in `folder` whose names begin with one of `prefixes`; all folders if there are none."""
     for path in sorted(folder.iterdir()):
         is_case = (path / "case.json").exists() or (path / "rejections.json").exists()
         if is_case and (not prefixes or path.name.startswith(tuple(prefixes))):

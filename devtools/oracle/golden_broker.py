@@ -1,4 +1,4 @@
-"""A broker reduced to its log directory: does again what the steps of a golden case say was done to a real one."""
+"""A broker reduced to its log directory: repeats the steps that a golden case recorded on a real broker."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ Step = Mapping[str, Any]
 
 
 class Mismatch(Exception):
-    """The core did something else than the real broker; the message is the first difference."""
+    """The core behaves differently from the real broker; the message is the first difference."""
 
 
 class GoldenBroker:
@@ -60,7 +60,7 @@ class GoldenBroker:
         self._next_retention_ms: int | None = None
         self._next_high_watermark_ms: int | None = None
         self.is_running = False
-        # when the first LeaderAndIsr since the start came; its partitions are steps of their own, soon after each other
+        # When the first LeaderAndIsr since the start arrived; its partitions are separate steps in quick succession.
         self._first_leaders_ms: int | None = None
         self.disk.makedirs(DIRECTORY)
         write_meta_properties(self.disk, DIRECTORY, 0, "AAAAAAAAAAAAAAAAAAAAAA")
@@ -90,7 +90,7 @@ class GoldenBroker:
             self.elect(topic_partition, epoch, now_ms)
 
     def stop(self, is_clean: bool, now_ms: int) -> None:
-        """Ends the broker: in order, or as SIGKILL does."""
+        """Stops the broker: cleanly, or as SIGKILL does."""
         self.pass_time(now_ms)
         self.is_running = False
         self._deleted_files.clear()
@@ -104,7 +104,7 @@ class GoldenBroker:
         mark_clean_shutdown(self.disk, DIRECTORY, ERAS[DEFAULT_ERA].log_dir.clean_shutdown)
 
     def pass_time(self, now_ms: int) -> None:
-        """Does what fell due since the last step: retention, and writing checkpoints."""
+        """Runs what fell due since the last step: retention and writing checkpoints."""
         self._unlink(now_ms)
         while self._next_retention_ms is not None and self._next_retention_ms <= now_ms:
             self.run_retention(self._next_retention_ms)
@@ -118,7 +118,7 @@ class GoldenBroker:
             self._next_checkpoint_ms += self._config.log_flush_offset_checkpoint_interval_ms
 
     def elect(self, topic_partition: TopicPartition, epoch: int, now_ms: int) -> None:
-        """Makes the broker leader in this epoch; its log is created if need be."""
+        """Makes the broker leader in this epoch; creates its log if necessary."""
         self.follow(topic_partition, now_ms)
         log = self._logs[topic_partition]
         log.leader_epoch_cache.assign(epoch, log.log_end_offset)
@@ -126,7 +126,7 @@ class GoldenBroker:
         self._write_first_high_watermarks(now_ms)
 
     def follow(self, topic_partition: TopicPartition, now_ms: int) -> None:
-        """Makes the broker a follower; its log is created if necessary. A broker that is down is not notified."""
+        """Makes the broker a follower; creates its log if necessary. A broker that is down is not notified."""
         self._leader_epochs.pop(topic_partition, None)
         if not self.is_running:
             return
@@ -141,7 +141,7 @@ class GoldenBroker:
         return self._logs[topic_partition]
 
     def commit(self, topic_partition: TopicPartition, offset: int) -> None:
-        """The high watermark of a partition of several replicas; of others it is the log end."""
+        """Sets the high watermark of a partition with several replicas; otherwise it is the log end offset."""
         self._committed[topic_partition] = offset
 
     def committed(self, topic_partition: TopicPartition) -> int:
@@ -150,7 +150,7 @@ class GoldenBroker:
         return min(self._committed.get(topic_partition, end_offset), end_offset)
 
     def append(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
-        """Produces a batch; the core must give it the offset that the real broker gave."""
+        """Appends a batch; the core must assign the same offset as the real broker."""
         epoch = step.get("leader_epoch", self._leader_epochs.get(topic_partition, 0))
         if topic_partition not in self._logs or epoch != self._leader_epochs[topic_partition]:
             self.elect(topic_partition, epoch, now_ms)
@@ -161,7 +161,7 @@ class GoldenBroker:
             raise Mismatch(f"a batch got offset {first_offset}, expected {step['base_offset']}")
 
     def append_marker(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
-        """Writes the marker that ends a transaction; the core must write the bytes that the real broker wrote."""
+        """Appends the marker that ends a transaction; the core must write the same bytes as the real broker."""
         epoch = self._leader_epochs.get(topic_partition, 0)
         marker = build_end_transaction_marker(
             ControlRecordType[step["marker"].upper()],
@@ -172,7 +172,7 @@ class GoldenBroker:
         )
         expected = base64.b64decode(step["stored"])
         header = parse_header(expected)
-        # Of a log with LogAppendTime nothing but the stored marker says when it was written.
+        # With LogAppendTime only the stored marker shows when it was written.
         append_ms = header.max_timestamp if header.has_append_time else now_ms
         first_offset = self._append(topic_partition, marker, epoch, append_ms, is_client=False)
         log = self._logs[topic_partition]
@@ -181,7 +181,8 @@ class GoldenBroker:
             raise Mismatch(f"the marker at offset {first_offset} is {stored.hex()}, expected {step['stored']} (base64)")
 
     def clean(self, lines: Sequence[str], expected: Path, at_ms: int) -> None:
-        """Runs the log cleaner as often as the real one did before it left `expected` (a case, or an instant of it).
+        """Runs the log cleaner as often as the real one ran before it left `expected` (a case, or a point in time of
+        it). `lines` are the lines of its checkpoint then; the core's must be the same.
 
         `lines` are those of its checkpoint then; the core's must say the same.
         """
@@ -214,7 +215,7 @@ class GoldenBroker:
                 log.flush(deletion.rolled.new_base_offset)
 
     def delete_records(self, topic_partition: TopicPartition, step: Step) -> None:
-        """Moves the log's start; the core must answer what the real broker answered."""
+        """Advances the log start offset; the core must respond as the real broker did."""
         log = self._logs[topic_partition]
         committed = self.committed(topic_partition)
         offset = committed if step["delete_records"] == HIGH_WATERMARK else step["delete_records"]
@@ -240,7 +241,7 @@ class GoldenBroker:
         self._deleted_files = [(due_ms, path) for due_ms, path in self._deleted_files if due_ms > now_ms]
 
     def append_refused(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
-        """Produces a batch that the real broker refused; the core must refuse it with the same error."""
+        """Produces a batch that the real broker rejected; the core must reject it with the same error."""
         log = self._logs[topic_partition]
         end_offset = log.log_end_offset
         try:
@@ -252,7 +253,7 @@ class GoldenBroker:
             raise Mismatch(f"accepted at offset {end_offset}, expected error {step['error_code']}")
 
     def damage(self, topic_partition: TopicPartition, step: Step) -> None:
-        """Does to a stopped broker's files what was done to the real one's."""
+        """Damages a stopped broker's files as the real one's were damaged."""
         directory = f"{DIRECTORY}/{topic_partition}"
         for name in step.get("delete", ()):
             self.disk.delete(f"{directory}/{name}")
@@ -320,7 +321,9 @@ class GoldenBroker:
         self._log_starts.write(moved)
 
     def _write_first_high_watermarks(self, now_ms: int) -> None:
-        """At once for all that the first LeaderAndIsr names; a follower knows what it knew when it stopped."""
+        """Writes the checkpoint once for all partitions of the first LeaderAndIsr; a follower starts with the value
+        from before its stop.
+        """
         if self._first_leaders_ms is None:
             self._first_leaders_ms = now_ms
         elif now_ms > self._first_leaders_ms + _FIRST_LEADERS_MS:

@@ -1,6 +1,6 @@
 """The log cleaner of a replayed golden case.
 
-The steps do not record when the real one ran, but its batches do: a delete horizon is the clock at the pass plus
+The steps do not record when the real one ran, but its batches do: a delete horizon is the time of the pass plus
 delete.retention.ms.
 """
 
@@ -17,7 +17,7 @@ Offsets = dict[TopicPartition, int]
 
 
 def pass_time_ms(log: UnifiedLog, expected: Path, otherwise_ms: int) -> int:
-    """When the pass was that led from `log` to the partition folder `expected`, if it left a horizon."""
+    """When the pass ran that turned `log` into the partition folder `expected`, if it left a delete horizon."""
     before = _horizons(segment.log.read(0, segment.size) for segment in log.segments)
     after = _horizons(path.read_bytes() for path in sorted(expected.glob("*.log")))
     times = (horizon - log.config.delete_retention_ms for horizon in after - before)
@@ -31,7 +31,7 @@ def run_cleaner(
 ) -> Iterator[int]:
     """Cleans the dirtiest log that is due, then the next, each at its time; `offsets` are the checkpoint's.
 
-    Yields the time after each log, and once more at the end: then Kafka's cleaner looks after retention.
+    Yields the time after each log, and once more at the end, when Kafka's cleaner applies retention.
     """
     at_ms = 0
     uncleanable = set()
@@ -54,7 +54,7 @@ def run_cleaner(
         try:
             offsets[key] = clean(cleanable, at_ms, OffsetMap()).to_offset
         except Uncleanable:
-            # The real one skips such a log until the broker restarts, and continues with the others.
+            # The real cleaner skips such a log until the broker restarts, and continues with the others.
             uncleanable.add(key)
             continue
         yield at_ms
@@ -62,7 +62,7 @@ def run_cleaner(
 
 
 def in_java_order(keys: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """As a broker's table of logs lists them: of equally dirty ones the first is cleaned first."""
+    """In the order of a broker's table of logs: of equally dirty logs the first is cleaned first."""
     names = {str(key): key for key in keys}
     return [names[name] for name in hash_map_order(list(names), code=partition_code)]
 

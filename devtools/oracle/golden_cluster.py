@@ -1,4 +1,4 @@
-"""Several golden brokers that replicate to each other: leaders as the steps name them, followers that fetch at once."""
+"""Several golden brokers that replicate to each other: leaders follow the steps, and followers fetch at once."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +13,9 @@ _ALL_IN_ONE_FETCH = 1 << 30
 
 
 class GoldenCluster:
-    """The brokers of a case: mostly one, with all partitions to itself.
+    """The brokers of a case: usually a single broker.
 
-    Of several, every broker holds every partition. A follower fetches until it has what its leader has, and cuts off
+    In a cluster every broker hosts every partition. A follower fetches until its log equals its leader's, and truncates
     what its leader never had (KIP-595).
     """
 
@@ -23,11 +23,11 @@ class GoldenCluster:
         self.brokers = {broker_id: GoldenBroker(case, start_ms) for broker_id in case.get("brokers", [_ONLY])}
         # partition -> id of its leader
         self._leaders: dict[TopicPartition, int] = {}
-        # Partitions with a batch at the leader that was acknowledged before the followers had it.
+        # Partitions with a batch that was acknowledged by the leader before the followers fetched it.
         self._ahead: set[TopicPartition] = set()
 
     def pass_time(self, step: Step, now_ms: int) -> None:
-        """Before a step periodic jobs run and followers fetch, unless a kill of the leader leaves them no time."""
+        """Before a step periodic jobs run and followers fetch, unless the leader is killed before they can."""
         for broker in self.brokers.values():
             if broker.is_running:
                 broker.pass_time(now_ms)
@@ -36,12 +36,12 @@ class GoldenCluster:
                 self._replicate(topic_partition, now_ms)
 
     def broker_of(self, topic_partition: TopicPartition, step: Step) -> GoldenBroker:
-        """The broker that a step is done to: one that it names, or the partition's leader."""
+        """The broker of a step: the one that it names, or the partition's leader."""
         leader_id = step.get("leader", self._leaders.get(topic_partition, _ONLY))
         return self.brokers[step.get("broker", leader_id)]
 
     def roots(self, folder: Path) -> list[tuple[GoldenBroker, Path]]:
-        """Which broker's directory is to be compared with which folder of a case."""
+        """Which broker's directory is compared with which folder of a case."""
         if len(self.brokers) == 1:
             return [(broker, folder) for broker in self.brokers.values()]
         names = {f"broker-{broker_id}": broker for broker_id, broker in self.brokers.items()}
@@ -50,7 +50,7 @@ class GoldenCluster:
         return [(broker, folder / name) for name, broker in names.items() if (folder / name).exists()]
 
     def elect(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
-        """Makes a broker leader; its log must end where the real one's did. All others follow it."""
+        """Makes a broker leader; its log must end at the same offset as the real one's. All others follow it."""
         leader_id = self._leaders[topic_partition] = step["leader"]
         leader = self.brokers[leader_id]
         for broker in self.brokers.values():
@@ -62,10 +62,10 @@ class GoldenCluster:
         self._replicate(topic_partition, now_ms)
 
     def follow_up(self, topic_partition: TopicPartition, step: Step, now_ms: int) -> None:
-        """What the other brokers do when a step is done."""
+        """What the other brokers do after a step."""
         if topic_partition in self._leaders and any(key in step for key in ("append", "marker")):
             if step.get("acks", -1) == -1:
-                # The followers have it before the producer knows.
+                # The followers fetch it before the producer receives the response.
                 self._replicate(topic_partition, now_ms)
             else:
                 self._ahead.add(topic_partition)

@@ -1,4 +1,4 @@
-"""Holds the files of a replayed golden case against those that a real broker left."""
+"""Compares the files of a replayed golden case with those of a real broker."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -47,7 +47,7 @@ def _compare_partition(disk: Disk, expected: Path, case: Mapping[str, Any]) -> N
 
 
 def _is_recompressed(expected: Path, case: Mapping[str, Any]) -> bool:
-    """Whether the cleaner recompressed batches: then another release of the codec may produce other bytes."""
+    """Whether the cleaner recompressed batches: another release of the codec may produce other bytes."""
     if not any("cleaned" in step for step in case["steps"]):
         return False
     logs = (path.read_bytes() for path in sorted(expected.glob("*.log")))
@@ -94,7 +94,7 @@ def _compare_metadata(disk: Disk, directory: str, expected: Path) -> None:
 
 
 def _compare_records(disk: Disk, directory: str, expected: Path) -> None:
-    """Where the bytes may differ, as those of a compressor do, the records may not."""
+    """Compressed bytes may differ; the records may not."""
     wanted = [record for path in sorted(expected.glob("*.log")) for record in iterate(path.read_bytes())]
     names = [name for name in disk.list(directory) if name.endswith(".log")]
     found = [record for name in names for record in iterate(disk.read_file(f"{directory}/{name}"))]

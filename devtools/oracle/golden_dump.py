@@ -1,9 +1,9 @@
-"""Holds what our dump tool prints of log files against what Kafka's printed of the same files.
+"""Compares the output of our dump tool with that of Kafka's for the same files.
 
     python -m devtools.oracle.golden_dump --dir DIR [--cases 01-plain,02]
 
-Beside the files of a golden case lie the texts that DumpLogSegments gave, under `dump/`, at every instant of it. One
-line a case is printed; the exit status is 1 if any text differs, 2 if there was nothing to compare.
+The folder `dump/` of a golden case has the output of DumpLogSegments for each of its points in time. One line a case is
+printed; the exit status is 1 if any text differs, 2 if there was nothing to compare.
 """
 
 import argparse
@@ -22,7 +22,7 @@ _DECODERS = {OFFSETS_TOPIC: "offsets", TRANSACTION_TOPIC: "transaction-log"}
 
 
 class _LocalFolder(LocalFiles):
-    """Files below a folder, by their paths from there: the texts know no more."""
+    """Files below a folder, by their relative paths, as in the recorded output."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -35,7 +35,9 @@ class _LocalFolder(LocalFiles):
 
 
 def compare_dumps(folder: Path) -> int:
-    """Dumps every file of a case that has a text; returns how many. Raises Mismatch at a difference."""
+    """Dumps every file of a case that has recorded output; returns the number of files. Raises Mismatch at a
+    difference.
+    """
     texts = sorted(folder.glob("**/dump/*/*.txt"))
     for text in texts:
         root = text.parents[2]
@@ -45,7 +47,7 @@ def compare_dumps(folder: Path) -> int:
 
 
 def _dumped_file(text: Path) -> tuple[str, str]:
-    """Which file a text shows, and the decoder that was used."""
+    """Which file an output is of, and the decoder that was used."""
     partition, name = text.parent.name, text.stem
     if not name.endswith(_DECODED):
         return f"{partition}/{name}", ""
@@ -56,7 +58,7 @@ def _dump(files: Files, path: str, decoder: str) -> list[str]:
     options = DumpOptions(print_data_log=True, decoder=decoder)
     parts: list[str] = []
     try:
-        # What the tool prints to standard error is not part of the texts.
+        # Standard error is not part of the recorded output.
         for part in dump([path], options, files, lambda _: None):
             parts.append(part)
     except Thrown as thrown:

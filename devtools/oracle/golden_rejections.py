@@ -1,4 +1,4 @@
-"""Plays a table of produce requests, good and bad, and holds the answers against those of a real broker.
+"""Sends a table of valid and invalid produce requests and compares the responses with those of a real broker.
 
 A table (`rejections.json`) names topics with their configurations, and rows in the order in which they were sent to one
 broker. A row is one request: `records` in base64 for partition 0 of `topic` with version 8 and acks -1 unless it says
@@ -54,10 +54,10 @@ _OF_ONE_BROKER = {
     "transaction.state.log.min.isr": "1",
 }
 _NO_RECORDS_BYTES = len(build_batch([(0, None, b"", ())]))
-# The bounds of the window move with the clock; the real broker's was read after the row's own time.
+# The bounds of the window move with the clock; the real broker read it after the row's own time.
 _WINDOW = re.compile(r"within \[(-?\d+), (-?\d+)\]")
 _CLOCK_MS = 2_000
-# Behind the timestamp of a message of magic 1.
+# Position after the timestamp of a message of magic 1.
 _MESSAGE_VALUE_AT = 26
 
 Row = Mapping[str, Any]
@@ -81,7 +81,7 @@ def play_table(path: Path) -> Sequence[str]:
 
 
 class _Client:
-    """A node of the simulation that sends a request at a time and keeps what came back."""
+    """A node of the simulation that sends one request at a time and keeps the responses."""
 
     name = "oracle"
 
@@ -93,7 +93,7 @@ class _Client:
         self.kernel.add(self)
 
     def ask(self, api: str, body: Any) -> Any:
-        """The answer; None when the connection was closed."""
+        """The response, or None when the connection was closed."""
         self.answer, self.is_done = None, False
         self.kernel.request(self.name, _NODE, api, body, label=api, context=0)
         deadline_us = self.run.now_us + _PATIENCE_US
@@ -145,13 +145,13 @@ class _Player:
         self.run.advance(_BOOT_MS * 1_000)
 
     def _find_coordinator(self, transactional_id: str) -> None:
-        """Transactional batches are asked about; the first question makes the coordinator's topic."""
+        """The coordinator of transactional batches is looked up first, which creates the coordinator's topic."""
         question = FindCoordinatorRequest(transactional_id, key_type=1)
         while self.client.ask("FindCoordinator", question).error is not Errors.NONE:
             self.run.advance(self.run.now_us + _STEP_US)
 
     def play(self, row: Row) -> str | None:
-        """The first difference to the real broker's answer, None where there is none."""
+        """The first difference from the real broker's response, or None."""
         due_us = (row.get("append_time", row.get("at_ms", 0)) - self.start_ms) * 1_000
         if due_us > self.run.now_us:
             self.run.advance(due_us)
@@ -174,7 +174,7 @@ class _Player:
             version=row.get("version", _RECORD_ERRORS_VERSION),
         )
         if has_fatal_null(self.run._cluster.brokers[_BROKER].metadata, request):
-            return None  # the network layer decides this, for clients by TCP
+            return None  # The network layer decides this for clients over TCP.
         response = self.client.ask("Produce", request)
         answer: ProducePartitionResponse | None = response.partitions[0] if response is not None else None
         return answer
@@ -249,11 +249,11 @@ def _split(data: bytes) -> Iterator[tuple[bytes, BatchHeader]]:
 
 
 def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...]:
-    """What two batches have in common whose compressors, or whose clocks, differ."""
+    """What must be equal in two batches whose compressors or clocks differ."""
     try:
         records: list[Any] = list(iterate(data))
     except UnreadableRecords:
-        # A broker that does not recompress stores what cannot be read.
+        # A broker that does not recompress stores a batch that cannot be read.
         return (data[_MESSAGE_VALUE_AT:],)
     if append_time:
         records = [Record(record.offset, 0, record.key, record.value, record.headers) for record in records]

@@ -1,8 +1,8 @@
-"""A cluster of ours is handed over to a real Apache Kafka, and back: `make oracle`.
+"""Hands a Highwater cluster over to a real Apache Kafka, and back: `make oracle`.
 
 Our brokers write real files and real znodes, through crashes and elections, and stop. Kafka's DumpLogSegments then
-finds every file whole; Kafka's brokers start on the folders and the znodes without any recovery, serve every record,
-append on; and our log layer opens what they left.
+reads every file without an error; Kafka's brokers start on the folders and the znodes without recovery, serve every
+record and append more; and our log layer opens the result.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from lab.runtime.zookeeper.server import EmbeddedZookeeper
 BROKERS = (1, 2, 3)
 PARTITIONS = (0, 1)
 CHROOT = "/handover"
-#: topic, configurations, records of each burst
+#: Topic, configurations, records of each burst.
 TOPICS = (
     ("plain", "", 40),
     ("rolling", "segment.bytes=4096,index.interval.bytes=512,segment.index.bytes=96", 200),
@@ -48,7 +48,7 @@ RECOVERY_WORK = re.compile(
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 PRODUCER = "kafka.tools.ConsoleProducer"
 _PRINTED = ("print.timestamp", "print.partition", "print.offset", "print.key")
-#: Its cleaner and its retention must not change what is compared.
+#: Kafka's cleaner and retention must not change what is compared.
 BROKER_CONFIGS = {
     "log.cleaner.backoff.ms": "3600000",
     "log.retention.ms": "-1",
@@ -63,7 +63,7 @@ Row = tuple[int, int, int, str, str]
 
 
 def script() -> Iterator[str]:
-    """What our cluster lives through."""
+    """The commands that our cluster executes."""
     for topic, configs, _ in TOPICS:
         options = "".join(f" --config {config}" for config in configs.split(",") if config)
         yield f"kafka-topics.sh --create --topic {topic} --partitions {len(PARTITIONS)} --replication-factor 3{options}"
@@ -101,7 +101,7 @@ def play(run: Run, lines: Iterator[str]) -> None:
 
 
 class Handover:
-    """The cluster's folder and ZooKeeper, and what was found wrong."""
+    """The cluster's folder and ZooKeeper, and the problems found."""
 
     def __init__(self, work: Path, zookeeper: str, kafka: RealKafka) -> None:
         self._work = work
@@ -112,14 +112,14 @@ class Handover:
         self.failures = 0
 
     def judge(self, what: str, faults: list[str]) -> None:
-        """One line, and the first faults below it."""
+        """Prints one line, and the first faults below it."""
         print(f"{'FAIL' if faults else 'ok'} {what}" + "".join(f"\n     {fault}" for fault in faults[:5]), flush=True)
         self.failures += bool(faults)
 
     def dumps(self) -> None:
-        """Kafka's own tool reads each file of each broker."""
+        """Runs Kafka's own tool on each file of each broker."""
         for broker in BROKERS:
-            # of a copy: the tool opens indexes for writing
+            # On a copy: the tool opens indexes for writing.
             copy = shutil.copytree(self._data(broker), self._work / f"copy-{broker}")
             files = sorted(file for file in copy.glob("*-*/*") if file.suffix in (".log", ".index", ".timeindex"))
             printed = self._kafka.dump(files, "--deep-iteration", "--print-data-log")
@@ -130,8 +130,8 @@ class Handover:
             self.judge(f"DumpLogSegments reads the {len(files)} files of broker {broker}", faults)
 
     def start(self) -> None:
-        """Real brokers on the folders; they must not have to repair anything. The last one to stop may lead, so it
-        starts first.
+        """Starts real brokers on the folders; they must not have to repair anything. The last one to stop may lead, so
+        it starts first.
         """
         for broker in reversed(BROKERS):
             data = self._data(broker)
@@ -171,7 +171,7 @@ class Handover:
             self._brokers.popitem()[1].stop()
 
     def opens_again(self, expected: dict[str, list[Row]]) -> None:
-        """Our log layer opens what Kafka's brokers left: nothing is cut, and the same records are read."""
+        """Our log layer opens what Kafka's brokers left: nothing is truncated, and the same records are read."""
         disk = RealDisk(self._root)
         for topic, rows in expected.items():
             faults = []
@@ -211,7 +211,7 @@ class Handover:
 
 
 def differences(expected: list[Row], found: list[Row]) -> list[str]:
-    """The first row that differs, and how many there are."""
+    """The first row that differs, and the number of rows that differ."""
     if expected == found:
         return []
     first = next((f"{a} was expected, {b} was found" for a, b in zip(expected, found, strict=False) if a != b), "")

@@ -1,7 +1,7 @@
 """Plays scripts of the shell grammar without a page, and prints their transcripts.
 
-A `.scenario` file's own outputs are passed over; any other file holds a command a line, and `< input` below it. The
-code is that of the page's console.
+The outputs in a `.scenario` file are ignored; any other file has one command per line, with `< input` below it. It runs
+the same code as the page's console.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def play_files(files: list[Path], store: str, seed: int, journal: Path | None) -
                 transcript = parse_transcript(path.read_text(encoding="utf-8"), is_script=is_script)
                 config = config_of(transcript, path.stem, seed)
                 if is_script:
-                    # as the page starts a run: Kafka's own defaults
+                    # Kafka's own defaults, as when the page starts a run.
                     config = structs.replace(config, broker_config=transcript.config)
                 run = pageless_run(config, open_store())
                 kept: list[bytes] = events if journal is not None else []

@@ -1,4 +1,4 @@
-"""A real Apache Kafka for comparison: its jars from Maven, its tools, its brokers on folders that are there already.
+"""A real Apache Kafka for comparison: its jars from Maven, its tools, its brokers on existing folders.
 
 Needs Maven and a Java of version 17 or newer. Highwater itself needs none of this.
 """
@@ -32,12 +32,12 @@ log4j.appender.out.layout.ConversionPattern=%p %m (%c)%n
 
 
 class RealKafkaError(Exception):
-    """Maven, Java or a broker did not do what was asked; the sentence says what, and what to do."""
+    """Maven, Java or a broker failed; the message says why, and what to do."""
 
 
 def fetch_jars(folder: Path) -> Path:
-    """The folder of Kafka's jars: `folder` itself if it holds them, else one in it that Maven fills at the first call.
-    Raises RealKafkaError.
+    """The folder of Kafka's jars: `folder` itself if it contains them, else one in it that Maven fills at the first
+    call. Raises RealKafkaError.
     """
     if (folder / f"kafka_2.13-{VERSION}.jar").exists():
         return folder.resolve()
@@ -45,10 +45,10 @@ def fetch_jars(folder: Path) -> Path:
 
 
 def fetch_artifacts(folder: Path, name: str, artifacts: Sequence[tuple[str, str, str]]) -> Path:
-    """The folder `name` in `folder`, with artifacts (group, name, version) and what they depend on; Maven fills it
+    """The folder `name` in `folder`, with artifacts (group, name, version) and their dependencies; Maven fills it
     unless the first one is there. Raises RealKafkaError.
     """
-    folder = folder.resolve()  # Maven resolves relative paths from the folder of the pom
+    folder = folder.resolve()  # Maven resolves relative paths against the folder of the pom.
     jars = folder / name
     _, first, its_version = artifacts[0]
     if (jars / f"{first}-{its_version}.jar").exists():
@@ -76,7 +76,7 @@ def fetch_artifacts(folder: Path, name: str, artifacts: Sequence[tuple[str, str,
 
 
 class RealKafka:
-    """Kafka's programs on this machine. `work` takes configurations and what brokers print."""
+    """Kafka's programs on this machine. `work` holds configurations and the brokers' output."""
 
     def __init__(self, jars: Path, work: Path) -> None:
         try:
@@ -90,7 +90,7 @@ class RealKafka:
             (work / f"{name}.log4j.properties").write_text(_LOG4J.format(level=level))
 
     def tool(self, main_class: str, *arguments: str, stdin: str = "") -> str:
-        """What a program prints on its standard output, whatever its exit code."""
+        """The standard output of a program, whatever its exit code."""
         done = subprocess.run(
             self._command("tool", "256m", main_class, arguments),
             input=stdin,
@@ -102,7 +102,7 @@ class RealKafka:
         return done.stdout
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
-        """The command line of a program, for one that is to start fast and run briefly."""
+        """The command line of a program, with options for a fast start of a short run."""
         java, *rest = self._command("tool", "256m", main_class, arguments)
         return [java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *rest]
 
@@ -114,7 +114,7 @@ class RealKafka:
     def start_broker(
         self, broker_id: int, data: Path, zookeeper: str, configs: Mapping[str, str], port: int = 0
     ) -> "RealBroker":
-        """A broker on a folder of logs, on a port, 0 = a free one. Raises RealKafkaError."""
+        """Starts a broker on a folder of logs, on a port, 0 = a free one. Raises RealKafkaError."""
         port = port or free_port()
         lines = {
             "broker.id": str(broker_id),
@@ -148,7 +148,7 @@ class RealBroker:
         return f"127.0.0.1:{self.port}"
 
     def wait_until_it_serves(self) -> None:
-        """Raises RealKafkaError if it ends before, or takes too long."""
+        """Raises RealKafkaError if the broker exits first, or takes too long."""
         deadline_s = time.monotonic() + START_TIMEOUT_S
         while not (port_is_taken(self.port) and "started (kafka.server.KafkaServer)" in self.log.read_text()):
             if self._process.poll() is not None:
@@ -158,7 +158,7 @@ class RealBroker:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """A clean stop. Kills it when it takes too long."""
+        """Stops the broker cleanly. Kills it when that takes too long."""
         self._process.terminate()
         try:
             self._process.wait(STOP_TIMEOUT_S)

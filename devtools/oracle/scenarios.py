@@ -1,4 +1,4 @@
-"""Plays transcripts of a real Kafka cluster through the shell and compares what is printed.
+"""Plays transcripts of a real Kafka cluster through the shell and compares the output.
 
     python -m devtools.oracle.scenarios --dir DIR [--only 01,03] [--store memory|zookeeper]
 
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def config_of(transcript: Transcript, name: str, seed: int) -> RunConfig:
-    """The cluster that a transcript asks for. Raises TranscriptError for an era that there is not."""
+    """The cluster that a transcript asks for. Raises TranscriptError for an unknown era."""
     era = transcript.era or DEFAULT_ERA
     if era not in ERAS:
         raise TranscriptError(f"Unknown era {era!r}; expected one of {', '.join(ERAS)}.")
@@ -60,7 +60,7 @@ def judge(path: Path, store: ZkStore, seed: int = 0) -> Verdict:
                 return Verdict("FAIL", f"{where}: {changed}", (f"  {where}", *(f"    {line}" for line in lines)))
     except ShellError as error:
         return Verdict("todo", str(error.what))
-    except Exception as error:  # a bug of the core is a difference like any other, and the other transcripts are played
+    except Exception as error:  # An exception in the core counts as a difference, and the other transcripts still run.
         return Verdict("FAIL", f"{type(error).__name__}: {error}", tuple(format_exception(error)))
     return Verdict("ok")
 

@@ -1,1 +1,1 @@
-"""Third-party clients on a cluster of ours, as run by `make conformance`."""
+"""Third-party clients on a Highwater cluster, as run by `make conformance`."""

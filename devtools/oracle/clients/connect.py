@@ -1,4 +1,4 @@
-"""Kafka Connect, distributed: FileStream source and sink, the worker killed, the connectors' offsets reset."""
+"""Kafka Connect in distributed mode: FileStream source and sink, a killed worker, a reset of connectors' offsets."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ PATIENCE_S = 120.0
 
 
 class ConnectError(Exception):
-    """The worker did not do what it was asked."""
+    """The worker did not complete a request."""
 
 
 def need() -> None:
@@ -65,7 +65,7 @@ class Worker:
         self._url = f"http://127.0.0.1:{port}"
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The response's JSON, None without one. Raises ConnectError."""
+        """Returns the JSON of the response, or None for an empty one. Raises ConnectError."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
         try:
@@ -78,7 +78,7 @@ class Worker:
         return json.loads(text) if text else None
 
     def does(self, method: str, path: str, body: Any = None) -> bool:
-        """Whether it does what it is asked; while it rebalances it does not."""
+        """Whether the request succeeds; during a rebalance it does not."""
         try:
             self.ask(method, path, body)
         except ConnectError:
@@ -86,12 +86,12 @@ class Worker:
         return True
 
     def does_in_time(self, method: str, path: str, body: Any = None) -> None:
-        """Asks until it does it. Raises ConnectError."""
+        """Repeats the request until it succeeds. Raises ConnectError."""
         if not wait_until(lambda: self.does(method, path, body), PATIENCE_S):
             self.ask(method, path, body)
 
     def states(self, connector: str) -> list[str]:
-        """Of the connector and its tasks; empty while it is unknown."""
+        """States of the connector and its tasks; empty while the connector is unknown."""
         try:
             status = self.ask("GET", f"/connectors/{connector}/status")
         except ConnectError:
@@ -101,7 +101,7 @@ class Worker:
 
 @contextmanager
 def worker(command: Sequence[str], port: int, log: Path) -> Iterator[Worker]:
-    """A worker's process, which is killed at the end. Raises ConnectError."""
+    """Runs a worker process and kills it at the end. Raises ConnectError."""
     with log.open("ab") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
             asked = Worker(port)
@@ -113,7 +113,7 @@ def worker(command: Sequence[str], port: int, log: Path) -> Iterator[Worker]:
 
 
 class Trial:
-    """The files, the topic, and what is expected of them."""
+    """The files, the topic, and the expected results."""
 
     def __init__(self, bootstrap: str, work: Path) -> None:
         self.outcome = Outcome()
@@ -127,7 +127,7 @@ class Trial:
         self._reader.close()
 
     def configs(self) -> dict[str, dict[str, Any]]:
-        """Of the two connectors."""
+        """Configurations of the two connectors."""
         kind = "org.apache.kafka.connect.file.FileStream"
         return {
             "source": {"connector.class": f"{kind}SourceConnector", "file": str(self._source), "topic": TOPIC},
@@ -135,17 +135,17 @@ class Trial:
         }
 
     def append(self) -> None:
-        """More lines in the source's file."""
+        """Appends lines to the source's file."""
         with self._source.open("a") as file:
             file.writelines(f"line {self._lines + number}\n" for number in range(LINES))
         self._lines += LINES
 
     def wait_for_sink(self, lines: int) -> bool:
-        """Whether the sink's file has so many lines in time."""
+        """Whether the sink's file reaches this number of lines in time."""
         return wait_until(lambda: len(self._sunk()) >= lines, PATIENCE_S)
 
     def check(self, what: str, copies: Sequence[int], *, sunk: Sequence[int]) -> None:
-        """How often each LINES lines are in the topic, and in the sink's file."""
+        """Compares how often each of the LINES lines is in the topic and in the sink's file."""
         came = self._reader.read_until(LINES * sum(copies), PATIENCE_S) and self.wait_for_sink(LINES * sum(sunk))
         self._reader.read_late(QUIET_S if came else 0.0)
         values = Counter(value for _, _, value in self._reader.records)
@@ -153,7 +153,7 @@ class Trial:
         self.outcome.judge(differing(f"{what}: the sink", Counter(self._sunk()), sunk))
 
     def wait_for_commit(self) -> bool:
-        """Whether the sink's group has committed all that is in the topic, in time."""
+        """Whether the sink's group commits everything in the topic in time."""
         return wait_until(self._has_committed, PATIENCE_S)
 
     def _has_committed(self) -> bool:
@@ -180,7 +180,7 @@ def differing(where: str, found: Counter[str], copies: Sequence[int]) -> str:
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
-    """Runs worker and connectors. Raises RealKafkaError when Maven fails."""
+    """Runs the worker and the connectors. Raises RealKafkaError when Maven fails."""
     jars = fetch_artifacts(downloads, f"connect-{VERSION}", ARTIFACTS)
     port = free_port()
     (work / "log4j.properties").write_text(
@@ -204,7 +204,7 @@ def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
 
 
 def _kill_and_restart(trial: Trial, command: Sequence[str], port: int, log: Path) -> None:
-    """Lines pass from file to file; the worker is killed, and started again; offsets are reset."""
+    """Copies lines from file to file, kills and restarts the worker, and resets offsets."""
     trial.append()
     with worker(command, port, log) as connect:
         for name, config in trial.configs().items():

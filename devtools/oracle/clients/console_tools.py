@@ -1,6 +1,6 @@
-"""Kafka's own console tools on any cluster of brokers 0, 1 and 2, against what they printed of a real one.
+"""Runs Kafka's console tools on any cluster of brokers 0, 1 and 2 and compares the output with that of a real cluster.
 
-The lines of `console_tools.transcript` were recorded with Apache Kafka 3.9.1; its head says how it is written.
+The lines of `console_tools.transcript` were recorded with Apache Kafka 3.9.1; its header describes the format.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from devtools.oracle.real_kafka import RealKafka, fetch_jars
 TRANSCRIPT = Path(__file__).with_name("console_tools.transcript")
 PATIENCE_S = 60.0
 TOOL_TIMEOUT_S = 240.0
-"""A tool is a Java process, which takes its time where many others run."""
+"""A tool is a Java process, which is slow to start on a loaded machine."""
 MAINS = {
     "kafka-acls.sh": "kafka.admin.AclCommand",
     "kafka-broker-api-versions.sh": "kafka.admin.BrokerApiVersionsCommand",
@@ -43,7 +43,7 @@ MAINS = {
 }
 """The main class of each script of Kafka's `bin` folder, as the scripts name it."""
 
-#: What differs from run to run, and its replacement. The order matters.
+#: What differs between runs, and its replacement. The order matters.
 STABLE = tuple(
     (re.compile(pattern), put)
     for pattern, put in (
@@ -71,15 +71,15 @@ STABLE = tuple(
         ),
     )
 )
-#: What a tool says now and then while it works: how often depends on the machine.
+#: Lines that a tool repeats while it works; how often depends on the machine.
 PROGRESS = re.compile(r'.*"stage":"ProcessLoop"|\d+ records sent, .* ms max latency\.$')
-#: Stack traces and lines of a log, which a tool writes beside its complaint.
+#: Stack traces and log lines that a tool prints in addition to its error message.
 NOISE = re.compile(r"\s+at |(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) |\[20|SLF4J|log4j|\s*\([\w.$]+\)$")
 
 
 @dataclass
 class Step:
-    """One line of the transcript and what belongs to it."""
+    """One line of the transcript with its input and expected output."""
 
     line: str
     stdin: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Step:
 
 
 def steps(text: str) -> Iterator[Step]:
-    """The steps of a transcript; comments and empty lines between them are steps without effect."""
+    """The steps of a transcript; comments and empty lines between them are steps without a command."""
     step = Step("")
     for line in text.splitlines():
         if line.startswith(("$", "&", "stop ", "file ", "#")) or not line:
@@ -118,7 +118,7 @@ def steps(text: str) -> Iterator[Step]:
 
 
 def stable(printed: str, said: str, code: int) -> list[str]:
-    """What a tool printed, in a form that is equal in every run; what it said on standard error if it failed."""
+    """The output of a tool in a form that is the same in every run; its standard error if it failed."""
     lines = []
     complaints = [line for line in said.splitlines() if not NOISE.match(line)] if code else []
     for line in [*printed.splitlines(), *complaints]:
@@ -132,7 +132,7 @@ def stable(printed: str, said: str, code: int) -> list[str]:
 
 
 def _ordered(text: str) -> str:
-    """JSON whose lists, in which Kafka's hash maps lie as they fell, are sorted."""
+    """JSON with sorted lists, because the order of Kafka's hash maps is arbitrary."""
 
     def ordered(value: Any) -> Any:
         if isinstance(value, dict):
@@ -155,7 +155,7 @@ class ConsoleTools:
         self._background: dict[str, subprocess.Popen[str]] = {}
 
     def play(self, step: Step) -> list[str]:
-        """The output of a step. A step with `until` is repeated until that appears, or for PATIENCE_S."""
+        """Returns the output of a step. A step with `until` is repeated until that text appears, or for PATIENCE_S."""
         kind, _, rest = step.line.partition(" ")
         if kind == "file":
             name, _, text = rest.partition(" ")
@@ -182,7 +182,7 @@ class ConsoleTools:
         return []
 
     def close(self) -> None:
-        """Ends what a transcript that stopped half way left running."""
+        """Stops the processes that an aborted transcript left running."""
         for process in self._background.values():
             process.kill()
             process.wait()
@@ -215,9 +215,7 @@ def need() -> None:
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
-    """Runs the transcript and says where it is; the cluster must be a fresh one. Raises RealKafkaError when Maven
-    fails.
-    """
+    """Runs the transcript and compares its output; the cluster must be new. Raises RealKafkaError when Maven fails."""
     tools = ConsoleTools(RealKafka(fetch_jars(downloads), work), bootstrap, work)
     outcome = Outcome()
     try:

@@ -1,4 +1,4 @@
-"""franz-go's own tests that speak to a cluster: those of its package `kgo`."""
+"""franz-go's integration tests: those of its package `kgo`."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from devtools.oracle.clients.outcome import Outcome, tool
 VERSION = "v1.22.2"
 PACKAGE = "github.com/twmb/franz-go/pkg/kgo"
 SETTINGS = {"KGO_TEST_RF": "3", "KGO_TEST_RECORDS": "5000", "KGO_TEST_MAX_TOPIC_PARTS": "10"}
-#: The tests that a real Kafka 3.9.1 passes, too.
+#: The tests that pass on a real Kafka 3.9.1.
 PASSED = (
     "TestAddRemovePartitions",
     "TestClient_Produce",
@@ -40,7 +40,7 @@ PASSED = (
     "TestTxnEtl",
     "TestUnknownGroupOffsetFetchPinned",
 )
-#: Those that ask for something newer than 3.9, or older, and say so.
+#: Tests that require a release newer than 3.9, or an older one.
 SKIPPED = (
     "Test848RegexBrokerResolves",
     "TestConsumeRegexShareSkipsInternal",

@@ -1,4 +1,4 @@
-"""Test suites of Go clients, fetched as modules and run as they are."""
+"""Test suites of Go clients, fetched as modules and run unchanged."""
 
 import json
 import os
@@ -15,9 +15,9 @@ _ENDS = ("pass", "fail", "skip")
 
 @dataclass(frozen=True)
 class Suite:
-    """The tests of a Go package that speak to a cluster. `wanted`: a pattern for their names; `left_out`: those that a
-    real Kafka fails or that test something else, and subtests as TEST/SUBTEST; `skipped`: those that a real Kafka makes
-    skip; `least`: how many tests a real Kafka passes.
+    """The tests of a Go package that speak to a cluster. `wanted`: a pattern for their names; `left_out`: those that
+    fail on a real Kafka or do not test a broker, and subtests as TEST/SUBTEST; `skipped`: those that are skipped on a
+    real Kafka; `least`: the number of tests that pass on a real Kafka.
     """
 
     package: str
@@ -32,8 +32,8 @@ class Suite:
 
 
 def prepare_module(folder: Path, name: str, *packages: str) -> None:
-    """A Go module that requires packages, each NAME@VERSION, with what their tests need. Raises CalledProcessError when
-    the go command cannot fetch one.
+    """Creates a Go module that requires packages, each NAME@VERSION, and their test dependencies. Raises
+    CalledProcessError when the go command cannot fetch one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for command in (["go", "mod", "init", name], *(["go", "get", "-t", package] for package in packages)):
@@ -41,8 +41,8 @@ def prepare_module(folder: Path, name: str, *packages: str) -> None:
 
 
 def play(suite: Suite, work: Path, settings: Mapping[str, str]) -> Outcome:
-    """Runs a suite, with the environment of `suite.settings` and `settings`. A test that skips where a real Kafka
-    passes has failed.
+    """Runs a suite with the environment of `suite.settings` and `settings`. A test that is skipped here but passes on a
+    real Kafka counts as failed.
     """
     prepare_module(work, "conformance", f"{suite.package}@{suite.version}")
     command = ["go", "test", "-mod=mod", "-json", "-count=1", f"-timeout={suite.timeout_minutes}m"]
@@ -62,7 +62,7 @@ def play(suite: Suite, work: Path, settings: Mapping[str, str]) -> Outcome:
 
 
 def judge(suite: Suite, lines: Collection[str]) -> Outcome:
-    """The outcome of a suite by the lines that `go test -json` printed."""
+    """The outcome of a suite, from the lines printed by `go test -json`."""
     outcome = Outcome()
     ends: dict[str, str] = {}
     printed: dict[str, list[str]] = {}

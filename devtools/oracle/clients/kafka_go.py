@@ -1,4 +1,4 @@
-"""kafka-go's own tests, those of its root package: nearly all of them speak to a cluster."""
+"""kafka-go's integration tests: those of its root package, nearly all of which use a cluster."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from devtools.oracle.clients.outcome import Outcome, tool
 from devtools.oracle.clusters import Layout
 
 PORT = 9092
-"""The tests have the address localhost:9092 and the broker id 1 written in them."""
+"""The tests hard-code the address localhost:9092 and the broker id 1."""
 LAYOUT = Layout(
     brokers=1,
     first_id=1,
@@ -28,8 +28,8 @@ SUITE = go_tests.Suite(
     version="v0.4.51",
     wanted="^Test",
     least=140,
-    # They need an authorizer, or a listener with SASL; of the consumer group's subtests three call a function that they
-    # have not set, and one waits in vain on a real Kafka, too.
+    # These need an authorizer or a SASL listener; three of the consumer group subtests call a function that is not set,
+    # and one times out on a real Kafka as well.
     left_out=(
         "TestClientCreateACLs",
         "TestClientDeleteACLs",
@@ -49,7 +49,7 @@ SUITE = go_tests.Suite(
         "TestConsumerGroupWithMissingTopic",
         "TestReadTruncatedMessages",
     ),
-    # KAFKA_SKIP_NETTEST as in the project's own runs: these tests of Go's net package are not reliable there either.
+    # KAFKA_SKIP_NETTEST as in the project's own CI: these tests of Go's net package are flaky there as well.
     settings={"KAFKA_VERSION": "3.9.1", "KAFKA_SKIP_NETTEST": "1"},
 )
 
@@ -60,5 +60,5 @@ def need() -> None:
 
 
 def play(work: Path) -> Outcome:
-    """Runs the tests on the cluster of LAYOUT. Raises CalledProcessError when they cannot be fetched."""
+    """Runs the tests on the cluster described by LAYOUT. Raises CalledProcessError when they cannot be fetched."""
     return go_tests.play(SUITE, work, {})

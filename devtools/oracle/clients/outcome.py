@@ -1,16 +1,16 @@
-"""What a part of the conformance run comes to."""
+"""The outcome of one part of the conformance run."""
 
 import shutil
 from dataclasses import dataclass, field
 
 
 class ToolMissing(Exception):
-    """Something that a part needs is not on this machine; the sentence says what, and what to do."""
+    """A part needs a program that is not on this machine; the message names it and says how to get it."""
 
 
 @dataclass
 class Outcome:
-    """How many cases of a part passed, failed, and did not apply; `faults` is what there is to say of the failed."""
+    """How many cases of a part passed, failed or did not apply; `faults` describes the failures."""
 
     passed: int = 0
     failed: int = 0
@@ -18,7 +18,7 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
     def judge(self, fault: str) -> None:
-        """One more case: it passed if `fault` is empty."""
+        """Counts one more case: it passed if `fault` is empty."""
         if fault:
             self.failed += 1
             self.faults.append(fault)
@@ -27,7 +27,7 @@ class Outcome:
 
 
 def tool(name: str, why: str) -> str:
-    """The path of a program. Raises ToolMissing."""
+    """The path of an executable. Raises ToolMissing."""
     path = shutil.which(name)
     if path is None:
         raise ToolMissing(

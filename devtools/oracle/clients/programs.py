@@ -1,4 +1,4 @@
-"""The programs of the card "Connect a client" that need more than Python: each is run as the card shows it."""
+"""The programs of the card "Connect a client" that need more than Python: each runs exactly as shown."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from devtools.oracle.real_kafka import RealKafka, fetch_jars
 FOLDER = Path(__file__).parents[3] / "static" / "lab" / "connect"
 PLACE = "BOOTSTRAP"
 TIMEOUT_S = 240
-#: What a program prints at last: partition, offset and value of a record.
+#: The last line that a program prints: partition, offset and value of a record.
 PRINTED = re.compile(r"(Partition:)?0\s+(Offset:)?\d+\s+hello")
 
 
@@ -26,7 +26,9 @@ def need() -> None:
 
 
 def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
-    """Runs them one after the other. Raises RealKafkaError and CalledProcessError when something cannot be fetched."""
+    """Runs the programs one after the other. Raises RealKafkaError and CalledProcessError when something cannot be
+    fetched.
+    """
     jars = fetch_jars(downloads)
     prepare_module(work / "go", "orders", f"{franz_go.PACKAGE}@{franz_go.VERSION}")
     node = work / "node"
@@ -56,7 +58,7 @@ def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
 
 
 def _scripts(kafka: RealKafka, folder: Path) -> Path:
-    """A folder like `bin` of a download of Kafka."""
+    """Creates a folder like `bin` of a Kafka distribution."""
     folder.mkdir()
     for name, main_class in MAINS.items():
         command = " ".join(f"'{word}'" for word in kafka.command(main_class))

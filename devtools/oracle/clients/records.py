@@ -1,4 +1,4 @@
-"""Topics of a cluster as the checks of an application see them: created, filled, and read as committed."""
+"""Topics as the checks of an application use them: created, filled, and read with read_committed."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ POLL_S = 0.2
 
 
 def create_topics(bootstrap: str, partitions: int, *names: str) -> None:
-    """Topics of three replicas. Raises KafkaException."""
+    """Creates topics with three replicas. Raises KafkaException."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for done in admin.create_topics([NewTopic(name, partitions, 3) for name in names]).values():
         done.result(PATIENCE_S)
@@ -28,7 +28,7 @@ def send(producer: Producer, topic: str, values: Sequence[str]) -> None:
 
 
 class CommittedReader:
-    """Everything in a topic that is committed, as it grows: `records` are (partition, key, value) in order, `ends` the
+    """Reads everything committed in a topic while it grows: `records` are (partition, key, value) in order, `ends` the
     offsets after the last record of each partition.
     """
 
@@ -46,7 +46,7 @@ class CommittedReader:
         self._consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
 
     def read(self) -> int:
-        """Reads what has come; how many records there are."""
+        """Reads the available records; returns the number of records so far."""
         while messages := self._consumer.consume(10_000, POLL_S):
             for message in messages:
                 if message.error() is None:
@@ -56,11 +56,11 @@ class CommittedReader:
         return len(self.records)
 
     def read_until(self, count: int, patience_s: float) -> bool:
-        """Whether so many records have come in time."""
+        """Whether this number of records arrives in time."""
         return wait_until(lambda: self.read() >= count, patience_s)
 
     def read_late(self, quiet_s: float) -> None:
-        """Reads for a while what comes beyond what was expected."""
+        """Reads for a while longer, to find records beyond those expected."""
         deadline_s = time.monotonic() + quiet_s
         while time.monotonic() < deadline_s:
             self.read()
@@ -70,7 +70,7 @@ class CommittedReader:
 
 
 def wait_until(holds: Callable[[], bool], patience_s: float = PATIENCE_S) -> bool:
-    """Whether it holds in time."""
+    """Whether the condition becomes true in time."""
     deadline_s = time.monotonic() + patience_s
     while not (so := holds()) and time.monotonic() < deadline_s:
         time.sleep(POLL_S)

@@ -1,4 +1,4 @@
-"""sarama's functional tests: five brokers behind proxies that the tests cut and restore."""
+"""sarama's functional tests: five brokers behind proxies that the tests disable and enable."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from devtools.oracle.clusters import Layout
 from lab.runtime.zookeeper.server import free_port
 
 PROXIED_PORT = 29_091
-"""Of the first proxy; written in the tests."""
+"""Port of the first proxy; hard-coded in the tests."""
 LAYOUT = Layout(
     brokers=5,
     first_id=1,
@@ -36,13 +36,13 @@ SUITE = go_tests.Suite(
     wanted="^Test(Func|VersionMatrix|Interceptors|AsyncProducerRemoteBrokerClosed|ReadOnlyAndAllCommittedMessages|"
     "ConsumerHighWaterMarkOffset|ConsumerPartialBatchRecovery|ConsumerGroupDeadlock)",
     least=60,
-    # They stop brokers, or read what these print, by the commands of a container system.
+    # These stop brokers, or read their output, with the commands of a container runtime.
     left_out=(
         "TestFuncAdminListConsumerGroupOffsets",
         "TestFuncIdempotentBufferedSequence",
         "TestFuncTxnProduceWithBrokerFailure",
     ),
-    # Two need Kafka 4.0 or a Java client in a container, one always skips.
+    # Two need Kafka 4.0 or a Java client in a container; one is always skipped.
     skipped=(
         "TestFuncAdminUpdateFeatures",
         "TestFuncJavaInteropCooperativeRebalance",
@@ -105,6 +105,6 @@ def _wait_until_it_serves(url: str, count: int) -> None:
 
 
 def play(addresses: Sequence[str], work: Path) -> Outcome:
-    """Runs the tests on the cluster of LAYOUT. Raises CalledProcessError when they cannot be fetched."""
+    """Runs the tests on the cluster described by LAYOUT. Raises CalledProcessError when they cannot be fetched."""
     with proxies(addresses, work / "proxy") as url:
         return go_tests.play(SUITE, work / "sarama", {"TOXIPROXY_ADDR": url})

@@ -1,4 +1,4 @@
-"""Spark's Kafka source and sink, batch and streaming (`spark_program.py`); one stream is killed and continued."""
+"""Spark's Kafka source and sink, batch and streaming (`spark_program.py`); one stream is killed and resumed."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 PARTITIONS = 4
 TIMEOUT_S = 600
 ALL = [ROWS, ROWS, ROWS * (ROWS - 1) // 2, ROWS]
-"""FIGURES of the program for each number from 0 to ROWS once."""
+"""FIGURES of the program when each number from 0 to ROWS is there once."""
 NONE = [0, 0, 0, 0]
 KILLED = "exit code -9"
 
@@ -52,9 +52,9 @@ def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
 
 
 def _run(command: list[str]) -> tuple[Any, str]:
-    """What the program printed, or its exit code; and its standard error."""
+    """Returns what the program printed, or its exit code, and its standard error."""
     try:
-        # A session of its own: one step kills its process group.
+        # Its own session: one step kills its process group.
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, start_new_session=True
         )
@@ -64,8 +64,8 @@ def _run(command: list[str]) -> tuple[Any, str]:
 
 
 def _is_copied(figures: list[int]) -> bool:
-    """All rows, and at most one batch of them twice: the sink writes at least once, and writes the batch again at
-    which the stream was killed.
+    """Whether all rows were copied, and at most one batch of them twice: the sink writes at least once, and repeats the
+    batch that was being written when the stream was killed.
     """
     rows, values, *_ = figures
     return values == ROWS and ROWS <= rows <= ROWS + ROWS_A_BATCH

@@ -1,4 +1,4 @@
-"""One run of Spark on a cluster's topics, in a process of its own: `spark_program.py JARS BOOTSTRAP FOLDER STEP`.
+"""One run of Spark on a cluster's topics, in its own process: `spark_program.py JARS BOOTSTRAP FOLDER STEP`.
 
 The steps print JSON. `write`: ROWS rows by the batch sink. `count`: what the batch source reads of both topics. `copy`:
 a structured stream from one topic to the other, with its checkpoint in FOLDER, until it has processed what there is;
@@ -20,12 +20,12 @@ ROWS = 20_000
 ROWS_A_BATCH = 2_000
 KILLED_AFTER_BATCHES = 3
 FROM, TO = "spark-in", "spark-out"
-#: of the figures that are printed
+#: Of the printed figures.
 FIGURES = ("count(*)", "count(distinct value)", "sum(cast(value as bigint))", "count(distinct partition, offset)")
 
 
 def session(jars: Path, folder: Path) -> SparkSession:
-    """A Spark in this process."""
+    """A Spark session in this process."""
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.jars", ",".join(str(jar) for jar in sorted(jars.glob("*.jar"))))
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.local.dir", str(folder / "local"))
@@ -34,7 +34,7 @@ def session(jars: Path, folder: Path) -> SparkSession:
 
 
 def figures(rows: DataFrame) -> list[int]:
-    """The FIGURES of records."""
+    """The FIGURES of these records."""
     return [int(value or 0) for value in rows.selectExpr(*FIGURES).first() or ()]
 
 

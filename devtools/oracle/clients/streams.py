@@ -23,9 +23,9 @@ LINES = 6_000
 WORDS_A_LINE = 5
 LINES_AT_ONCE = 60
 PAUSE_S = 0.2
-"""Between so many lines: the input takes 20 s, so that the kills hit a count that works."""
+"""Between the batches of LINES_AT_ONCE lines: the input takes 20 s, so that the count is running when it is killed."""
 KILLED_AT = (1 / 3, 2 / 3)
-"""Of the output."""
+"""The shares of the output after which the application is killed."""
 PATIENCE_S = 240.0
 QUIET_S = 3.0
 
@@ -77,8 +77,8 @@ def play(bootstrap: str, downloads: Path, work: Path) -> Outcome:
 
 
 def differing(records: Sequence[tuple[int, str, str]], expected: Counter[str]) -> str:
-    """What is wrong with the counts: each word has to count from 1 to how often the input has it, in order, each number
-    once.
+    """What is wrong with the counts: each word must count from 1 to its number of occurrences in the input, in order
+    and without repetition.
     """
     counts: dict[str, list[int]] = defaultdict(list)
     for _, word, count in records:
