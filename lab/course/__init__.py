@@ -1,1 +1,1 @@
-"""The course: lessons in chapters, what the front page and the pages of the lessons show of them."""
+"""The course: lessons in chapters, and the data of the front page and of the lessons' pages."""

@@ -57,7 +57,9 @@ def started_on(user: User, branch: Branch) -> str:
 
 
 def best_of(attempts: Iterable[Attempt]) -> Attempt | None:
-    """The attempt that stands for the lesson: a finished one, else the one that came farthest, the newest of equals."""
+    """The attempt that represents the lesson: a finished one, else the one with the most progress; of equals the
+    newest.
+    """
     return max(attempts, key=lambda attempt: (attempt.is_finished, attempt.done), default=None)
 
 

@@ -8,7 +8,7 @@ WIDTH = 318
 HEIGHT = 168
 LEFT, RIGHT, TOP, BOTTOM = 34, 296, 16, 140
 LEAST_P = 0.2
-"""Where the axis begins: guesses among five choices."""
+"""Where the axis begins: the probability of a guess among five choices."""
 
 
 class Point(NamedTuple):
@@ -32,7 +32,7 @@ class Curve(NamedTuple):
 
 
 def curve(summary: Summary) -> Curve:
-    """The curve of a learner. Without enough answers it has no points."""
+    """The calibration curve of a learner. It has no points until there are enough answers."""
     shown = [point for point in summary.calibration if point.is_shown]
     points = [
         Point(

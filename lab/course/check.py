@@ -15,12 +15,12 @@ from lab.reviews.registry import generators
 from lab.texts.refusal import Refusal
 
 REVIEWS = 40
-"""Questions of a review that are drawn to find a tag."""
+"""The number of review questions drawn when looking for a tag."""
 
 
 def problems(written: Definition, known: dict[str, Exercise], more: Collection[str] = ()) -> Iterator[str]:
-    """What is wrong with the course as it is now. `more`: the slugs of lessons from outside, which have no place in
-    it and may offer any misconception.
+    """Problems of the current course. `more`: the slugs of external lessons, which have no place in it and may offer
+    any misconception.
     """
     listed = [slug for chapter in written.chapters for slug in chapter.lessons]
     for slug in listed:
@@ -39,7 +39,9 @@ def problems(written: Definition, known: dict[str, Exercise], more: Collection[s
 
 
 def gaps(written: Definition, known: dict[str, Exercise]) -> Iterator[str]:
-    """What the course still lacks: topics and errata without a lesson, and lessons that are named and do not exist."""
+    """What the course does not cover yet: topics and errata without a lesson, and lessons that are named but do not
+    exist.
+    """
     topics = {topic for exercise in known.values() for topic in exercise.topics}
     errata = {erratum for exercise in known.values() for erratum in exercise.errata}
     if missing := [topic for topic in TOPICS if topic not in topics]:
@@ -69,7 +71,7 @@ def unreadable_recordings(known: Mapping[str, Exercise]) -> Iterator[str]:
 
 
 def misplaced_tags(known: dict[str, Exercise], tags: Mapping[str, Misconception]) -> Iterator[str]:
-    """Misconceptions whose lessons are not those that offer them, in a question, the transfer or the review."""
+    """Misconceptions whose lessons differ from those that offer them in a question, the transfer or the review."""
     for slug, exercise in known.items():
         offered, named = tags_of(exercise), {tag for tag, entry in tags.items() if slug in entry.lessons}
         for tag in sorted(offered - named):
@@ -82,7 +84,7 @@ def misplaced_tags(known: dict[str, Exercise], tags: Mapping[str, Misconception]
 
 
 def _never_asked(slug: str, tags: set[str]) -> set[str]:
-    """Those of some tags that the review of a lesson does not offer."""
+    """The tags that the review of their lesson never offers."""
     if slug not in generators():
         return tags
     for seed in range(REVIEWS):

@@ -1,4 +1,4 @@
-"""What the search field finds: lessons, runs, and terms of the glossary."""
+"""Search results: lessons, runs, and terms of the glossary."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from lab.selectors import runs_of
 
 
 def found_by_search(user: User, course: Course, language: str) -> list[dict[str, Any]]:
-    """Everything that can be found, `{kind, title, other, detail, address}`: kind is lesson, run or term; `title` is
-    English and `other` Chinese, `detail` in `language`.
+    """Everything that the search field finds, `{kind, title, other, detail, address}`: kind is lesson, run or term;
+    `title` is English and `other` Chinese, `detail` in `language`.
     """
     lessons = [
         {

@@ -1,4 +1,4 @@
-"""What the front page shows, as its template wants it."""
+"""The data of the front page, in the shape that its template expects."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from lab.reviews.registry import generators
 VIEWS = ("chapter", "note", "map")
 DUE_SHOWN = 3
 REVIEW_S = 40
-"""About how long a review takes."""
+"""The approximate duration of a review."""
 
 
 class Card(NamedTuple):
@@ -114,8 +114,8 @@ def _current(
     summary: Summary,
     standings: Mapping[str, Standing],
 ) -> dict[str, Any] | None:
-    """Where to go on: the attempt that was started last and is not finished, else the next lesson that is not done, on
-    the first path, then in the order of the course. None when all are done.
+    """Where to continue: the unfinished attempt that was started last, else the next lesson that is not done, on the
+    first path, then in the order of the course. None when all are done.
     """
     unfinished = [attempt for own in attempts.values() for attempt in own[:1] if not attempt.is_finished]
     newest = max(unfinished, key=lambda attempt: attempt.started_at, default=None)

@@ -1,4 +1,4 @@
-"""The recording that plays on the front page (`manage.py make_hero` writes it): what its run was made from."""
+"""The recording that plays on the front page (`manage.py make_hero` writes it): the run that it is made from."""
 
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ class HeroRun(msgspec.Struct, frozen=True):
 
     @property
     def lasts_s(self) -> int:
-        """On the wall."""
+        """Its duration in wall time."""
         return self.pace[-1][0] // 1000
 
 

@@ -1,4 +1,4 @@
-"""What the page of a lesson shows, as its template wants it."""
+"""The data of a lesson's page, in the shape that its template expects."""
 
 from collections.abc import Mapping, Set
 from typing import Any
@@ -50,7 +50,7 @@ def lesson_page(
 
 
 def _outline(steps: list[Step], opened: Set[str]) -> list[dict[str, Any]]:
-    """The steps by their kinds. The texts are those of the steps that have opened in an attempt."""
+    """The steps by kind, with the texts of the steps that have opened in an attempt."""
     return [{"kind": step.kind, "text": step.text if step.id in opened else None} for step in steps]
 
 

@@ -1,7 +1,7 @@
 """`course.toml`: the chapters with their lessons in order, the first path, and the lessons by the notes' headings.
 
 A lesson is an exercise (`lab/exercises/content`) that has a place in a chapter. Its identity is the exercise's slug;
-its number is the place, such as 4.2. Lessons from outside of the repository make a chapter of their own, the last.
+its number is the place, such as 4.2. Lessons from outside of the repository form a chapter of their own, the last one.
 """
 
 import tomllib
@@ -39,7 +39,7 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of the notes. `title` is empty where the note has none."""
+    """One of the notes. `title` is empty if the note has none."""
 
     number: str
     title: str
@@ -95,7 +95,7 @@ class Course(msgspec.Struct, frozen=True):
         return next(chapter for chapter in self.chapters if chapter.slug == CHALLENGES)
 
     def lesson(self, slug: str) -> Lesson:
-        """Raises Refusal (404) where there is none."""
+        """Raises Refusal (404) if there is no such lesson."""
         found = self.lessons.get(slug)
         if found is None:
             raise Refusal("refusal.no_lesson", 404, lesson=slug)
@@ -108,7 +108,7 @@ class Course(msgspec.Struct, frozen=True):
         return self.lessons[slugs[place]] if place < len(slugs) else None
 
     def following(self, lesson: Lesson) -> Lesson | None:
-        """What to go on with after a lesson: on the first path its next one, else the next in the course."""
+        """The lesson to continue with after this one: the next on the first path, else the next in the course."""
         path = [one.slug for one in self.first_path]
         if lesson.slug in path[:-1]:
             return self.first_path[path.index(lesson.slug) + 1]
@@ -116,7 +116,7 @@ class Course(msgspec.Struct, frozen=True):
 
 
 def definition(path: Path = COURSE) -> Definition:
-    """What the file says. Raises ContentError with the place of what is wrong."""
+    """The content of the file. Raises ContentError with the position of the error."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Definition)
     except tomllib.TOMLDecodeError as error:
@@ -126,12 +126,12 @@ def definition(path: Path = COURSE) -> Definition:
 
 
 def course() -> Course:
-    """The course as it is now. Lessons whose folder is missing are left out: `manage.py check_course` reports them."""
+    """The current course. Lessons whose folder is missing are left out: `manage.py check_course` reports them."""
     return assemble(_definition(), exercises(), list(outside().lessons))
 
 
 def assemble(written: Definition, known: dict[str, Exercise], more: Sequence[str] = ()) -> Course:
-    """The course of a definition and the exercises that exist. `more`: the slugs of those from outside."""
+    """The course of a definition and the exercises that exist. `more`: the slugs of external ones."""
     chapters = []
     for number, chapter in enumerate(written.chapters, 1):
         present = [slug for slug in chapter.lessons if slug in known]

@@ -1,4 +1,4 @@
-"""The map of the course: lessons in columns by chapter, with lines from the lessons that they require."""
+"""The map of the course: lessons in columns by chapter, connected to the lessons that they require."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -11,7 +11,9 @@ ROW = 60
 NODE_W = 138
 NODE_H = 52
 TOP = 28
-"""As in static/lab/css/pages/front.css: the pitch of columns and rows, the size of a lesson, and where the first is."""
+"""As in static/lab/css/pages/front.css: the pitch of columns and rows, the size of a lesson, and the position of the
+first.
+"""
 
 
 class Node(NamedTuple):
@@ -33,7 +35,7 @@ class Map(NamedTuple):
 
 
 def drawn(course: Course, standings: Mapping[str, Standing]) -> Map:
-    """The map of the lessons that exist."""
+    """The map of the existing lessons."""
     chapters = [chapter for chapter in course.chapters if chapter.lessons]
     nodes: dict[str, Node] = {}
     for column, chapter in enumerate(chapters):
@@ -60,7 +62,7 @@ def _look(standing: Standing) -> str:
 
 
 def _edge(needed: Node, node: Node) -> str:
-    """From the right edge of one to the left edge of the other; within a column beside it."""
+    """A line from the right edge of one lesson to the left edge of the other; within a column it runs beside them."""
     y0, y1 = needed.y + NODE_H // 2, node.y + NODE_H // 2
     if needed.x == node.x:
         x = node.x

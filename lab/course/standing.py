@@ -23,12 +23,12 @@ class Standing(NamedTuple):
 
     @property
     def is_shaky(self) -> bool:
-        """To be asked again: due, or answered wrong last."""
+        """Whether it should be asked again: it is due, or the last answer was wrong."""
         return self.is_due or self.mastery == "shaky"
 
 
 def standing_of(lesson: Lesson, attempts: Mapping[str, list[Attempt]], summary: Summary) -> Standing:
-    """Of one lesson. Attempts are lost with their runs; what was learnt is still in the summary."""
+    """The standing in one lesson. Attempts are deleted with their runs; the summary keeps what was learned."""
     learnt = summary.lessons.get(lesson.slug)
     best = best_of(attempts.get(lesson.slug, []))
     steps = len(lesson.exercise.steps)

@@ -19,5 +19,5 @@ class Bilingual(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a text must stand in both languages")
 
     def said(self, language: str) -> str:
-        """The one in a language of the lab: `en` or `zh-CN`."""
+        """The text in a language of the lab: `en` or `zh-CN`."""
         return self.zh if language == "zh-CN" else self.en

@@ -12,11 +12,12 @@ CHUNK = 1000
 _MESSAGES = (RpcDelivered, RpcHeld, RpcRescheduled)
 
 Events = Callable[[int, int], Iterable[Envelope]]
-"""Gives the events from one number to another, both included, in order; numbers that it does not know are left out."""
+"""Returns the events from one number to another, both included, in order; numbers that it does not know are left out.
+"""
 
 
 def chain_of(events: Events, seq: int, via: int = 0) -> list[list[Envelope]]:
-    """The event `seq` and what led to it, newest first: one part, or two.
+    """The event `seq` and its causes, newest first, in one part or two.
 
     A part ends with a command of a learner, or where an event has no cause: a periodic check. Then the second part
     follows, from the event `via` on, which is what the check has found; 0 for none. A message that was held arrives
@@ -54,11 +55,11 @@ def _event(events: Events, seq: int) -> Envelope | None:
 
 
 def _released_by(events: Events, arrival: Envelope) -> int:
-    """The cause of the release of a message that arrived later than it was due; 0 for anything else."""
+    """The cause of the release of a message that arrived later than it was due; 0 otherwise."""
     sent = _event(events, arrival[3]) if isinstance(arrival[4], RpcDelivered) else None
     if sent is None or not isinstance(sent[4], RpcSent) or arrival[1] <= sent[4].due_us:
         return 0
-    # The release is close to the arrival, the sending may be far away.
+    # The release is close to the arrival; the send may be far back.
     for last in range(arrival[0] - 1, sent[0], -CHUNK):
         for found in reversed(list(events(max(sent[0], last - CHUNK) + 1, last))):
             if isinstance(found[4], RpcRescheduled) and found[4].rpc == sent[4].rpc:
@@ -67,7 +68,7 @@ def _released_by(events: Events, arrival: Envelope) -> int:
 
 
 def _shortened(chain: list[Envelope], most: int) -> list[Envelope]:
-    """Without messages that were sent between the ends, as far as that is needed; then without the middle."""
+    """Leaves out sent messages between the ends as far as necessary, then the middle."""
     first, *middle, last = chain
     surplus = len(chain) - most
     kept = []

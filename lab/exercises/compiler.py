@@ -1,4 +1,4 @@
-"""Checks lessons as a compiler checks programs: nothing that a learner meets may be missing, solved or unsolvable."""
+"""Checks lessons as a compiler checks programs: nothing may be missing, already solved or unsolvable."""
 
 import re
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ def problems(
     exercise: Exercise,
     terms: dict[str, Term],
 ) -> Iterator[str]:
-    """What is wrong with a lesson."""
+    """The problems of a lesson."""
     yield from _texts(exercise, terms)
     yield from _questions(exercise)
     yield from _minutes(exercise)
     yield from _lines(exercise)
     answers: dict[str, set[str]] = {}
-    # Another seed gives another leader and other latencies: the solution must not depend on them.
+    # Another seed leads to another leader and other latencies: the solution must not depend on them.
     for seed in SEEDS:
         try:
             yield from (f"{fault} (seed {seed})" for fault in _played(exercise, seed, answers))
@@ -134,7 +134,7 @@ def _played(exercise: Exercise, seed: int, answers: dict[str, set[str]]) -> Iter
 
 
 def _wrong_state(rehearsal: Rehearsal, section: Section) -> str:
-    """Plays a section of wrong.lab where its step begins. Returns what is wrong with it."""
+    """Plays a section of wrong.lab at the start of its step. Returns the problem with it."""
     exercise = rehearsal.exercise
     id, _, wrong = section.step.partition("/")
     try:

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 
 def in_a_copy(work: Callable[[], str]) -> str:
-    """What `work` returns, done in a copy of this process, which ends with it: what it changes is changed there alone.
+    """Returns the result of `work`, run in a copy of this process that ends with it: its changes are not visible here.
 
-    A run cannot be saved while a console command is under way; the operating system copies all of it as it is. Give it
-    what computes in memory: no thread, connection or lock is of use in the copy.
+    A run cannot be saved while a console command is in progress; the operating system copies the whole process. `work`
+    must compute in memory only: threads, connections and locks do not work in the copy.
 
     Raises RuntimeError with the traceback of what `work` raised.
     """
@@ -25,7 +25,7 @@ def in_a_copy(work: Callable[[], str]) -> str:
             with suppress(OSError), os.fdopen(writing, "w", encoding="utf-8", errors="replace") as answer:
                 answer.write(said)
         finally:
-            # Nothing that belongs to the process itself, such as its exit handlers, may run twice.
+            # Nothing that belongs to the original process, such as its exit handlers, may run twice.
             os._exit(0)
     os.close(writing)
     try:

@@ -1,7 +1,7 @@
 """What a learner has read with `kafka-dump-log.sh`, found in the console of the view.
 
-The view counts the entries of an index and does not hold them: who dumps one has it on the page, and content may ask
-about it.
+The view counts the entries of an index but does not contain them; content may ask about an index that the learner has
+dumped.
 """
 
 import re
@@ -18,7 +18,7 @@ _DUMPING = "Dumping "
 
 
 class Dump(NamedTuple):
-    """One file that was dumped. `entries`: (offset, position) of an offset index, in its order."""
+    """One dumped file. `entries`: (offset, position) of an offset index, in its order."""
 
     replica: str
     segment: int
@@ -50,10 +50,10 @@ def _of(line: str, output: list[str]) -> Iterator[Dump]:
 
 
 def floor_segment(segments: dict[str, Any], offset: int) -> int:
-    """The segment that holds an offset: the last that begins at or below it; -1 when none does."""
+    """The segment that holds an offset: the last that begins at or below it; -1 if there is none."""
     return max((int(base) for base in segments if int(base) <= offset), default=-1)
 
 
 def file_name(segment: int, kind: str) -> str:
-    """As named in the folder: `00000000000000002490.index`."""
+    """Its name in the folder: `00000000000000002490.index`."""
     return f"{segment:020d}.{kind}"

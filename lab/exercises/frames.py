@@ -1,4 +1,4 @@
-"""The data of a lesson for pages: its entry in lists, and the frame of its progress with the texts that are due."""
+"""The data of a lesson for pages: its entry in lists, and the frame of its progress with the visible texts."""
 
 from typing import Any
 
@@ -42,8 +42,8 @@ def lesson_frame(
 ) -> dict[str, Any]:
     """The `exercise` frame, in one language.
 
-    It holds what is due and no other text: a step once it has opened, a hint once it was asked for, the reasons of
-    choices once they are known, and the debrief with its question after the last step.
+    It contains visible texts only: a step once it has opened, a hint once it was requested, the reasons of choices once
+    they are known, and the debrief with its question after the last step.
     """
     active = next((step for step, progress in state.steps.items() if progress.phase == "active"), "")
     helpful = exercise.hints_for(active)
@@ -110,7 +110,7 @@ def _choices(step: Step, seed: int, language: str) -> list[dict[str, Any]]:
 
 
 def _reasons(step: Step, progress: Progress, language: str) -> dict[str, str]:
-    """The reasons of the choice taken and of the outcome, once that is known; of an answer that of the one taken."""
+    """The reasons of the chosen answer and of the outcome, once that is known; for an answer only of the chosen one."""
     given, reasons = progress.given, dict[str, str]()
     if given is None:
         return reasons
@@ -133,8 +133,8 @@ def _freeze_frame(step: Step, progress: Progress, language: str) -> dict[str, An
 
 
 def _debrief(exercise: Exercise, state: State, language: str) -> dict[str, Any]:
-    """What follows the last step. `chain`: the event that it explains, and `via` what its chain goes on at; 0
-    for none.
+    """What follows the last step. `chain`: the event that it explains, and `via` the event at which its chain
+    continues; 0 for none.
     """
     against, chain = exercise.against, exercise.chain
     return {
@@ -153,9 +153,9 @@ def _ends(exercise: Exercise, of_first_and_last: tuple[int, int]) -> int:
 
 
 def _transfer_frame(exercise: Exercise, state: State, language: str) -> dict[str, Any] | None:
-    """The question in another setting; which choice is right, and why, once it was answered.
+    """The question in another setting; and after the answer which choice is right, and why.
 
-    A choice is named by its place in the lesson; they are shown in another order.
+    Choices are identified by their place in the lesson; they are shown in another order.
     """
     transfer, chosen = exercise.transfer, state.transfer
     if transfer is None:

@@ -1,4 +1,4 @@
-"""`docs/GLOSSARY.md`: each term in English and Chinese. Exercises may use no other."""
+"""`docs/GLOSSARY.md`: each term in English and Chinese. Exercises may use no other terms."""
 
 from functools import cache
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""Happenings: what a prediction waits for, a goal counts, a freeze stops at and a debrief explains.
+"""Happenings: what a prediction waits for, a goal counts, a freeze pauses at and a debrief explains.
 
 In `exercise.toml` a table whose `is` names one:
 
     { is = "event", kind = "SegmentRolled", where = { replica = "parts-0@b1" } }
 
 is an event of a kind with these values; a text that ends with `*` is a beginning, and a field of a list is compared
-with its length when a number is given. The others are those that one event does not tell by itself.
+with its length when a number is given. The other kinds cannot be recognised from a single event.
 """
 
 from functools import cache
@@ -40,23 +40,23 @@ NAMES_OF_KINDS: dict[str, Value] = {
     "ProduceFailed": text("happening.kind.produce_failed"),
     "SessionClosed": text("happening.kind.session_closed"),
 }
-"""How a goal that counts events of a kind names them to the learner."""
+"""How a goal that counts events of a kind names them in sentences."""
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", forbid_unknown_fields=True):
-    """A kind of happening, with the values that it must have."""
+    """A kind of happening with the values that it must have."""
 
     def happens(self, view: View, event: Event) -> bool:
-        """Whether an event is that; `view` is before it, or of about its instant."""
+        """Whether an event matches; `view` is the view before it, or from about the same instant."""
         raise NotImplementedError
 
     def says(self) -> Text:
-        """What it is, in a sentence."""
+        """A sentence that names it."""
         raise NotImplementedError
 
 
 class EventHappens(Base, frozen=True, kw_only=True, tag="event"):
-    """An event of this kind with these values."""
+    """An event of this kind with these values occurs."""
 
     kind: str
     where: dict[str, str | int | bool] = {}
@@ -88,7 +88,7 @@ def _agrees(value: Any, wanted: str | int | bool) -> bool:
 
 
 class RpcArrives(Base, frozen=True, kw_only=True, tag="rpc_in_flight"):
-    """A message that is in flight arrives. `fetch_offset`: a Fetch from this offset."""
+    """A message that was in flight arrives. `fetch_offset`: a Fetch from this offset."""
 
     api: str
     kind: str
@@ -103,7 +103,7 @@ class RpcArrives(Base, frozen=True, kw_only=True, tag="rpc_in_flight"):
         check_node(self.destination)
 
     def in_flight(self, view: View) -> dict[str, str]:
-        """The messages of this kind that are in flight: id and source. Raises Unresolved."""
+        """The matching messages in flight: id and source. Raises Unresolved."""
         sources, destinations = nodes_of(view, self.source), nodes_of(view, self.destination)
         return {
             name: rpc["source"]
@@ -146,7 +146,7 @@ class PowerLost(Base, frozen=True, kw_only=True, tag="power_lost"):
 
 
 class Elected(Base, frozen=True, kw_only=True, tag="elected"):
-    """The controller has decided on the leader of a partition, or that there is none."""
+    """The controller has elected a leader of a partition, or found that there is none."""
 
     partition: str
 
@@ -176,7 +176,7 @@ class Truncated(Base, frozen=True, kw_only=True, tag="truncated"):
 
 
 class GroupAssigned(Base, frozen=True, kw_only=True, tag="group_assigned"):
-    """A generation of this number of members gets its assignment."""
+    """A generation with this number of members gets its assignment."""
 
     group: str
     members: int
@@ -189,7 +189,7 @@ class GroupAssigned(Base, frozen=True, kw_only=True, tag="group_assigned"):
 
 
 class Reads(Base, frozen=True, kw_only=True, tag="reads"):
-    """A consumer gets records."""
+    """A consumer receives records."""
 
     client: str
 
@@ -204,7 +204,7 @@ class Reads(Base, frozen=True, kw_only=True, tag="reads"):
 
 
 class TopicCreated(Base, frozen=True, kw_only=True, tag="topic_created"):
-    """A topic's assignment is in ZooKeeper."""
+    """The assignment of a topic is in ZooKeeper."""
 
     topic: str
 
@@ -216,7 +216,7 @@ class TopicCreated(Base, frozen=True, kw_only=True, tag="topic_created"):
 
 
 class ToolEnded(Base, frozen=True, kw_only=True, tag="tool_ended"):
-    """A console command has ended. `line`: its first words; `failed`: with another exit code than 0, or with 0."""
+    """A console command has ended. `line`: its first words; `failed`: with an exit code other than 0, or with 0."""
 
     line: str
     failed: bool | None = None
@@ -257,7 +257,7 @@ class Answered(Base, frozen=True, kw_only=True, tag="answered"):
 
 
 class Passed(Base, frozen=True, kw_only=True, tag="passed"):
-    """So much simulated time has passed since the step began, or since the prediction was locked in."""
+    """This much simulated time has passed since the step began, or since the prediction was locked in."""
 
     ms: int
 
@@ -269,7 +269,7 @@ class Passed(Base, frozen=True, kw_only=True, tag="passed"):
 
 
 class Measured(Base, frozen=True, kw_only=True, tag="measured"):
-    """The learner has made a measurement on the page; no event tells of it."""
+    """The learner has made a measurement on the page; no event records it."""
 
     what: str
 
@@ -303,5 +303,5 @@ def _key(encoded: bytes) -> str:
 
 
 def key_of(happening: Happening) -> str:
-    """What a happening is counted under: the same for equal ones."""
+    """The key under which a happening is counted: the same for equal ones."""
     return _key(msgspec.json.encode(happening))

@@ -1,4 +1,4 @@
-"""What a lesson consists of, as `exercise.toml` states it. `docs/LESSONS.md` explains it to authors."""
+"""The parts of a lesson, as `exercise.toml` defines them. `docs/LESSONS.md` explains it to authors."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ MESSAGES_RATE = 0.0025
 TOPICS = tuple(f"T{number}" for number in range(1, 32))
 ERRATA = range(1, 94)
 SCREENS = ("cluster", "disk", "zookeeper", "groups", "producers", "transactions", "alarms", "table", "timeline")
-"""What a freeze can show."""
+"""The screens that a freeze can show."""
 MAX_BROKERS = 7
 _NOTE = re.compile(r"00[0-4]")
 _RECORDING = re.compile(r"[a-z0-9][a-z0-9-]{0,59}\.hwclass")
@@ -31,7 +31,7 @@ class Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Against(Strict, frozen=True, kw_only=True):
-    """The sentence that a lesson disproves: `quote` as note `source` has it, `text` what is wrong with it."""
+    """The statement that a lesson refutes: `quote` as in note `source`, `text` what is wrong with it."""
 
     quote: str
     source: str
@@ -61,7 +61,7 @@ class RunSettings(Strict, frozen=True, kw_only=True):
 
 
 class Part(Strict, frozen=True, kw_only=True):
-    """Where a lesson may be interrupted: the part that begins with `step` takes `minutes`."""
+    """A point at which a lesson may be interrupted: the part that begins with `step` takes `minutes`."""
 
     step: str
     minutes: int
@@ -105,7 +105,7 @@ class Choice(Strict, frozen=True, kw_only=True):
 class Prediction(Strict, frozen=True, kw_only=True):
     """Asked while the goals of the step before hold: what is `asks` when `after` has happened `times` times?
 
-    `at_most_ms`: then the outcome is read at the latest, whatever has happened.
+    `at_most_ms`: then the outcome is read at the latest, even if nothing has happened.
     """
 
     asks: Quantity
@@ -120,7 +120,7 @@ class Prediction(Strict, frozen=True, kw_only=True):
 
 
 class Answer(Strict, frozen=True, kw_only=True):
-    """A question that the learner answers by looking: a number, or one of `choices`; right when it is `asks` now.
+    """A question that the learner answers by observation: a number, or one of `choices`; right when it is `asks` now.
 
     `constant`: the same in every run, which the compiler would report otherwise.
     """
@@ -139,7 +139,7 @@ class Answer(Strict, frozen=True, kw_only=True):
 
 
 class Wrong(Strict, frozen=True, kw_only=True):
-    """A likely state that is not the goal: while `goals` hold and the step's do not, `text` is shown."""
+    """A likely state other than the goal: while `goals` hold and the step's do not, `text` is shown."""
 
     id: str
     goals: list[Goal]
@@ -151,7 +151,7 @@ class Wrong(Strict, frozen=True, kw_only=True):
 
 
 class Freeze(Strict, frozen=True, kw_only=True):
-    """Pauses the run by itself when `on` happens during the step, once, and shows `screen` with `text`."""
+    """Pauses the run when `on` happens during the step, once, and shows `screen` with `text`."""
 
     on: Happening
     screen: str = "cluster"
@@ -163,7 +163,7 @@ class Freeze(Strict, frozen=True, kw_only=True):
 
 
 class Step(Strict, frozen=True, kw_only=True):
-    """One thing to bring about (`goals`), to predict, or to answer."""
+    """One thing to reach (`goals`), to predict, or to answer."""
 
     id: str
     text: Bilingual
@@ -202,7 +202,7 @@ class TransferChoice(Strict, frozen=True, kw_only=True):
 
 
 class Transfer(Strict, frozen=True, kw_only=True):
-    """The question in another setting that ends a lesson."""
+    """The question in another setting at the end of a lesson."""
 
     text: Bilingual
     choices: list[TransferChoice]
@@ -213,9 +213,10 @@ class Transfer(Strict, frozen=True, kw_only=True):
 
 
 class Chain(Strict, frozen=True, kw_only=True):
-    """The debrief explains the last (`first`: the first) event like `of`: its causes back to a command.
+    """The debrief explains the last (`first`: the first) event that matches `of`: its causes back to a command.
 
-    `via`: where these end at a periodic check, they go on at the last event like it before `of`: what the check found.
+    `via`: where these end at a periodic check, the chain continues at the last matching event before `of`: what the
+    check found.
     """
 
     of: Happening
@@ -267,7 +268,7 @@ def _check_known(field: str, found: Sequence[Any], known: Sequence[Any]) -> None
 
 
 def check_choices(choices: Sequence[Choice]) -> None:
-    """Raises ValueError unless there are two or more with different values, at most one of them expected."""
+    """Raises ValueError unless there are at least two with different values, and at most one of them is expected."""
     if len({choice.value for choice in choices}) != len(choices) or len(choices) < 2:
         raise ValueError("two or more choices with different values are needed")
     if sum(choice.expected for choice in choices) > 1:
@@ -275,10 +276,10 @@ def check_choices(choices: Sequence[Choice]) -> None:
 
 
 class Exercise(msgspec.Struct, frozen=True, kw_only=True):
-    """One lesson with all its texts. `needs` must hold once the set-up has run. `rate` and `partition`: the speed to
-    begin with, and what the page shows then. `era`: the one of the runs in which it can be done. `wrong`: the script of
-    its wrong states. `recording`: the path of a recorded class; may be empty. `content_version`: of the files, for what
-    is stored about it.
+    """One lesson with all its texts. `needs` must hold once the set-up has run. `rate` and `partition`: the initial
+    speed, and what the page shows first. `era`: the one of the runs in which it can be done. `wrong`: the script of its
+    wrong states. `recording`: the path of a recorded class; may be empty. `content_version`: of the files, for what is
+    stored about it.
     """
 
     slug: str
@@ -303,7 +304,7 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     brief: Bilingual
     hints: list[Bilingual]
     hint_steps: list[list[str]]
-    """The steps that each hint helps with; none for a hint that helps with all."""
+    """The steps that each hint helps with; empty for a hint that helps with all."""
     debrief: Bilingual
     setup: list[str]
     solution: str
@@ -311,12 +312,12 @@ class Exercise(msgspec.Struct, frozen=True, kw_only=True):
     content_version: str
 
     def hints_for(self, step: str) -> list[int]:
-        """The places of the hints that help with a step, in order; all of them for an empty name."""
+        """The places of the hints for a step, in order; of all hints for an empty name."""
         return [place for place, steps in enumerate(self.hint_steps) if not step or not steps or step in steps]
 
     @property
     def happenings(self) -> list[Happening]:
-        """What is counted, each once: what its predictions wait for, and what its goals name."""
+        """What is counted, without duplicates: what its predictions wait for, and what its goals name."""
         found: list[Happening] = []
         for step in self.steps:
             if step.prediction is not None:

@@ -1,4 +1,4 @@
-"""Lessons as they are stored in `content/NNN-slug/`, read strictly: what is wrong is reported with its place.
+"""Reads lessons from `content/NNN-slug/`, strictly: errors are reported with their position.
 
 A folder holds these files and no others:
 
@@ -34,7 +34,7 @@ from lab.exercises.predicates import goal_of
 
 CONTENT = Path(__file__).parent / "content"
 OUTSIDE = "HIGHWATER_LESSONS"
-"""The variable of the environment that names a folder with more lessons."""
+"""The environment variable that names a folder with external lessons."""
 _SLUG = re.compile(r"(\d{3})-[a-z0-9]+(-[a-z0-9]+)*")
 _FILES = frozenset(
     {"exercise.toml", "setup.lab", "solution.lab"}
@@ -42,18 +42,18 @@ _FILES = frozenset(
 )
 _WRONG = "wrong.lab"
 SUFFIX = ".hwclass"
-"""Of a recorded class."""
+"""The suffix of a recorded class."""
 _FOR_STEPS = re.compile(r"\[([a-z0-9 -]+)\]\n")
 _VERSION_BYTES = 6
 _LOG = logging.getLogger(__name__)
 
 
 class ContentError(Exception):
-    """Content that cannot be used. The message says where, what is wrong and what was expected."""
+    """Unusable content. The message says where, what is wrong and what was expected."""
 
 
 class Outside(NamedTuple):
-    """The lessons of the folder that `HIGHWATER_LESSONS` names, by slug, and what is wrong with the others."""
+    """The lessons of the folder in `HIGHWATER_LESSONS`, by slug, and the problems of the others."""
 
     lessons: dict[str, Exercise]
     faults: dict[str, str]
@@ -61,15 +61,15 @@ class Outside(NamedTuple):
 
 @cache
 def exercises() -> dict[str, Exercise]:
-    """All lessons by slug: those of the course in the order of their numbers, then those from outside. Raises
-    ContentError where one of the course cannot be read; one from outside is left out, and the log says why.
+    """All lessons by slug: those of the course in the order of their numbers, then external ones. Raises ContentError
+    where one of the course cannot be read; an unreadable external one is left out, and the log says why.
     """
     return {**_of_the_course(), **outside().lessons}
 
 
 @cache
 def outside() -> Outside:
-    """The lessons that are not part of the course."""
+    """The external lessons."""
     name = os.environ.get(OUTSIDE, "")
     found = Outside({}, {})
     if not name:
@@ -161,7 +161,7 @@ def _goal(wanted: type, table: Any) -> Goal:
 
 
 def _version_of(folder: Path) -> str:
-    """Identifies the content of a folder, but for its recording, which may be made again."""
+    """Identifies the content of a folder, without its recording, which may be made again."""
     digest = blake2b(digest_size=_VERSION_BYTES)
     for path in sorted(path for path in folder.iterdir() if path.suffix != SUFFIX):
         digest.update(path.name.encode())

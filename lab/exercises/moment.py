@@ -7,7 +7,7 @@ from lab.exercises.tally import Tally
 
 
 class Moment(NamedTuple):
-    """What a learner sees: the newest view, its instant, whether the simulation is paused, and what was counted."""
+    """What a learner sees: the newest view, its instant, whether the simulation is paused, and the counts."""
 
     view: View
     at_us: int

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 NOTHING = {"k": "exercise", "slug": ""}
 """The frame of a learner without an exercise."""
 DELETED = {**NOTHING, "ended": "deleted"}
-"""The frame of one whose progress was deleted meanwhile."""
+"""The frame of a learner whose progress was deleted in the meantime."""
 
 
 class Shown(NamedTuple):
@@ -82,11 +82,11 @@ class ExerciseObserver:
         self.shown = Shown.of(self._session)
 
     def end(self, live: LiveRun) -> None:
-        """The learner leaves the lesson. Called in the lab's thread."""
+        """Called in the lab's thread when the learner leaves the lesson."""
         live.stops.pop(stop_of(self._user_id), None)
 
     def _follow(self, live: LiveRun) -> None:
-        """Writes what was learned, and has the run pause where the active step wants it."""
+        """Writes the learning events, and pauses the run where the active step requires it."""
         for event in self._session.take_learning_events():
             learning.append(self._user_id, self._completed(event, live))
             self._active_since_s = time.monotonic()
@@ -114,11 +114,11 @@ class ExerciseObserver:
         return msgspec.structs.replace(event, **added)
 
     def stopped(self) -> None:
-        """The observer failed and follows the branch no more. Called in the lab's thread."""
+        """The observer failed and no longer follows the branch. Called in the lab's thread."""
         self._loop.call_soon_threadsafe(self._report_stop)
 
     async def handle(self, frame: ExerciseFrame) -> None:
-        """Predict, answer, hint, reset. Raises Refusal for what cannot be done now."""
+        """Handles predict, answer, hint and reset. Raises Refusal if that is not possible now."""
 
         def job(live: LiveRun) -> None:
             if frame.op == "reset":
@@ -164,7 +164,7 @@ class ExerciseObserver:
         for watcher in self._lab.watchers:
             if watcher.user_id == self._user_id:
                 watcher.send(shown.frames.get(watcher.language, shown.frames["en"]))
-        # Not in the context of the page's connection: its threads end when the page is left.
+        # Not in the context of the page's connection: its threads end when the page is closed.
         task = self._loop.create_task(self._save(shown), context=Context())
         self._saving.add(task)
         task.add_done_callback(self._saved)
@@ -210,8 +210,8 @@ def _ensure(needed: list[Goal], live: LiveRun) -> None:
 def resumed_session(
     exercise: Exercise, recording: Recording, state: dict[str, Any], *, paused: bool
 ) -> ExerciseSession:
-    """The session as it was stored, brought up to the recording's last event: what happened after the last store, for
-    example because the process was killed, is in the recording.
+    """The session as it was stored, brought up to the recording's last event: events after the last store, for example
+    before a kill of the process, are in the recording.
     """
     last = recording.last_seq
     now = Moment(recording.view_at(last), recording.last_at_us, paused)

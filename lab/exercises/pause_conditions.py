@@ -33,7 +33,7 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
 }
 _COUNTED = frozenset({"requests", "chosen", "read", "answer_of", "elapsed_ms", "measured", "lists", "readers"})
-"""Quantities that a lesson counts; outside of one they are not known."""
+"""Quantities that a lesson counts; outside of a lesson they are unknown."""
 _COMPARISON = re.compile(r"([a-z_]+\([^()]*\)(?: [+-] \d+)?)\s*(>=|<=|==|!=|>|<)\s*(-?\d{1,18})")
 _REBALANCE = "PreparingRebalance"
 
@@ -58,8 +58,8 @@ _COMPARED = ("high_watermark", "log_end_offset")
 
 
 def stop_at(condition: str, view: View) -> Stops:
-    """Whether an event is the one to pause at. `view` is the present one: a comparison that holds already is awaited
-    again. Raises ValueError for a text that is no condition.
+    """Whether to pause at an event. `view` is the current one: a comparison that already holds must become true again.
+    Raises ValueError for an invalid condition.
     """
     words = condition.split()
     found = _EVENTS.get((words[0].lower(), words[-1].lower())) if 2 <= len(words) <= 3 else None
@@ -69,7 +69,7 @@ def stop_at(condition: str, view: View) -> Stops:
 
 
 def test_of(condition: str) -> Test:
-    """Whether a comparison holds at an instant. Raises ValueError for a text that is none."""
+    """Whether a comparison holds at an instant. Raises ValueError for an invalid one."""
     match = _COMPARISON.fullmatch(condition.strip())
     if match is None or is_word(match[1]) or is_counted(match[1]):
         raise ValueError(condition)
@@ -91,12 +91,12 @@ def is_counted(quantity: str) -> bool:
 
 
 def proposals(view: View) -> list[str]:
-    """Conditions that can be chosen in a run, most common ones first."""
+    """Conditions to choose from in a run, most common ones first."""
     return list(_proposals(view))
 
 
 def forms() -> str:
-    """What is accepted."""
+    """The accepted forms."""
     return " · ".join(
         [*(f"{noun} [{_subject(noun)}] {verb}" for noun, verb in _EVENTS), "high_watermark(orders-0@b1) >= 50"]
     )

@@ -1,4 +1,4 @@
-"""How content names replicas, partitions, nodes and clients: by their part in the story, found in the view when asked.
+"""How content names replicas, partitions, nodes and clients: by their role, resolved in the view when needed.
 
 A replica is `orders-0@b2`, `orders-0@leader` or `orders-0@followers`; a node is any of these (the broker that has the
 replica) or the node's name. `quantities` has the numbers that content asks of them.
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d{1,18}")
 
 
 class Unresolved(Exception):
-    """What a reference names is not in the view now; `why` is shown to the learner."""
+    """A reference cannot be resolved in the current view; `why` is shown to the learner."""
 
     def __init__(self, why: Text) -> None:
         super().__init__(why.code)
@@ -28,31 +28,31 @@ class Unresolved(Exception):
 
 
 def check_replica(reference: str) -> None:
-    """Raises ValueError for what names no replica."""
+    """Raises ValueError for an invalid replica."""
     if not _REPLICA.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a replica; write orders-0@b2, orders-0@leader or orders-0@followers")
 
 
 def check_partition(reference: str) -> None:
-    """Raises ValueError for what names no partition."""
+    """Raises ValueError for an invalid partition."""
     if not _PARTITION.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a partition; write orders-0")
 
 
 def check_node(reference: str) -> None:
-    """Raises ValueError for what names no node."""
+    """Raises ValueError for an invalid node."""
     if not _REPLICA.fullmatch(reference) and not _NODE.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a node; write b2, zk, p1 or a replica whose broker is meant")
 
 
 def check_committed(reference: str) -> None:
-    """Raises ValueError for what names no partition of a group."""
+    """Raises ValueError for an invalid partition of a group."""
     if not _COMMITTED.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a partition of a group; write desk@orders-0")
 
 
 def check_number(reference: str) -> None:
-    """Raises ValueError for what is not a number from 0."""
+    """Raises ValueError unless it is an integer from 0."""
     if not _NUMBER.fullmatch(reference):
         raise ValueError(f"{reference!r} is not a number: write 2490")
 
@@ -64,7 +64,7 @@ def topic_config(view: View, topic: str) -> dict[str, str]:
 
 
 def configs_of(data: str) -> dict[str, str]:
-    """The settings in the JSON of a znode below /config; none in what is not such a JSON."""
+    """The settings in the JSON of a znode below /config; empty for invalid JSON."""
     try:
         found = json.loads(data).get("config", {})
     except (ValueError, AttributeError):
@@ -73,7 +73,7 @@ def configs_of(data: str) -> dict[str, str]:
 
 
 def led_by(view: View, partition: str) -> int:
-    """The id of the broker that leads a partition by what ZooKeeper says, -1 for none. Raises Unresolved."""
+    """The id of the broker that leads a partition according to ZooKeeper, -1 for none. Raises Unresolved."""
     state = view["partitions"].get(partition)
     if state is None:
         raise Unresolved(text("goal.no_partition", partition=partition))
@@ -81,7 +81,7 @@ def led_by(view: View, partition: str) -> int:
 
 
 def leader_of(view: View, partition: str) -> str:
-    """The node that leads a partition and knows it. Raises Unresolved."""
+    """The node that leads a partition and is aware of it. Raises Unresolved."""
     node = broker_node(led_by(view, partition))
     replica = view["replicas"].get(replica_name(partition, node))
     if replica is None or replica["role"] != "leader":
@@ -90,7 +90,7 @@ def leader_of(view: View, partition: str) -> str:
 
 
 def replicas_of(view: View, reference: str) -> list[str]:
-    """The replicas that a reference means, `orders-0@b2` and so on, by broker. Raises Unresolved if none."""
+    """The replicas that a reference matches, `orders-0@b2` and so on, by broker. Raises Unresolved if none match."""
     partition, _, whose = reference.partition("@")
     if whose == "leader":
         return [replica_name(partition, leader_of(view, partition))]
@@ -109,7 +109,7 @@ def replicas_of(view: View, reference: str) -> list[str]:
 
 
 def nodes_of(view: View, reference: str) -> list[str]:
-    """The nodes that a reference means. Raises Unresolved."""
+    """The nodes that a reference matches. Raises Unresolved."""
     if "@" not in reference:
         return [reference]
     return [ReplicaId.parse(name).node for name in replicas_of(view, reference)]
@@ -135,7 +135,7 @@ def committed(view: View, name: str, partition: str) -> int:
 
 
 def owned(view: View, client: str) -> int:
-    """How many partitions the coordinators' groups give to a client."""
+    """How many partitions the coordinators assign to a client."""
     members = [member for group in view["groups"].values() for member in group["members"].values()]
     return max((len(member["assignment"]) for member in members if member["client"] == client), default=0)
 

@@ -33,14 +33,14 @@ P = ParamSpec("P")
 
 
 class GoalState(NamedTuple):
-    """`says`: what is there when the goal is met, and what is missing when it is not."""
+    """`says`: what was found when the goal is met, or what is missing."""
 
     met: bool
     says: Text
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a number is compared with: exactly one of the three."""
+    """The bound of a number: exactly one of the three."""
 
     equals: Quantity | None = None
     at_least: Quantity | None = None
@@ -53,7 +53,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         check_quantity(given[0])
 
     def compare(self, moment: Moment, value: int) -> tuple[bool, Text]:
-        """Whether a value complies, and what it should be. Raises Unresolved."""
+        """Whether a value is within the bound, and the expected value. Raises Unresolved."""
         if self.equals is not None:
             bound = number_of(moment, self.equals)
             return value == bound, text("goal.equals", bound=bound)
@@ -86,17 +86,17 @@ class Goal:
         self._arguments = arguments
 
     def answer(self, moment: Moment) -> GoalState:
-        """Whether it is met now, and why."""
+        """Whether the goal is met now, and why."""
         return PREDICATES[self.name].ask(moment, **self._arguments)
 
     @property
     def happenings(self) -> list[Happening]:
-        """The happenings among its arguments, which must be counted for it."""
+        """The happenings among its arguments, which must be counted."""
         return [value for value in self._arguments.values() if isinstance(value, Happening)]
 
 
 def predicate(ask: Callable[Concatenate[Moment, P], GoalState]) -> Callable[Concatenate[Moment, P], GoalState]:
-    """Registers a function as the predicate of its name. A reference that is not in the view is an answer, too."""
+    """Registers a function as the predicate of its name. A reference that cannot be resolved is an answer as well."""
 
     @wraps(ask)
     def asked(moment: Moment, /, *given: P.args, **arguments: P.kwargs) -> GoalState:
@@ -134,9 +134,9 @@ def answer(id: str, met: bool, /, **values: Value) -> GoalState:
 
 
 def ask_all(goals: list[Goal], moment: Moment) -> GoalState:
-    """All parts must hold: the reason is that of the first that does not, and the finding is that of the last.
+    """All parts must hold: the reason is that of the first unmet one, and the finding is that of the last.
 
-    That the simulation is paused is not a finding: a learner who paused knows it.
+    A paused simulation is not a finding, because the learner paused it.
     """
     found = GoalState(True, text("goal.done"))
     for goal in goals:
@@ -149,7 +149,7 @@ def ask_all(goals: list[Goal], moment: Moment) -> GoalState:
 
 
 def one_of(*words: str) -> Callable[[str], None]:
-    """A check of an argument that is one of these words."""
+    """A check that an argument is one of these words."""
 
     def check(given: str) -> None:
         if given not in words:

@@ -1,4 +1,4 @@
-"""What is stored of a learner's work on a lesson."""
+"""The stored state of a learner's work on a lesson."""
 
 from typing import Any, Literal
 
@@ -8,11 +8,13 @@ from lab.exercises.tally import Tally
 
 StepPhase = Literal["open", "active", "done"]
 Meaning = int | str | None
-"""What a choice means once it was asked: a number or a word; None for a range and for what is read at the outcome."""
+"""The meaning of a choice once the question was asked: a number or a word; None for a range, and for a value that is
+read at the outcome.
+"""
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """When a step was done, and what was found, as the code of a message."""
+    """When a step was completed, and what was found, as a message id."""
 
     at_us: int
     detail: str
@@ -20,8 +22,8 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct):
-    """A prediction or an answer: the choice, how sure the learner was, the choice that came true (else the value).
-    `choice` is empty where the question was skipped.
+    """A prediction or an answer: the choice, the confidence, and the choice that came true (else the value). `choice`
+    is empty if the question was skipped.
     """
 
     choice: str
@@ -40,10 +42,10 @@ class Progress(msgspec.Struct):
     """One step.
 
     Attributes:
-        meanings: what the choices of its question mean, by their names.
+        meanings: the meanings of the choices of its question, by name.
         attempts: predictions that were locked in or answers that were given, also those that had to be repeated.
         seen: ids of wrong states that were shown.
-        skipped: the learner went on without doing it.
+        skipped: the learner continued without completing it.
     """
 
     phase: StepPhase = "open"
@@ -79,7 +81,7 @@ class State(msgspec.Struct):
 
 
 def stored_seq(state: dict[str, Any]) -> int:
-    """The last event that a stored state has taken; 0 for one of another version."""
+    """The last event included in a stored state; 0 for a state of another version."""
     tally = state.get("tally")
     seq = tally.get("seq", 0) if isinstance(tally, dict) else 0
     return seq if isinstance(seq, int) else 0

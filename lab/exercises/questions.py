@@ -1,4 +1,4 @@
-"""Questions of a lesson: what their choices mean, and which of them came true."""
+"""Questions of a lesson: the meanings of their choices, and which of them came true."""
 
 import random
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MAX_ANSWER_LENGTH = 40
 
 
 def choices_of(step: Step) -> Sequence[Choice]:
-    """The choices of a step's question; none for a number that is typed, and for a step with goals."""
+    """The choices of a step's question; empty for a number that is typed, and for a step with goals."""
     question = step.prediction or step.answer
     return question.choices if question else ()
 
@@ -29,7 +29,7 @@ def asked_by(step: Step) -> Quantity:
 
 
 def meanings_of(choices: Sequence[Choice], moment: Moment) -> dict[str, Meaning]:
-    """What choices mean now. Raises Unresolved."""
+    """The current meanings of choices. Raises Unresolved."""
     return {choice.value: None if choice.later else _meaning(choice, moment) for choice in choices}
 
 
@@ -38,7 +38,7 @@ def _meaning(choice: Choice, moment: Moment) -> Meaning:
 
 
 def outcome_of(choices: Sequence[Choice], meanings: dict[str, Meaning], moment: Moment, found: int | str) -> str:
-    """The name of the choice that came true; what was found, as text, if none did."""
+    """The name of the choice that came true; if none did, what was found, as text."""
     return next((one.value for one in choices if _is_met(one, meanings.get(one.value), moment, found)), str(found))
 
 
@@ -56,7 +56,7 @@ def _is_met(choice: Choice, meaning: Meaning, moment: Moment, found: int | str) 
 
 
 def order_of(step: Step, seed: int) -> list[str]:
-    """The names of the choices in the order in which they are shown: shuffled, the same for one run."""
+    """The names of the choices in the order in which they are shown: shuffled, but constant within a run."""
     names = [choice.value for choice in choices_of(step)]
     random.Random(f"{seed}/{step.id}").shuffle(names)
     return names
@@ -70,7 +70,9 @@ def tags_of(exercise: Exercise) -> set[str]:
 
 
 def transfer_order(transfer: Transfer, seed: int) -> list[int]:
-    """The places of the choices of a transfer in the order in which they are shown: shuffled, the same for one run."""
+    """The places of the choices of a transfer in the order in which they are shown: shuffled, but constant within a
+    run.
+    """
     places = list(range(len(transfer.choices)))
     random.Random(f"{seed}/transfer").shuffle(places)
     return places
@@ -96,7 +98,7 @@ def _written(asks: Quantity, value: int | str, language: str) -> str:
 
 
 def choice_of(step: Step, choice: str | None) -> str:
-    """Raises Refusal unless it names a choice of the step."""
+    """The choice of this name. Raises Refusal if the step has none."""
     values = [one.value for one in choices_of(step)]
     if choice not in values:
         raise Refusal("refusal.invalid_choice", choice=str(choice), choices=", ".join(values))
@@ -112,24 +114,24 @@ def number_of(value: str | None) -> int:
 
 
 def found_at(step: Step, moment: Moment, found: int | str, at_us: int, seq: int) -> Checked:
-    """What a question had asked about, as it was found at an instant."""
+    """The value of what a question asked about, at an instant."""
     asks = asked_by(step)
     value = text("quantity.value", value=shown(asks, found))
     return Checked(at_us, text("goal.outcome", offset=quantity_text(moment, asks), found=value).code, seq)
 
 
 def awaited(prediction: Prediction) -> Text:
-    """What a prediction that is locked in still waits for."""
+    """What a locked-in prediction still waits for."""
     return text("goal.outcome_in_flight") if isinstance(prediction.after, RpcArrives) else text("goal.outcome_pending")
 
 
 def answer_asked(progress: Progress) -> Text:
-    """What a step that asks for an answer waits for."""
+    """What a step with a question waits for."""
     given = progress.given
     return text("goal.answer") if given is None else text("goal.wrong_answer", answer=given.choice)
 
 
 def check_confidence(confidence: float | None, choices: int) -> None:
-    """Raises Refusal unless one can be so sure with that many choices."""
+    """Raises Refusal for a confidence that is not possible with this number of choices."""
     if confidence is not None and not is_stop(confidence, choices):
         raise Refusal("refusal.invalid_confidence", confidence=confidence)

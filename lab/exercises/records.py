@@ -1,4 +1,4 @@
-"""The learning events of a lesson, made where the session decides. The observer adds the run and the wall time."""
+"""The learning events of a lesson, created where the session decides. The observer adds the run and the wall time."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from lab.learning.scoring import brier
 
 
 class Records:
-    """Collects what is learned in one lesson."""
+    """Collects the learning events of one lesson."""
 
     def __init__(self, exercise: Exercise) -> None:
         self._exercise = exercise
@@ -42,7 +42,7 @@ class Records:
         self._add(LessonReset(lesson=self._lesson))
 
     def checked(self, step: Step, state: State) -> None:
-        """The goals of a step are met. Questions have events of their own."""
+        """The goals of a step are met. Questions have their own events."""
         if step.kind == "goals":
             part, attempt = self._part_of(step), state.steps[step.id].attempts + 1
             self._add(
@@ -56,7 +56,7 @@ class Records:
         self._add(HintShown(step=step.id if step else "", hint=shown, lesson=self._lesson))
 
     def skipped(self, step: Step, state: State) -> None:
-        """The learner goes on without the step; said once of a step."""
+        """The learner continues without the step; recorded once for each step."""
         if not state.steps[step.id].skipped:
             self._add(StepSkipped(step=step.id, lesson=self._lesson))
 
@@ -133,7 +133,7 @@ class Records:
         )
 
     def part_finished(self, step: Step, state: State) -> None:
-        """A step is done: so is its part, if it was the last one of it that was open."""
+        """A step is done; it completes its part if it was the last open step of it."""
         part, parts = self._part_of(step), max(len(self._exercise.parts), 1)
         steps = [one for one in self._exercise.steps if self._part_of(one) == part]
         if all(state.steps[one.id].phase == "done" for one in steps):
@@ -149,7 +149,7 @@ class Records:
 
 
 def _sure(confidence: float | None, choices: int) -> float:
-    """How sure: a guess where the learner did not say."""
+    """The confidence: a guess if the learner gave none."""
     return 1 / choices if confidence is None else confidence
 
 

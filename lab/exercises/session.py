@@ -1,7 +1,7 @@
 """A learner's work on a lesson: completed steps, unmet conditions, predictions and answers with their outcomes.
 
 The newest view decides, after each batch of events and each change of time. Only a prediction is settled event by
-event: its outcome is what was there when the thing in question had happened, whatever came after.
+event: its outcome is read right after the awaited event, whatever happens later.
 """
 
 import contextlib
@@ -88,15 +88,15 @@ class ExerciseSession:
 
     @property
     def is_masked(self) -> bool:
-        """Whether the page hides outcomes: a prediction is asked and not given yet."""
+        """Whether the page hides outcomes: a prediction is asked for and not given yet."""
         step = self._active()
         return step is not None and step.prediction is not None and self._state.steps[step.id].given is None
 
     def handle(self, frame: ExerciseFrame, moment: Moment, seq: int | None = None) -> None:
-        """Does what the learner asked for. Raises Refusal for what cannot be done now.
+        """Handles a request of the learner. Raises Refusal if it is not possible now.
 
-        `reset` forgets everything; run the set-up before it, whose last event is `seq`. `start` and `leave` are not the
-        session's.
+        `reset` discards everything; run the set-up first, whose last event is `seq`. The session does not handle
+        `start` and `leave`.
         """
         moment = self._counted(moment)
         match frame.op:
@@ -118,7 +118,7 @@ class ExerciseSession:
                 raise ValueError(f"{frame.op} is not the session's")
 
     def on_events(self, moment: Moment, envelopes: Sequence[Envelope] = ()) -> bool:
-        """Events have happened, or time was paused or played; `moment` is after that. Has the frame changed?"""
+        """Handles events, or a change of the clock; `moment` is after that. Returns whether the frame has changed."""
         before, wrong, why_not = self._shown(), self._wrong, self._why_not
         tally = self._state.tally
         at_event: tuple[int, int] | None = None
@@ -150,7 +150,7 @@ class ExerciseSession:
         )
 
     def take_learning_events(self) -> list[AnyEvent]:
-        """What was learned since the last call."""
+        """The learning events since the last call."""
         return self._records.take()
 
     def saw(self, fact: str, figures: dict[str, int], moment: Moment) -> None:
@@ -166,7 +166,7 @@ class ExerciseSession:
 
     @property
     def freeze(self) -> Happening | None:
-        """The happening at which the run is to be paused, if the active step has one that was not met yet."""
+        """The happening at which the run is to be paused, if the active step has one that has not occurred."""
         step = self._active()
         if step is None or step.freeze is None or self._state.steps[step.id].frozen is not None or self.is_masked:
             return None
@@ -175,7 +175,7 @@ class ExerciseSession:
     # Steps
 
     def _shown(self) -> bytes:
-        """All of the state that the frame shows."""
+        """The part of the state that the frame shows."""
         state = self._state
         return msgspec.json.encode((state.steps, state.hints, state.transfer, state.chain))
 
@@ -197,7 +197,7 @@ class ExerciseSession:
         return next((step for step in self.exercise.steps if self._state.steps[step.id].phase == "active"), None)
 
     def _look(self, moment: Moment) -> None:
-        """Completes steps whose goals are met, one by one, and remembers why the next one is not."""
+        """Completes steps whose goals are met, one by one, and records why the next one is not."""
         if self._active() is None and self.waits:
             self._state.tally.step_began(moment.at_us)
             self._open_next(moment)
@@ -235,7 +235,7 @@ class ExerciseSession:
         still = ask_all([goal for goal in before.goals if not goal.happenings], moment)
         if still.met or self._state.steps[before.id].skipped:
             return GoalState(False, text("goal.predict_first"))
-        # The instant that was asked about has passed: it has to be repeated.
+        # The instant in question has passed: the prediction has to be repeated.
         self._state.steps[step.id] = Progress(attempts=self._state.steps[step.id].attempts)
         self._state.steps[before.id].phase = "active"
         self._state.steps[before.id].checked = None
@@ -250,7 +250,7 @@ class ExerciseSession:
         self._open_next(moment)
 
     def _open_next(self, moment: Moment) -> None:
-        """Opens the first step that was not open yet, unless it is past the pace of the class."""
+        """Opens the first step that is not open yet, unless the class's pace does not include it."""
         steps = self._state.steps
         following = next((other for other in self.exercise.steps if steps[other.id].phase == "open"), None)
         if following is None or self._is_past_pace(following):
@@ -277,12 +277,12 @@ class ExerciseSession:
 
     @property
     def waits(self) -> bool:
-        """Whether the class has to go on before this learner can."""
+        """Whether the learner has to wait for the class."""
         step = self._active()
         return not self.is_finished and (step is None or self._is_past_pace(step))
 
     def _skip(self, frame: ExerciseFrame, moment: Moment) -> None:
-        """Skips the step; the outcome of a question is shown anyway."""
+        """Skips the step; the outcome of a question is shown all the same."""
         step = self._active()
         if step is None or frame.step != step.id:
             raise Refusal("refusal.no_step_to_skip", 409)
@@ -327,7 +327,7 @@ class ExerciseSession:
         self._lock_in(step, Given(choice, frame.confidence), moment)
 
     def _lock_in(self, step: Step, given: Given, moment: Moment) -> None:
-        """Waits for the outcome from now on, or reads it if it is there."""
+        """Waits for the outcome from now on, or reads it if it is available."""
         assert step.prediction is not None
         self._state.steps[step.id].given = given
         self._state.tally.locked_us = moment.at_us
@@ -337,7 +337,7 @@ class ExerciseSession:
         self._wait_for_outcome(moment)
         tally = self._state.tally
         if tally.happened(step.prediction.after, since_step=True) >= step.prediction.times:
-            # It came before the answer was locked in, and may not come again.
+            # The event came before the prediction was locked in, and may not come again.
             self._settle((moment.at_us, tally.seq), moment)
             self._look(self._counted(moment))
 
@@ -373,13 +373,13 @@ class ExerciseSession:
         self._records.transferred(place, frame.confidence)
 
     def _wait_for_outcome(self, moment: Moment) -> None:
-        """Follows a copy of the view from here on, if a prediction was given whose outcome is not there yet."""
+        """Follows a copy of the view from here on, if a prediction was given whose outcome is still open."""
         step = self._active()
         if step is not None and step.prediction is not None and self._state.steps[step.id].given is not None:
             self._pending = Fold(msgspec.json.decode(msgspec.json.encode(moment.view)))
 
     def _take(self, envelope: Envelope, moment: Moment) -> tuple[int, int] | None:
-        """Counts an event, folds it if an outcome is awaited; returns its instant if it is the one that was awaited."""
+        """Counts an event, folds it if an outcome is awaited; returns its instant if it is the awaited one."""
         step, tally, found = self._active(), self._state.tally, None
         view = moment.view if self._pending is None else self._pending.view
         if step is not None and self.freeze is not None and self.freeze.happens(view, envelope[4]):
@@ -399,7 +399,7 @@ class ExerciseSession:
         return found
 
     def _follow_chain(self, view: View, envelope: Envelope) -> None:
-        """Notes the events that the debrief explains, and with each of them what its chain goes on at."""
+        """Records the events that the debrief explains, and for each of them where its chain continues."""
         chain, state = self.exercise.chain, self._state
         if chain is not None and chain.of.happens(view, envelope[4]):
             is_first = not state.chain[0]
@@ -409,7 +409,7 @@ class ExerciseSession:
             state.found = envelope[0]
 
     def _overdue_us(self, now_us: int) -> int | None:
-        """The instant at which the outcome of the pending prediction is read at the latest, once it has passed."""
+        """The instant at which the outcome of the pending prediction is read at the latest, if it has passed."""
         step = self._active()
         if step is None or step.prediction is None:
             return None
@@ -431,7 +431,7 @@ class ExerciseSession:
             found = value_of(then, step.prediction.asks)
             checked = found_at(step, then, found, *at_event)
         except Unresolved:
-            # It lost its leader in that instant: the question has no answer any more.
+            # It lost its leader at that instant: the question has no answer.
             self._state.steps[step.id] = Progress("active", meanings=progress.meanings, attempts=progress.attempts)
             return
         progress.given.outcome = outcome_of(step.prediction.choices, progress.meanings, then, found)

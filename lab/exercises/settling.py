@@ -1,4 +1,4 @@
-"""Questions that a run settles as it plays on: which of several answers comes true, or what a number is then.
+"""Questions that a run settles as it plays: which of several answers comes true, or what a number is then.
 
 A question is read event by event from a copy of the view, as the prediction of a lesson is. Its answers are the places
 of its choices, "0" for the first, or the number itself.
@@ -37,7 +37,9 @@ class Question(NamedTuple):
 
     @property
     def unreadable(self) -> str | None:
-        """The first text that is no condition, or no quantity that a run alone tells; None if all can be read."""
+        """The first text that is neither a condition nor a quantity that can be read from the run alone; None if there
+        is none.
+        """
         view = empty_view()
         for condition in (self.when, *self.holds):
             try:
@@ -54,7 +56,7 @@ class Question(NamedTuple):
 
     @property
     def can_be_settled(self) -> bool:
-        """Whether a run alone can tell: what a learner measures on a page is in no event."""
+        """Whether the run alone can settle it: a measurement that a learner makes on a page is not in any event."""
         return self.step is None or not isinstance(self.step.prediction and self.step.prediction.after, Measured)
 
 
@@ -69,7 +71,7 @@ class Reading:
     """Follows a run from an event on until a question is settled. One thread at a time."""
 
     def __init__(self, question: Question, view: View, at_us: int, seq: int) -> None:
-        """`view` is that after event `seq`; it is copied. Raises ValueError for a condition that is none."""
+        """`view` is the view after event `seq`; it is copied. Raises ValueError for an invalid condition."""
         self.settled: Settled | None = None
         self.last_seq = seq
         self._question = question
@@ -91,11 +93,11 @@ class Reading:
 
     @property
     def is_due(self) -> bool:
-        """Whether what was waited for has happened: the run may pause there."""
+        """Whether the awaited event has happened: the run may pause there."""
         return self._due is not None or self.settled is not None
 
     def take(self, envelope: Envelope) -> None:
-        """The next event; others are left out."""
+        """Takes the next event; earlier ones are ignored."""
         seq, at_us, _, _, event = envelope
         if self.settled is not None or seq != self.last_seq + 1:
             return
@@ -103,7 +105,7 @@ class Reading:
             self.end()
             return
         if self._limit_us is not None and at_us > self._limit_us:
-            # Read as it was then, before this event.
+            # The value is read as it was before this event.
             self._due = self._due or (self._limit_us, self.last_seq)
             self.end()
             return
@@ -112,14 +114,14 @@ class Reading:
         self._fold.fold(envelope)
         self.last_seq = seq
         self._race(envelope)
-        # All conditions see each event: a comparison is met where it was not before.
+        # All conditions see each event: a comparison must become true.
         if self._when is not None and self._when(self._fold.view, envelope):
             happens = True
         if happens and self._due is None:
             self._due = at_us, seq
 
     def end(self) -> None:
-        """No more events belong to this instant: a question that is due is read."""
+        """The instant has no more events: a question that is due is read."""
         if self._due is None or self.settled is not None:
             return
         at_us, _ = self._due

@@ -1,4 +1,4 @@
-"""Lays the table: runs the console lines of an exercise's `setup.lab` one after the other, to their end."""
+"""Runs the console lines of an exercise's `setup.lab` one after the other, to their end."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ def cluster_of(exercise: Exercise) -> dict[str, Any]:
 
 
 class Engine(Protocol):
-    """What a set-up asks of a run."""
+    """What a set-up needs of a run."""
 
     @property
     def now_us(self) -> int: ...
@@ -40,7 +40,7 @@ class Engine(Protocol):
 
 
 def run_setup(engine: Engine, lines: Iterable[str]) -> None:
-    """Runs the lines, as fast as they go. Raises Refusal when one cannot be run, fails or does not end."""
+    """Runs the lines, as fast as possible. Raises Refusal when one cannot be run, fails or does not end."""
     for line in lines:
         try:
             command = engine.submit(line, "exercise")
@@ -56,7 +56,7 @@ def run_setup(engine: Engine, lines: Iterable[str]) -> None:
 
 
 def _failure(output: list[str]) -> Value:
-    """Why a command failed: the lab's message, if it printed one, else all that it printed."""
+    """Why a command failed: the lab's message, if it printed one, else its whole output."""
     lines = [line.removeprefix("! ") for line in output]
     return next(filter(None, map(Text.parse, lines)), " ".join(lines))
 

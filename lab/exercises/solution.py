@@ -1,4 +1,4 @@
-"""Plays an exercise's `solution.lab` against an engine: the proof that it can be solved, step by step.
+"""Plays an exercise's `solution.lab` against an engine, step by step, which proves that it can be solved.
 
 Its sections name the steps, in order:
 
@@ -47,7 +47,7 @@ PLAY_STEP_US = 10_000
 
 
 class TimedEngine(Engine, Protocol):
-    """An engine that the rehearsal moves through time."""
+    """An engine whose time the rehearsal advances."""
 
     @property
     def view(self) -> View: ...
@@ -65,7 +65,7 @@ def lesson_run(exercise: Exercise, seed: int) -> TimedEngine:
 
 
 class Section(NamedTuple):
-    """The lines that bring one step about."""
+    """The lines that complete one step."""
 
     step: str
     lines: list[str]
@@ -112,7 +112,7 @@ class Rehearsal:
         self._paused = True
         self._controller = -1
         self.envelopes: list[Envelope] = []
-        """What has happened since the set-up."""
+        """The events since the set-up."""
         try:
             run_setup(engine, exercise.setup)
         except Refusal as refusal:
@@ -124,15 +124,15 @@ class Rehearsal:
         if not needs.met:
             raise ContentError(f"{exercise.slug}: after the set-up, what it needs is not there: {needs.says}")
         self.before = [one[0] for one in engine.take()]
-        """What has happened in the set-up."""
+        """The events of the set-up."""
         self.session = ExerciseSession(exercise, self._moment())
         for step in exercise.steps:
             if self._phase(step.id) == "done":
                 raise ContentError(f"{exercise.slug}: step {step.id!r} is done before anything was done.")
 
     def play(self, until: str = "", before: Callable[[str], None] | None = None) -> None:
-        """Plays the solution, or what of it comes before step `until`. Calls `before` with the id of each step that it
-        is about to play. Raises ContentError where it does not do what the steps ask for.
+        """Plays the solution, or the part of it before step `until`. Calls `before` with the id of each step that it is
+        about to play. Raises ContentError where it does not complete a step.
         """
         steps = [step.id for step in self.exercise.steps]
         for place, section in enumerate(sections_of(self.exercise)):
@@ -189,8 +189,8 @@ class Rehearsal:
         self._look()
 
     def _resolved(self, line: str) -> str:
-        """A line of a script with the id of the broker that is the controller in the place of `@controller`, and the
-        name of a message in the place of `@Produce.response`.
+        """A line of a script in which `@controller` is replaced by the id of the controller, and `@Produce.response` by
+        the name of a message.
         """
         line = _RPC.sub(lambda match: self._oldest_in_flight(match[1]), line)
         if "@controller" not in line:
@@ -213,7 +213,7 @@ class Rehearsal:
         return min(found, key=lambda name: int(name[1:]))
 
     def _in_flight(self, message: str) -> list[str]:
-        """The names of the messages like `Produce.request` that are in flight."""
+        """The names of the messages in flight that match, for example, `Produce.request`."""
         rpcs = self._engine.view["rpcs"]
         return [name for name, rpc in rpcs.items() if f"{rpc['api']}.{rpc['kind']}" == message]
 
@@ -231,7 +231,7 @@ class Rehearsal:
             self._look()
 
     def right_answer(self, step: str) -> str:
-        """What is right to answer now."""
+        """The right answer now."""
         asked = self.exercise.step(step)
         if asked.answer is None:
             raise ContentError(f"{self.exercise.slug}: step {step!r} asks no question.")

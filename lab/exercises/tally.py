@@ -1,4 +1,4 @@
-"""What has been counted since a lesson began: the view does not keep it, because it holds the newest state only."""
+"""Counts since a lesson began: the view does not have them, because it holds only the newest state."""
 
 from collections.abc import Iterable
 
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct):
     facts: dict[str, dict[str, int]] = {}
 
     def take(self, view: View, envelope: Envelope, happenings: Iterable[Happening]) -> None:
-        """Counts an event. `view` is that of about its instant."""
+        """Counts an event. `view` is from about its instant."""
         self.seq, event = envelope[0], envelope[4]
         for happening in happenings:
             if happening.happens(view, event):

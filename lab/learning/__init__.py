@@ -1,4 +1,4 @@
-"""Learners' histories, stored as an append-only log of events per user, and what is computed from them.
+"""Learners' histories, stored as an append-only log of events per user, and the state that is computed from them.
 
 Write with `lab.learning.log.append(user_id, event)`; read with `summary_of(user_id)` (everything that the pages show)
 and `history_of(user_id)` (the events themselves). Nothing else is stored: progress, calibration, review cards and

@@ -14,11 +14,11 @@ from lab.learning.events import PredictionSettled
 from lab.learning.scoring import CONFIDENT_P
 
 DAILY_LIMIT = 5
-"""Questions a day."""
+"""Questions per day."""
 DAILY_MS = 180_000
-"""Time a day: after three minutes no further question is asked."""
+"""Time per day: after three minutes no further question is asked."""
 AGAIN_LIMIT = 2
-"""Wrong answers in a row after which the page offers the deciding step of the lesson."""
+"""After this number of wrong answers in a row the page offers the deciding step of the lesson."""
 HARD_P = 0.5
 SCHEDULER = Scheduler(
     desired_retention=0.9, learning_steps=(), relearning_steps=(), maximum_interval=180, enable_fuzzing=False
@@ -76,7 +76,8 @@ def rating_of(right: bool, p: float, *, sure_before: bool = False, helped: bool 
 
 
 def birth_rating(settled: list[PredictionSettled], *, is_skipped: bool = False) -> int:
-    """The rating of a new card: the lowest of the lesson's predictions, each as it was last settled.
+    """FSRS's rating for a new card: the lowest of the lesson's predictions, each as last settled. A lesson without a
+    prediction starts as good, one whose questions were skipped as again.
 
     A lesson without a prediction begins as good, one whose questions were skipped as again.
     """

@@ -1,4 +1,5 @@
-"""Days of the calendar, in the time zone of the machine.
+"""Calendar days, in the time zone of the machine. Django sets the process to UTC, so the zone is read from the system's
+file.
 
 Django sets the process to UTC, so the zone is read from the system's file.
 """
@@ -14,7 +15,7 @@ _SYSTEM = Path("/etc/localtime")
 
 @cache
 def zone() -> tzinfo:
-    """The system's zone; UTC where there is none to be read."""
+    """The system's time zone; UTC if it cannot be read."""
     try:
         with _SYSTEM.open("rb") as file:
             return ZoneInfo.from_file(file)

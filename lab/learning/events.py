@@ -33,7 +33,7 @@ class LearningEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="k", om
     content_version: str = ""
     classroom: str = ""
     kind: ClassVar[str] = ""
-    """What the export calls it."""
+    """The kind's name in the export."""
 
 
 class LessonStarted(LearningEvent, frozen=True, kw_only=True, tag=True):
@@ -246,7 +246,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class UnreadableEvent(ValueError):
-    """A record of another version, or a damaged one; the message says which."""
+    """A record of another version, or a corrupt one; the message says which."""
 
 
 def encode(event: AnyEvent) -> bytes:

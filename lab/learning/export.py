@@ -1,4 +1,4 @@
-"""A learner's own data as files: CSV, one row an answer or a step, and xAPI 1.0.3 statements, one a line."""
+"""A learner's own data as files: CSV with one row for each answer or step, and xAPI 1.0.3 statements, one per line."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ def _row(learner: str, stored: Stored) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A value for a spreadsheet, which would take a text that begins like a formula for one."""
+    """A value for a spreadsheet, which would interpret a text that begins like a formula."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str) and value.startswith(_FORMULA):
@@ -94,7 +94,7 @@ def _cell(value: Any) -> Any:
 def as_xapi(home: str, summary: Summary, history: Iterable[Stored], titles: Mapping[str, Titled]) -> Iterator[str]:
     """All statements as JSON lines. `home`: address of this installation, which names the account and the activities.
 
-    `mastered` is stated for concepts that are solid now.
+    Concepts that are solid now get a `mastered` statement.
     """
     last_ms: dict[str, int] = {}
     for stored in history:

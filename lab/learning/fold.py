@@ -35,7 +35,7 @@ from lab.learning.summary import ChallengeSummary, LessonSummary, MisconceptionS
 
 
 class Answered(msgspec.Struct):
-    """One answer about a concept; `p` is 0 where it was not asked how sure."""
+    """One answer about a concept; `p` is 0 if no confidence was asked for."""
 
     day: date
     right: bool
@@ -71,7 +71,7 @@ class LearnerState:
 
     def __init__(self) -> None:
         self.last_seq = 0
-        #: wall time of the newest event; it never goes back, whatever the clock did
+        #: Wall time of the newest event; it never goes back, even if the clock was set back.
         self.last_at_ms = 0
         self.lessons: dict[str, LessonSummary] = {}
         self.finished_day: dict[str, date] = {}
@@ -93,7 +93,7 @@ class LearnerState:
         self.skipped: list[Skipped] = []
 
     def skip(self, skipped: Skipped) -> None:
-        """Notes a record that cannot be read."""
+        """Records an unreadable record."""
         self.skipped.append(skipped)
         self.last_seq = skipped.seq
 
@@ -174,7 +174,7 @@ class LearnerState:
             self._wrong(at_ms, event.lesson, event.misconception, 0.0)
 
     def _step_skipped(self, at_ms: int, event: StepSkipped) -> None:
-        # Neither right nor wrong: it says nothing about what the learner knows.
+        # Neither right nor wrong: it says nothing about the learner's knowledge.
         self._lesson(at_ms, event).steps.setdefault(event.step, StepSummary(event.step)).skipped = True
 
     def _hint(self, at_ms: int, event: HintShown) -> None:

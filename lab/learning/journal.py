@@ -28,10 +28,10 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class LearningJournal:
-    """One learner's journal, open. Safe to use from several threads; one object a journal in a process."""
+    """The open journal of one learner. Thread-safe; one object for each journal in a process."""
 
     def __init__(self, folder: Path, learner: str) -> None:
-        """Opens the journal, or begins one. Raises Refusal for one of another format."""
+        """Opens the journal, or creates it. Raises Refusal for one of another format."""
         self.folder = folder
         self._lock = threading.RLock()
         self._folder = JournalFolder(folder, {TOPIC: _CONFIG})
@@ -50,7 +50,7 @@ class LearningJournal:
         return self._journal.size_bytes
 
     def append(self, record: bytes, at_ms: int) -> int:
-        """Writes one event; returns its seq. It is with the operating system then. Raises KafkaException
+        """Writes one event; returns its seq. The operating system has it when this returns. Raises KafkaException
         (KAFKA_STORAGE_ERROR) when it cannot be written.
         """
         with self._lock:
@@ -82,7 +82,7 @@ class LearningJournal:
 
 
 def remove_folder(folder: Path) -> None:
-    """Deletes a learner's journal. Renamed first, so that a crash leaves no half of it under its name."""
+    """Deletes a learner's journal. It is renamed first, so that a crash does not leave half of it under its name."""
     if folder.exists():
         doomed = folder.with_name(f".deleted-{folder.name}")
         shutil.rmtree(doomed, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Keys of this installation, which make ids of people that say nothing to others."""
+"""Keys of this installation, from which opaque ids of people are derived."""
 
 import os
 import secrets
@@ -8,12 +8,12 @@ KEY_BYTES = 32
 
 
 def lasting_key(path: Path) -> bytes:
-    """The key in a file; made when it is asked for first. Threads and processes get the same one."""
+    """The key in a file, which is created at the first call. All threads and processes get the same one."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
-    # Whole or not there: another thread, or a process that was killed, must not leave a part of a key.
+    # Written atomically: another thread, or a process that was killed, must not leave a part of a key.
     partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     partial.write_bytes(secrets.token_bytes(KEY_BYTES))
     try:

@@ -40,7 +40,7 @@ ID_LENGTH = 16
 
 
 class _Learner:
-    """One learner's open log and what was folded of it."""
+    """One learner's open log and its folded state."""
 
     def __init__(self, folder: Path, learner: str) -> None:
         self.lock = threading.RLock()
@@ -80,14 +80,14 @@ def append(user_id: int, event: AnyEvent, at_ms: int | None = None) -> int:
 
 
 def on_append(listener: Listener) -> None:
-    """Has it called with each user and event that is written from now on, in the thread that wrote it. It must return
-    at once.
+    """Calls `listener` with each user and event that is written from now on, in the thread that wrote it. It must
+    return at once.
     """
     _listeners.append(listener)
 
 
 def forget_listener(listener: Listener) -> None:
-    """Ends what `on_append` began."""
+    """Removes a listener that `on_append` added."""
     _listeners.remove(listener)
 
 
@@ -124,7 +124,7 @@ class state_of:
 
 
 def delete_history(user_id: int) -> None:
-    """Deletes a user's events, and with them progress, answers and cards. Runs are apart and stay."""
+    """Deletes a user's events, and with them progress, answers and cards. Runs are separate and remain."""
     folder = _folder(user_id)
     with _opening:
         learner = _learners.pop(folder, None)
@@ -135,7 +135,7 @@ def delete_history(user_id: int) -> None:
 
 
 def close_all() -> None:
-    """Closes the logs, as the process ends: the next opening is short."""
+    """Closes the logs at the end of the process, so that they open quickly next time."""
     with _opening:
         for learner in _learners.values():
             with learner.lock:
@@ -174,7 +174,7 @@ def _root() -> Path:
 def _check(event: AnyEvent) -> None:
     if not isinstance(event, PredictionGiven | PredictionSettled | ReviewAnswered | TransferAnswered):
         return
-    # A transfer question may be asked without how sure one is: then p is 0.
+    # A transfer question may be asked without a confidence: then p is 0.
     is_left_out = isinstance(event, TransferAnswered) and event.p == 0
     if not is_left_out and not is_stop(event.p, event.choices):
         raise ValueError(f"p = {event.p} with {event.choices} choices is not one of the stops")

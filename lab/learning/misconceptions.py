@@ -1,4 +1,4 @@
-"""The inventory of misconceptions: a tag, the sentence that states the belief, and where it is met."""
+"""The inventory of misconceptions: a tag, the statement of the belief, and the lessons that offer it."""
 
 import tomllib
 from functools import cache
@@ -25,12 +25,12 @@ class Misconception(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def inventory() -> dict[str, Misconception]:
-    """All tags. Raises msgspec.ValidationError for a damaged file."""
+    """All misconceptions. Raises msgspec.ValidationError for an invalid file."""
     return msgspec.convert(tomllib.loads(INVENTORY.read_text(encoding="utf-8")), dict[str, Misconception])
 
 
 def says(tag: str, language: str) -> str:
-    """The sentence of a tag; the tag itself when a stored event names one that is no more in the inventory."""
+    """The sentence of a tag; the tag itself for a stored event with a tag that is no longer in the inventory."""
     known = inventory().get(tag)
     if known is None:
         return tag

@@ -1,7 +1,7 @@
-"""How sure, and how right: the five stops and the Brier score over all choices.
+"""Confidence and correctness: the five stops and the Brier score over all choices.
 
-A stop is the probability that the learner gives to the choice taken; the rest is spread evenly over the others. The
-score is proper: nothing is gained by saying more or less than one believes.
+A stop is the probability that the learner assigns to the chosen answer; the rest is spread evenly over the others. The
+score is proper: the best strategy is to state one's actual confidence.
 """
 
 GUESS = "guess"
@@ -25,7 +25,7 @@ def stops(choices: int) -> tuple[float, ...]:
 
 
 def stop_name(p: float, choices: int) -> str:
-    """`guess`, or the stop as a decimal number: `0.5`, `0.7`, `0.9`, `0.99`. Raises ValueError when p is no stop."""
+    """`guess`, or the stop as a decimal number: `0.5`, `0.7`, `0.9`, `0.99`. Raises ValueError when p is not a stop."""
     for stop in stops(choices):
         if abs(stop - p) < _TOLERANCE:
             return GUESS if stop == 1 / choices else f"{stop:g}"

@@ -19,7 +19,7 @@ from lab.learning.summary import (
 )
 
 MIN_SHOWN = 3
-"""Answers that a stop needs before its point is shown."""
+"""The number of answers that a stop needs before its point is shown."""
 SHAKY_BELOW = 0.7
 SOLID_FROM = 0.8
 SOLID_P = 0.7
@@ -63,7 +63,7 @@ def summarize(state: LearnerState, learner: str, now_ms: int) -> Summary:
 
 
 def due_cards(state: LearnerState, now_ms: int) -> Iterable[DueCard]:
-    """The cards to be asked, most urgent first: misconceptions held with confidence, then what is most forgotten.
+    """The due cards, most urgent first: misconceptions held with confidence, then the lowest retrievability.
 
     No card is asked on the day on which its lesson was done.
     """

@@ -18,7 +18,7 @@ class StepSummary(msgspec.Struct):
     Attributes:
         checked_at_ms: when it was done; None while it is open.
         kind: `goal`, `prediction` or `answer`.
-        attempts: how often it was tried.
+        attempts: the number of tries.
         right: outcome of the last prediction or answer; None for a goal and while it is open.
         p, choice, outcome, brier: of the last prediction.
         seconds: wall time spent on it.
@@ -131,7 +131,7 @@ class DueCard(msgspec.Struct):
 
 
 class MisconceptionSummary(msgspec.Struct):
-    """A tag of the inventory.
+    """A misconception of the inventory, by its tag.
 
     Attributes:
         wrong: wrong answers with it; `confident` of them at p >= 0.9.

@@ -1,4 +1,4 @@
-"""Predicates about brokers and about the time of the simulation."""
+"""Predicates about brokers and the simulation's clock."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Every quantity that content may name; `registry.py` says how one is added."""
+"""Every quantity that content may name; `registry.py` says how to add one."""
 
 from lab.exercises.quantities import clients, groups, logs, partitions
 from lab.exercises.quantities.registry import (

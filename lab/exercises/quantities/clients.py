@@ -121,7 +121,7 @@ def member(moment: Moment, client: Client) -> str:
 
 @quantity
 def answer_of(moment: Moment, api: str, client: Client) -> str:
-    """What the last response of an API to a node says; `none` before the first."""
+    """What the last response of an API to a node contained; `none` before the first."""
     label = moment.tally.responses.get(f"{api}>{client}", "")
     return render(message_of(label)) or "none"
 
@@ -135,5 +135,5 @@ def elapsed_ms(moment: Moment) -> int:
 
 @quantity
 def measured(moment: Moment, what: str, figure: str) -> int:
-    """A figure of a measurement that the learner has made on the page, -1 before."""
+    """A figure of a measurement that the learner has made on the page, -1 before the first."""
     return moment.tally.facts.get(what, {}).get(figure, -1)

@@ -23,7 +23,7 @@ def _group(moment: Moment, name: str) -> dict[str, Any]:
 
 @quantity
 def owned(moment: Moment, client: Client) -> int:
-    """How many partitions a member has, as its group's coordinator says."""
+    """How many partitions a member owns according to its group's coordinator."""
     return owned_by(moment.view, client)
 
 
@@ -35,7 +35,7 @@ def committed(moment: Moment, of: Committed) -> int:
 
 @quantity
 def state(moment: Moment, group: str) -> str:
-    """The state of a group; `none` for one that is not known."""
+    """The state of a group; `none` for an unknown one."""
     found = group_of(moment.view, group)
     return "none" if found is None else str(found["state"])
 
@@ -48,7 +48,7 @@ def generation(moment: Moment, group: str) -> int:
 
 @quantity
 def lists(moment: Moment, group: str) -> int:
-    """Members whose last JoinGroup response lists the members of the group: that of its leader."""
+    """The number of members whose last JoinGroup response lists the members: only the response to the leader does."""
     clients = {one["client"] for one in _group(moment, group)["members"].values()}
     labels = (moment.tally.responses.get(f"JoinGroup>{client}", "") for client in clients)
     return sum(label.startswith("label.generation_members?") for label in labels)
@@ -56,7 +56,7 @@ def lists(moment: Moment, group: str) -> int:
 
 @quantity
 def members(moment: Moment, group: str) -> int:
-    """How many members a group has; none for one that is not known."""
+    """How many members a group has; 0 for an unknown one."""
     found = group_of(moment.view, group)
     return 0 if found is None else len(found["members"])
 
@@ -69,7 +69,7 @@ def fewest_owned(moment: Moment, group: str) -> int:
 
 @quantity
 def moved(moment: Moment, group: str) -> int:
-    """Partitions whose owner before is still a member and has them no more."""
+    """The number of partitions no longer assigned to their previous owner although that is still a member."""
     found = _group(moment, group)
     owners = {name: one["client"] for one in found["members"].values() for name in one["assignment"]}
     clients = {one["client"] for one in found["members"].values()}
@@ -87,7 +87,7 @@ def unowned(moment: Moment, group: str) -> int:
 
 @quantity
 def readers(moment: Moment, group: str) -> int:
-    """Members that were given a record since the lesson began."""
+    """The number of members that received a record since the lesson began."""
     clients = {one["client"] for one in _group(moment, group)["members"].values()}
     return sum(moment.tally.read.get(client, 0) > 0 for client in clients)
 
@@ -102,7 +102,7 @@ def lag(moment: Moment, of: Committed) -> int:
 
 @quantity
 def home(moment: Moment, group: str) -> int:
-    """The number of the partition of __consumer_offsets that keeps a group of this name, if there is one or not."""
+    """The partition of __consumer_offsets to which a group of this name belongs, whether the group exists or not."""
     topic = moment.view["topics"].get(OFFSETS_TOPIC)
     if topic is None:
         raise Unresolved(text("goal.no_topic", topic=OFFSETS_TOPIC))

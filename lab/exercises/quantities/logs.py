@@ -16,7 +16,7 @@ OFFSET_INDEX_ENTRY_BYTES = 8
 
 
 def _replica(moment: Moment, reference: str) -> Any:
-    """The first replica that a reference means. Raises Unresolved."""
+    """The first replica that a reference matches. Raises Unresolved."""
     return moment.view["replicas"][replicas_of(moment.view, reference)[0]]
 
 
@@ -28,19 +28,19 @@ def log_end_offset(moment: Moment, replica: Replica) -> int:
 
 @quantity
 def high_watermark(moment: Moment, replica: Replica) -> int:
-    """Below it records are committed, as far as this replica knows."""
+    """Records below it are committed, as far as this replica knows."""
     return int(_replica(moment, replica)["high_watermark"])
 
 
 @quantity
 def log_start_offset(moment: Moment, replica: Replica) -> int:
-    """Below it nothing can be read any more."""
+    """Records below it can no longer be read."""
     return int(_replica(moment, replica)["log_start_offset"])
 
 
 @quantity
 def last_stable_offset(moment: Moment, replica: Replica) -> int:
-    """Below it every transaction is decided: the first unstable offset, if it is below the high watermark."""
+    """Every transaction below it is decided: the first unstable offset, if it is below the high watermark."""
     state = _replica(moment, replica)
     unstable = int(state["first_unstable_offset"])
     return int(state["high_watermark"]) if unstable < 0 else min(unstable, int(state["high_watermark"]))
@@ -48,15 +48,15 @@ def last_stable_offset(moment: Moment, replica: Replica) -> int:
 
 @quantity
 def flushed(moment: Moment, replica: Replica) -> int:
-    """Below it an fsync has put everything on the disk."""
+    """Records below it were fsynced."""
     return int(_replica(moment, replica)["flushed"])
 
 
 @quantity
 def stored(moment: Moment, replica: Replica) -> int:
-    """Where the batches in its files end, also while its broker is down."""
+    """The offset at which the batches in its files end, also while its broker is down."""
     state = _replica(moment, replica)
-    # A power loss leaves of the tail what an fsync had put on the disk; without any, nothing above that is left.
+    # After a power failure only the fsynced part of the tail remains.
     return max((int(batch[0]) + 1 for batch in state["tail"].values()), default=int(state["flushed"]))
 
 
@@ -103,14 +103,14 @@ def batches(moment: Moment, replica: Replica) -> int:
 
 @quantity
 def crc_start(moment: Moment, replica: Replica) -> int:
-    """The byte of a batch (format v2) from which its CRC covers it: that of the attributes."""
+    """The position in a batch (format v2) from which its CRC covers it: that of the attributes."""
     _replica(moment, replica)
     return ATTRIBUTES_OFFSET
 
 
 @quantity
 def epochs(moment: Moment, replica: Replica) -> int:
-    """How many leader epochs its cache knows."""
+    """How many leader epochs its cache contains."""
     return len(_replica(moment, replica)["epochs"])
 
 

@@ -49,7 +49,7 @@ def total_records(moment: Moment, topic: str) -> int:
 
 @quantity
 def third_broker(moment: Moment, partition: Partition) -> BrokerId:
-    """Of three brokers the one without a replica of a partition that has two."""
+    """Of three brokers the one that hosts no replica of a partition with two replicas."""
     brokers = {int(row["broker_id"]) for row in moment.view["nodes"].values() if row["kind"] == "broker"}
     return next(iter(sorted(brokers - set(_partition(moment, partition)["replicas"]))), -1)
 
@@ -68,7 +68,7 @@ def leader_epoch(moment: Moment, partition: Partition) -> int:
 
 @quantity
 def partition_epoch(moment: Moment, partition: Partition) -> int:
-    """The partition epoch: it grows with each change of leader or ISR."""
+    """The partition epoch, which increases with each change of leader or ISR."""
     return int(_partition(moment, partition)["partition_epoch"])
 
 
@@ -80,13 +80,13 @@ def isr_size(moment: Moment, partition: Partition) -> int:
 
 @quantity
 def isr_at(moment: Moment, partition: Partition, place: Number) -> BrokerId:
-    """The broker at a place of the ISR, from 0; -1 beyond its end."""
+    """The broker at a place of the ISR, from 0; -1 past its end."""
     return _at(_partition(moment, partition)["isr"], int(place))
 
 
 @quantity
 def replica(moment: Moment, partition: Partition, place: Number) -> BrokerId:
-    """The broker at a place of the replica list, from 0; -1 beyond its end."""
+    """The broker at a place of the replica list, from 0; -1 past its end."""
     return _at(_partition(moment, partition)["replicas"], int(place))
 
 
@@ -96,7 +96,7 @@ def _at(brokers: list[int], place: int) -> int:
 
 @quantity
 def leaders(moment: Moment, partition: Partition) -> int:
-    """How many replicas believe that they lead a partition."""
+    """How many replicas consider themselves leader of a partition."""
     rows = moment.view["replicas"].items()
     return sum(partition_of(name) == partition and row["role"] == "leader" for name, row in rows)
 

@@ -37,7 +37,7 @@ class Definition(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A reference taken apart. `shift` is added to a number."""
+    """A parsed reference. `shift` is added to a number."""
 
     name: str
     arguments: tuple[str, ...]
@@ -69,7 +69,7 @@ def quantity(read: Callable[..., int | str]) -> Callable[..., int | str]:
 
 @cache
 def parse(reference: str) -> Reference:
-    """Takes a reference apart and checks it. Raises ValueError."""
+    """Parses and checks a reference. Raises ValueError."""
     match = _FORM.fullmatch(reference)
     if match is None:
         raise ValueError(f"{reference!r} is not a quantity: write a number or log_end_offset(orders-0@leader) - 1")
@@ -89,18 +89,18 @@ def parse(reference: str) -> Reference:
 
 
 def check_quantity(reference: Quantity) -> None:
-    """Raises ValueError for what is neither a number nor a reference."""
+    """Raises ValueError unless it is a number or a reference."""
     if isinstance(reference, str):
         parse(reference)
 
 
 def is_word(reference: Quantity) -> bool:
-    """Whether it is a word and not a number."""
+    """Whether it is a word rather than a number."""
     return isinstance(reference, str) and QUANTITIES[parse(reference).name].shows == "word"
 
 
 def value_of(moment: Moment, reference: Quantity) -> int | str:
-    """The number or word that it is now. Raises Unresolved."""
+    """The current number or word. Raises Unresolved."""
     if isinstance(reference, int):
         return reference
     name, arguments, shift = parse(reference)
@@ -109,7 +109,7 @@ def value_of(moment: Moment, reference: Quantity) -> int | str:
 
 
 def number_of(moment: Moment, reference: Quantity) -> int:
-    """The number that it is now. Raises Unresolved, and ValueError for a word."""
+    """The current number. Raises Unresolved, and ValueError for a word."""
     value = value_of(moment, reference)
     if not isinstance(value, int):
         raise ValueError(f"{reference!r} is a word, not a number")
@@ -117,7 +117,7 @@ def number_of(moment: Moment, reference: Quantity) -> int:
 
 
 def quantity_text(moment: Moment, reference: Quantity) -> Text:
-    """What it is called in a sentence: `high watermark of orders-0 on broker 1`."""
+    """Its name in a sentence: `high watermark of orders-0 on broker 1`."""
     if isinstance(reference, int):
         return text("quantity.number")
     name, arguments, _ = parse(reference)
@@ -140,7 +140,7 @@ def _replica_values(moment: Moment, reference: str) -> dict[str, Value]:
 
 
 def shown(reference: Quantity, value: int | str) -> Value:
-    """How a value of it is shown: a broker, none, or as it is."""
+    """How a value is shown: as a broker, as none, or unchanged."""
     if (
         isinstance(value, str)
         or isinstance(reference, int)
