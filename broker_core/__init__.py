@@ -6,15 +6,15 @@ needs (a disk, ZooKeeper): `PUBLIC` lists the modules and packages for that. imp
 """
 
 PUBLIC = (
-    # a run, and what it raises for an input that it does not accept
+    # A run, and the exceptions for inputs that it does not accept.
     "broker_core.run",
     "broker_core.refusals",
-    # what it is made of: releases of Kafka, names, sentences, tables of states
+    # Its parts: releases of Kafka, names, texts, tables of states.
     "broker_core.eras",
     "broker_core.partitions",
     "broker_core.texts",
     "broker_core.state_machines",
-    # what it emits, and the view that its events add up to
+    # Its events, and the view that is folded from them.
     "broker_core.events",
     "broker_core.view",
     # the disk and the ZooKeeper that it runs on
@@ -22,7 +22,7 @@ PUBLIC = (
     "broker_core.zk.memory_store",
     "broker_core.zk.store",
     "broker_core.zk.znode_tree",
-    # the files and messages that it writes
+    # The files and messages that it writes.
     "broker_core.log",
     "broker_core.log.annotate",
     "broker_core.log.dump",
@@ -30,7 +30,7 @@ PUBLIC = (
     "broker_core.wire.annotate",
     "broker_core.wire.framing",
     "broker_core.wire.schemas",
-    # where a group's offsets are kept; assignors without a group
+    # Where a group's offsets are stored; assignors without a group.
     "broker_core.groups.offsets",
     "broker_core.groups.preview",
 )

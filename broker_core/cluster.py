@@ -1,4 +1,4 @@
-"""A cluster: brokers, ZooKeeper, links and clients in one simulated time. What the shell does, it does here."""
+"""A cluster: brokers, ZooKeeper, links and clients in one simulated time. It implements what the shell does."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -41,7 +41,7 @@ BrokerState = Literal["up", "starting", "frozen", "exiting", "down"]
 
 
 class LiveReplica(NamedTuple):
-    """Offsets that a running broker holds for one replica; each is a next offset."""
+    """Offsets that a running broker has for one replica; each is the next offset."""
 
     log_start_offset: int
     log_end_offset: int
@@ -49,11 +49,11 @@ class LiveReplica(NamedTuple):
 
 
 class ClusterError(Rejection):
-    """Something that the cluster cannot do: what is wrong, what was expected, what to do."""
+    """An operation that the cluster cannot do: what is wrong, what was expected, what to do."""
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a run is made from, besides its inputs.
+    """Everything that a run depends on besides its inputs.
 
     Attributes:
         start_wall_ms: calendar time at simulated time 0.
@@ -81,7 +81,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cluster:
-    """Implements what the shell asks (`broker_core.shell.grammar.cluster_api.ClusterApi`)."""
+    """Implements the shell's interface to a cluster (`broker_core.shell.grammar.cluster_api.ClusterApi`)."""
 
     def __init__(self, config: RunConfig, disk: Disk, store: ZkStore) -> None:
         if config.era not in ERAS:
@@ -105,7 +105,7 @@ class Cluster:
         self.sockets = SocketServer(self.kernel, self.brokers)
 
     def start(self) -> None:
-        """Emits the run and its nodes, and starts the brokers, the first one first: it becomes the controller."""
+        """Emits the run and its nodes, and starts the brokers; the first one becomes the controller."""
         emit, config = self.kernel.emit, self.config
         emit(RunStarted(name=config.name, seed=config.seed, era=config.era, start_wall_ms=config.start_wall_ms), LAB)
         emit(NodeAdded(node=ZK_NODE, node_kind="zookeeper", broker_id=-1), LAB)
@@ -123,7 +123,7 @@ class Cluster:
             self.start_broker(broker_id)
 
     def _shown(self, broker_id: int) -> tuple[tuple[str, str], ...]:
-        """The settings of a broker that a page draws by."""
+        """The settings of a broker that a page needs for its drawings."""
         config = self._broker_configs[broker_id]
         return (
             ("min.insync.replicas", config.settings.get("min.insync.replicas", "1")),
@@ -131,7 +131,7 @@ class Cluster:
             ("zookeeper.session.timeout.ms", str(config.zookeeper_session_timeout_ms)),
         )
 
-    # what it is
+    # Properties.
 
     @property
     def wall_ms(self) -> int:
@@ -149,7 +149,7 @@ class Cluster:
         return self.config.broker_config
 
     def broker_state(self, broker_id: int) -> BrokerState:
-        """up, starting, frozen, exiting (its end hangs) or down."""
+        """up, starting, frozen, exiting (its shutdown hangs) or down."""
         broker = self.brokers.get(broker_id)
         if broker is None or broker.name not in self.kernel.up:
             return "down"
@@ -178,11 +178,11 @@ class Cluster:
         return next((broker.cluster_id for broker in self.brokers.values() if broker.cluster_id), "")
 
     def metadata_of(self, broker_id: int) -> MetadataResponse:
-        """What a live broker would answer to a MetadataRequest for all topics."""
+        """The response of a live broker to a MetadataRequest for all topics."""
         return metadata.answer(self.brokers[broker_id], MetadataRequest())
 
     def live_replica(self, partition: str, broker_id: int) -> LiveReplica | None:
-        """What a broker that is up holds in memory."""
+        """The state of a replica in the memory of a broker that is up."""
         if self.broker_state(broker_id) != "up":
             return None
         replica = self.brokers[broker_id].replicas.partitions.get(partition)
@@ -191,7 +191,7 @@ class Cluster:
         return LiveReplica(replica.log.log_start_offset, replica.log.log_end_offset, replica.high_watermark)
 
     def _coordinator_of(self, group: str) -> Broker | None:
-        """The broker that coordinates a group, as the live brokers' metadata say, if it is up and knows it."""
+        """The coordinator of a group in the metadata of the live brokers, if it is up and aware of that."""
         for broker_id in self.broker_ids:
             if self.broker_state(broker_id) == "up":
                 requested = self.brokers[broker_id]
@@ -208,17 +208,17 @@ class Cluster:
         return None if broker is None else broker.groups.describe_group(group)
 
     def committed_offset(self, group: str, partition: str) -> int:
-        """What a group has committed; -1 for nothing, or when no coordinator is available."""
+        """The committed offset of a group; -1 if there is none, or no coordinator is available."""
         broker = self._coordinator_of(group)
         known = None if broker is None else broker.groups.groups.get(group)
         committed = None if known is None else known.offsets.get(partition)
         return -1 if committed is None else committed.offset
 
-    # brokers
+    # Brokers.
 
     @property
     def is_loading_logs(self) -> bool:
-        """Whether a broker that starts has loaded some of its logs and not all."""
+        """Whether a starting broker has loaded some of its logs, but not all."""
         return any(broker.life.is_loading for broker in self.brokers.values())
 
     def _broker(self, broker_id: int, *states: BrokerState) -> Broker:
@@ -291,7 +291,7 @@ class Cluster:
         self.zookeeper.lost_contact(broker.name)
 
     def thaw_broker(self, broker_id: int) -> None:
-        """SIGCONT: it resumes, and learns what it has missed."""
+        """SIGCONT: it resumes, and handles what it has missed."""
         broker = self._broker(broker_id, "frozen")
         self.kernel.emit(BrokerThawed(broker=broker.name), broker.name)
         self.kernel.thaw(broker.name)
@@ -303,24 +303,24 @@ class Cluster:
             broker.life.contact_restored()
 
     def clean_log(self, broker_id: int, partition: str) -> CleaningFacts | None:
-        """Compacts one log now, however little of it is dirty; None when there was nothing to clean.
+        """Compacts one log now, however small its dirty section is; None when there was nothing to clean.
 
         Raises KafkaException for a log that is not compacted or cannot be cleaned.
         """
         return self._broker(broker_id, "up").logs.cleaner.clean_now(partition)
 
     def run_task(self, broker_id: int, name: str) -> None:
-        """Runs a background task of the log manager now, beside its timer."""
+        """Runs a background task of the log manager now, independently of its timer."""
         self._broker(broker_id, "up").logs.run(name)
 
-    # links
+    # Links.
 
     def _node(self, name: str) -> None:
         if name not in self.kernel.nodes:
             raise ClusterError("cluster_error.unknown_node", node=name, nodes=", ".join(sorted(self.kernel.nodes)))
 
     def cut_link(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """Nothing passes between two nodes any more, or nothing from `a` to `b`."""
+        """Cuts the link between two nodes, or one direction of it, from `a` to `b`."""
         self._node(a)
         self._node(b)
         cut = self.kernel.cut_links
@@ -340,7 +340,7 @@ class Cluster:
                 self.zookeeper.lost_contact(name)
 
     def restore_link(self, a: str, b: str) -> None:
-        """The link works again, both ways."""
+        """Restores both directions of the link."""
         self._node(a)
         self._node(b)
         if a == b or self.kernel.connected(a, b):
@@ -356,8 +356,8 @@ class Cluster:
                 self.clients.reaches_zookeeper(name)
 
     def slow_disk(self, broker_id: int, latency_us: int) -> None:
-        """Each append of a broker takes so much longer; 0 = no longer than ever. It is the machine's disk: a new
-        process has it, too.
+        """Delays each append of a broker by this time; 0 = no delay. It is the machine's disk: a new process of the
+        broker has it as well.
         """
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         self.kernel.emit(DiskSlowed(broker=broker.name, latency_us=latency_us), broker.name)
@@ -367,7 +367,7 @@ class Cluster:
             self.kernel.slow_disks.pop(broker.name, None)
 
     def slow_fsync(self, broker_id: int, latency_us: int) -> None:
-        """Each fsync that an append waits for (flush.messages) takes so much longer; 0 = no longer than ever."""
+        """Delays each fsync that an append waits for (flush.messages) by this time; 0 = no delay."""
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
         self.kernel.emit(FsyncSlowed(broker=broker.name, latency_us=latency_us), broker.name)
         if latency_us:
@@ -376,7 +376,7 @@ class Cluster:
             self.kernel.slow_fsyncs.pop(broker.name, None)
 
     def expire_session(self, broker_id: int) -> None:
-        """ZooKeeper expires a broker's session, whatever the state of its process. A running broker learns this at its
+        """ZooKeeper expires a broker's session, whatever the state of its process. A running broker is notified at its
         next heartbeat and registers again.
         """
         broker = self._broker(broker_id, "up", "starting", "frozen", "exiting", "down")
@@ -387,7 +387,7 @@ class Cluster:
             self._contact(broker)
 
     def hold_fetches(self, follower: str, leader: str) -> None:
-        """What one broker asks another as its follower waits on its way, until it is released."""
+        """Holds the fetch requests of one broker to another until they are released."""
         self._node(follower)
         self._node(leader)
         if follower == leader:
@@ -402,10 +402,10 @@ class Cluster:
             raise ClusterError("cluster_error.fetches_not_held", follower=follower, leader=leader)
         self.kernel.release_fetches(follower, leader)
 
-    # for the view
+    # The view.
 
     def describe(self) -> dict[str, Any]:
-        """What the live cluster says of itself; the view that the events add up to must agree with it."""
+        """The state of the live cluster; the view folded from its events must equal it."""
         replicas: dict[str, Any] = {}
         for broker in self.brokers.values():
             if broker.name in self.kernel.up:
@@ -446,7 +446,7 @@ class Cluster:
         }
 
     def _controller_states(self) -> dict[str, dict[str, dict[str, str]]]:
-        """The state machines of the controller elected last. An earlier one may not know yet that it is none."""
+        """The state machines of the controller elected last. An earlier one may not know yet that it was replaced."""
         epoch = next((data for path, data, _ in self.zookeeper.store.tree() if path == ControllerEpochZnode.PATH), b"")
         return {
             broker.name: broker.controller.describe()

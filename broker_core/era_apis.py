@@ -1,11 +1,12 @@
-"""The APIs and versions that brokers of older releases offer, as they answered ApiVersions.
+"""The APIs and versions of brokers of older releases, as in their ApiVersions responses. 0.8.2.2 does not have that
+API; its row lists what its request handler supports.
 
 0.8.2.2 does not know that question; its row is what its request handler has.
 """
 
 from collections.abc import Mapping
 
-#: By API key: the least and the greatest version.
+#: By API key: the lowest and the highest version.
 Apis = Mapping[int, tuple[int, int]]
 
 
@@ -15,7 +16,7 @@ def _up_to(*greatest: int) -> dict[int, tuple[int, int]]:
 
 
 APIS_0_8: Apis = _up_to(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0)
-# ControlledShutdown began with a version that said no client id; brokers from 0.9 on did not offer it for a while.
+# Version 0 of ControlledShutdown had no client id; brokers from 0.9 on did not offer it for a while.
 APIS_0_10: Apis = _up_to(2, 3, 1, 2, 0, 0, 3, 1, 2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0) | {7: (1, 1)}
 APIS_1_1: Apis = _up_to(
     *(5, 7, 2, 5, 1, 0, 4, 1, 3, 3, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 0),

@@ -1,4 +1,5 @@
-"""What brokers of older releases are set to by default, where that is not the default of 3.9.
+"""Broker defaults of older releases that differ from 3.9. From the configuration class of each release; a setting that
+a release does not have gets the value closest to the behaviour of its brokers.
 
 From the configuration class of each release; a setting that a release did not know keeps the value that comes nearest
 to what its brokers did.

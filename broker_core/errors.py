@@ -1,8 +1,8 @@
 """The protocol errors of Kafka 3.9 as values (`org.apache.kafka.common.protocol.Errors`).
 
-Handlers return one of `Errors`; the log layer, where an error ends a call deep inside, raises `KafkaException`, which
-carries one. Each error has its code on the wire, whether a client may retry, and one sentence that explains it to a
-learner.
+Handlers return one of `Errors`; the log layer, whose errors occur deep in the call stack, raises `KafkaException`,
+which carries one. Each error has its code on the wire, whether a client may retry, and one sentence that explains it to
+a learner.
 """
 
 from enum import Enum
@@ -164,8 +164,8 @@ _BY_CODE = {error.code: error for error in Errors}
 class KafkaException(Exception):
     """An operation ended with a protocol error.
 
-    `what` says what was wrong in this very case: a message, Kafka's own words of a response, or nothing where the error
-    is all there is to say.
+    `what` says what was wrong in this case: a message, Kafka's own message in a response, or nothing if the error says
+    it all.
     """
 
     def __init__(self, error: Errors, what: Text | str = "") -> None:
@@ -175,12 +175,12 @@ class KafkaException(Exception):
 
     @property
     def message(self) -> str:
-        """What was wrong in English, for a response and for a log."""
+        """What was wrong, in English, for a response or a log."""
         return render(self.what) or self.error.sentence
 
     @property
     def code(self) -> str:
-        """What was wrong as events hold it: a code, Kafka's own words, or the name of the error."""
+        """What was wrong, as in events: a code, Kafka's own message, or the name of the error."""
         return code_of(self.what) or self.error.name
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ class KafkaException(Exception):
 
 
 class RecordValidationException(KafkaException):
-    """A batch was refused because of single records (KIP-467): (index of the record, why), rising."""
+    """A batch was rejected because of individual records (KIP-467): (index of the record, why), in increasing order."""
 
     def __init__(self, error: Errors, message: str, record_errors: tuple[tuple[int, str], ...]) -> None:
         super().__init__(error, message)
@@ -199,7 +199,7 @@ class RecordValidationException(KafkaException):
 
 
 class UnexpectedAppendOffsetException(KafkaException):
-    """A follower was given a batch that starts below its log end offset (Kafka's class of the same name).
+    """A follower received a batch that starts below its log end offset (Kafka's class of the same name).
 
     `first_offset` is that of the refused batch, `log_end_offset` that of the log, which is unchanged.
     """

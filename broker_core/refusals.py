@@ -1,4 +1,4 @@
-"""What a run and its readers raise for an input that they do not accept: then nothing has happened."""
+"""The exceptions of a run and its readers for invalid input; nothing has happened then."""
 
 from broker_core.cluster import ClusterError
 from broker_core.config_defs import ConfigException

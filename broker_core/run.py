@@ -1,10 +1,9 @@
 """A run takes inputs and time, and returns events with their patches.
 
-Code outside the core makes things happen in a cluster through this module alone; `broker_core.PUBLIC` lists what else
-it may use.
+Code outside the core changes a cluster only through this module; `broker_core.PUBLIC` lists what else it may use.
 
-Everything that a run does follows from its `RunConfig` and its inputs. `take_inputs` and `take` are what a recording
-keeps; `rebuild` makes a run again from a recording, up to any instant.
+Everything that a run does follows from its `RunConfig` and its inputs. A recording contains the results of
+`take_inputs` and `take`; `rebuild` re-executes a recording up to any instant.
 """
 
 import io
@@ -41,17 +40,16 @@ HASHED_EVENTS = 512
 _GRAMMAR = Grammar(COMMANDS)
 _OF_THE_PROCESS = ("_stated", "_made", "_inputs", "_survives")
 PIECE_BYTES = 4 * 1024 * 1024
-"""Of a frame: a longer one is several inputs."""
+"""The limit of a frame: a longer one is several inputs."""
 
 __all__ = ["CLIENT_PREFIX", "Diverged", "Input", "Listener", "Made", "Output", "Run", "RunConfig", "WireBytes"]
 
 
 class Input(msgspec.Struct, frozen=True, array_like=True):
-    """What came from outside. `step` and `seq`: how many steps had run and events had been made; `at_us`: what time
-    it was.
+    """An input from outside. `step` and `seq`: the number of steps and events before it; `at_us`: its simulated time.
 
     `kind` is command (`text` the line, `source` who), interrupt (`text` the command's number), foreign (`text` the
-    change as JSON), or met: a foreign change that an operation ran into (it says of itself which operation). Of TCP:
+    change as JSON), or met: a foreign change that an operation found (the change contains the operation). Of TCP:
     connect (`text` the broker's id, `source` the peer's host), piece and frame (`source` the connection, `data` bytes
     of a frame; only the last ones are a frame), disconnect (`source` the connection).
     """
@@ -65,7 +63,7 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
     data: bytes = b""
 
     def encode(self) -> bytes:
-        """As stored in a recording: JSON, and after a line feed the bytes received from a client."""
+        """The bytes in a recording: JSON, and after a line feed the bytes received from a client."""
         return b"".join(self.encode_parts())
 
     def encode_parts(self) -> tuple[bytes, bytes]:
@@ -81,24 +79,24 @@ class Input(msgspec.Struct, frozen=True, array_like=True):
         return msgspec.structs.replace(given, data=data) if data else given
 
 
-#: an event, what it changed in the view, and its bytes for a recording
+#: An event, its patch of the view, and its bytes for a recording.
 Made: TypeAlias = tuple[Envelope, Patch, bytes]
 
 
 @runtime_checkable
 class ForeignSource(Protocol):
-    """A store that meets the changes of others in the middle of its own operations."""
+    """A store that finds external changes in the middle of its own operations."""
 
     def take_foreign(self) -> list[ForeignChange]: ...
 
 
 def check_line(line: str) -> None:
-    """Raises ShellError for a console line that names no command."""
+    """Raises ShellError for a line that is not a command."""
     _GRAMMAR.find(split(line))
 
 
 class Diverged(RuntimeError):
-    """Re-executing a recording gave other events than were recorded: another version of the core made it."""
+    """Re-executing a recording gave other events than the recorded ones: it was made by another version of the core."""
 
     def __init__(self, message: Text) -> None:
         super().__init__(message)
@@ -106,9 +104,9 @@ class Diverged(RuntimeError):
 
 
 class Run:
-    """See the module. Not thread-safe. `invariants`: those checked after each event. `survives`: called when a handler
-    of a request raises an unexpected exception; returns whether to continue with an alarm. Without it the exception is
-    raised.
+    """See the module. Not thread-safe. `invariants`: those checked after each event. `survives`: called after an
+    unexpected exception in the handler of a request; returns whether to continue with an alarm. Without it the
+    exception is raised.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class Run:
         survives: Survives | None = None,
     ) -> None:
         self.config = config
-        #: stated, and not yet encoded, hashed and folded
+        #: Emitted, and not encoded, hashed and folded yet.
         self._stated: list[Envelope] = []
         self._made: list[Made] = []
         self._inputs: list[Input] = []
@@ -145,13 +143,14 @@ class Run:
         self._stated.append(envelope)
         checker = self._checker
         if checker is not None and type(envelope[4]) in checker.kinds:
-            # An alarm is emitted during the emission of the event that raised it, so it comes next in the journal, and
-            # it passes through here itself. That ends there: no invariant observes alarms.
+            # An alarm is emitted during the emission of the event that raised it, so it is next in the journal, and
+            # this method is called for it as well. The recursion ends there: no invariant observes alarms.
             for found in checker.observe(envelope):
                 self._kernel.emit(found, "lab")
 
     def _catch_up(self) -> None:
-        """Encodes, hashes and folds what was stated since the last call.
+        """Encodes, hashes and folds the events since the last call. Nothing in the core needs the result, and many
+        events at once cost much less than one by one.
 
         Nothing in the core waits for that, and many events at once cost much less than each by itself.
         """
@@ -168,10 +167,10 @@ class Run:
             del unhashed[:HASHED_EVENTS]
 
     def release(self) -> None:
-        """Closes the files of the brokers. What is done with the run later opens them again."""
+        """Closes the files of the brokers. They are opened again when needed."""
         self._cluster.disk.close()
 
-    # what it is
+    # Properties.
 
     @property
     def now_us(self) -> int:
@@ -185,23 +184,23 @@ class Run:
 
     @property
     def next_due_us(self) -> int | None:
-        """When the next thing will happen by itself."""
+        """The due time of the next item."""
         return self._kernel.scheduler.next_due_us()
 
     @property
     def view(self) -> View:
-        """The view now. It is the live tree: read it, do not change or keep it."""
+        """The current view. It is the live tree: do not change or keep it."""
         self._catch_up()
         return self._fold.view
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether `checkpoint` has something to return: not during a console command or the loading of logs."""
+        """Whether `checkpoint` can return one: not during a console command or the loading of logs."""
         return not self._shell.running_commands and not self._cluster.is_loading_logs
 
     @property
     def running_commands(self) -> tuple[int, ...]:
-        """The console commands that are not done."""
+        """The console commands that are not complete."""
         return self._shell.running_commands
 
     def digest(self) -> bytes:
@@ -210,17 +209,17 @@ class Run:
         return _digest(self._chain, self._unhashed)
 
     def describe(self) -> dict[str, Any]:
-        """What the live cluster says of itself, for comparison with the view."""
+        """The state of the live cluster, for comparison with the view."""
         return self._cluster.describe()
 
     def complete(self, line: str, cursor: int) -> tuple[int, list[str]]:
-        """Completions of a console line: where the completed word begins, and what it may be."""
+        """Completions of a console line: the start of the completed word, and the candidates."""
         return complete(self._cluster, _GRAMMAR, line, cursor, self._shell.files)
 
-    # inputs
+    # Inputs.
 
     def submit(self, line: str, source: str = "") -> int:
-        """A console line. Returns its command number; what it prints and how it ends are events.
+        """Runs a console line. Returns its command number; its output and exit code are events.
 
         Raises ShellError for a line that cannot be run: then nothing has happened and nothing is recorded.
         """
@@ -243,7 +242,7 @@ class Run:
     def _input(self, kind: str, source: str, text: str, data: bytes = b"") -> Input:
         return Input(self._kernel.steps, self._kernel.seq, self._kernel.now_us, kind, source, text, data)
 
-    # clients by TCP
+    # Clients over TCP.
 
     def connect(self, broker_id: int, peer: str) -> int:
         """Opens a connection from the host `peer` to a broker. Returns the connection's number."""
@@ -271,12 +270,12 @@ class Run:
 
     @property
     def connections(self) -> tuple[int, ...]:
-        """Those that are open, as far as the core knows."""
+        """The open connections, as far as the core knows."""
         return tuple(self._cluster.sockets.connections)
 
     @property
     def listeners(self) -> dict[int, Listener]:
-        """The brokers that take connections, by id."""
+        """The brokers that accept connections, by id."""
         return self._cluster.sockets.listeners()
 
     def advertise(self, endpoints: Mapping[int, tuple[str, int]]) -> None:
@@ -286,19 +285,19 @@ class Run:
         self._cluster.sockets.endpoints = dict(endpoints)
 
     def body_of(self, rpc: str) -> Any:
-        """The body of a message in flight, as nodes exchange it; None when it is not in flight."""
+        """The body of a message in flight, as exchanged by nodes; None if it is not in flight."""
         message = self._kernel.in_flight.get(rpc)
         return None if message is None else message.body
 
     def wire_bytes(self, rpc: str, question: Any = None) -> WireBytes | None:
         """A message in flight as its bytes on the wire, received or encoded; None where there are none. `question`: the
-        body of the request, for a response. The run is for reading from then on and must not be advanced.
+        body of the request, for a response. The run must not be advanced after that.
         """
         message = self._kernel.in_flight.get(rpc)
         return None if message is None else wire_bytes(self._cluster.sockets, message, question)
 
     def take_outputs(self) -> list[Output]:
-        """What is to be sent over the connections since the last call, in order."""
+        """Returns and clears the frames to send over the connections, in order."""
         return self._cluster.sockets.take_outputs()
 
     def _repeat(self, recorded: Input) -> None:
@@ -316,7 +315,7 @@ class Run:
         else:
             self.submit_foreign(msgspec.json.decode(recorded.text, type=ForeignChange))
 
-    # time
+    # Time.
 
     def step_event(self) -> bool:
         """Runs scheduled items until one emits an event. False if none is left."""
@@ -327,8 +326,8 @@ class Run:
         return True
 
     def finish(self, command: int, *, max_events: int | None = None) -> bool:
-        """Runs until a console command is done, nothing waits, or `max_events` were made before. Says whether it is
-        done.
+        """Runs until a console command is complete, nothing is scheduled, or `max_events` were emitted. Returns whether
+        it is complete.
         """
         kernel = self._kernel
         is_running, step = self._shell.is_running, kernel.step
@@ -339,7 +338,7 @@ class Run:
         return not is_running(command)
 
     def step_rpc(self) -> bool:
-        """Runs until one message was delivered. False when nothing waits."""
+        """Runs until one message was delivered. False if nothing is scheduled."""
         while True:
             what = self._kernel.step()
             if what is None:
@@ -348,8 +347,8 @@ class Run:
                 return True
 
     def advance(self, until_us: int, *, max_events: int | None = None) -> int:
-        """Runs everything due up to `until_us`; then it is `until_us`, unless `max_events` were made before. Returns
-        how many events were made.
+        """Runs everything due up to `until_us`; then that is the time, unless `max_events` were emitted before. Returns
+        the number of events.
         """
         kernel = self._kernel
         scheduler = kernel.scheduler
@@ -363,7 +362,7 @@ class Run:
         return kernel.seq - first
 
     def take(self) -> list[Made]:
-        """What happened since the last call."""
+        """Returns and clears the events since the last call."""
         self._catch_up()
         made, self._made = self._made, []
         return made
@@ -375,8 +374,8 @@ class Run:
         return [one[0] for one in made[max(len(made) - (self.seq - seq), 0) :]]
 
     def take_inputs(self) -> list[Input]:
-        """The inputs since the last call. They must be on disk before any answer that depends on them leaves the
-        process.
+        """Returns and clears the inputs since the last call. They must be on disk before any response that depends on
+        them leaves the process.
         """
         store = self._cluster.zookeeper.store
         if not isinstance(store, MemoryStore) and isinstance(store, ForeignSource):
@@ -385,13 +384,13 @@ class Run:
         inputs, self._inputs = self._inputs, []
         return inputs
 
-    # again
+    # Checkpoints and replay.
 
     def checkpoint(self) -> bytes | None:
         """The whole engine as bytes, without its files and the data of ZooKeeper's server; None while it cannot be
         saved.
 
-        Take what was made before: it is not part of it.
+        Take the events first: they are not included.
         """
         if not self.can_be_saved:
             return None
@@ -408,7 +407,7 @@ class Run:
 
     @classmethod
     def restore(cls, checkpoint: bytes, *, disk: Disk, zk: ZkStore, survives: Survives | None = None) -> "Run":
-        """A run from a checkpoint. `disk` must hold the files as they were, `zk` the tree as it was."""
+        """A run from a checkpoint. `disk` must have the files, and `zk` the tree, of that instant."""
         run = cls.__new__(cls)
         run.__dict__.update(_Unpickler(io.BytesIO(checkpoint), disk, zk).load())
         run._survives = survives
@@ -419,11 +418,11 @@ class Run:
         return run
 
     def move_to(self, zk: ZkStore) -> None:
-        """Goes on with another ZooKeeper, which must hold the same tree, sessions and watches."""
+        """Continues with another ZooKeeper, which must have the same tree, sessions and watches."""
         self._cluster.zookeeper.store = zk
 
     def replay(self, inputs: Iterable[Input], until_seq: int) -> None:
-        """Re-executes recorded inputs until at least `until_seq` events were made; stops between two steps."""
+        """Re-executes recorded inputs until at least `until_seq` events were emitted; stops between two steps."""
         kernel = self._kernel
         inputs = list(inputs)
         store = self._cluster.zookeeper.store
@@ -451,13 +450,13 @@ def _digest(chain: bytes, events: list[bytes]) -> bytes:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves out what belongs to the place, not to the run: the disk, the store and the commands of the shell."""
+    """Leaves out what belongs to the process, not to the run: the disk, the store and the commands of the shell."""
 
     def __init__(self, file: io.BytesIO, disk: Disk, store: ZkStore) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
         self._outside = {id(disk): "disk", id(store): "store", id(_GRAMMAR): "grammar"}
 
-    # Not persistent_id: that is asked for every number and every name, and takes most of the time.
+    # Not persistent_id: that is called for every number and every name, and takes most of the time.
     def reducer_override(self, obj: Any) -> Any:
         outside = self._outside.get(id(obj))
         return NotImplemented if outside is None else (_outside, (outside,))
@@ -475,5 +474,5 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _outside(name: str) -> Any:
-    """Stands in a checkpoint for what does not belong to the run: who reads it puts that in its place."""
+    """A placeholder in a checkpoint for an object outside of the run; the reader replaces it."""
     raise LookupError(f"{name} of a run can be put in place by Run.restore alone")

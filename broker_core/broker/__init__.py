@@ -1,1 +1,1 @@
-"""A broker: its process, its requests, its jobs."""
+"""A broker: its process, its APIs, its background tasks."""

@@ -1,1 +1,1 @@
-"""The lab's own clients. They are nodes like the brokers and go through the same APIs as everybody else."""
+"""The lab's own clients. They are nodes like the brokers and use the same APIs as any client."""

@@ -1,4 +1,4 @@
-"""Where a producer's records gather: batches in a queue for each partition (`RecordAccumulator`, `ProducerBatch`)."""
+"""The batches of a producer, in a queue for each partition (`RecordAccumulator`, `ProducerBatch`)."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,8 +29,8 @@ def record_size_upper_bound(
 
 
 def split_records(records: Iterable[SimpleRecord], batch_size: int, factor: float) -> list[list[SimpleRecord]]:
-    """The records of a batch that was too large, in runs that fill a batch each (`ProducerBatch.split`). `factor`: what
-    a byte counts for, by how well the records compress.
+    """The records of a batch that was too large, in runs that fill a batch each (`ProducerBatch.split`). `factor`: the
+    estimated compressed size of a byte.
     """
     runs: list[list[SimpleRecord]] = []
     written = limit = 0
@@ -49,10 +49,10 @@ def split_records(records: Iterable[SimpleRecord], batch_size: int, factor: floa
 
 
 class ProducerBatch(msgspec.Struct):
-    """Records for one partition on their way. `data` is empty until the batch is closed for its first attempt;
-    `reported_count`: how many of its records the last event covers, and `reported_reason` why they wait; `memory`: what
-    it takes of buffer.memory, in bytes; `factor`: what a byte of a record counts for in its estimated size;
-    `split_of`: the place of the batch that it is a part of.
+    """Records for one partition that are being sent. `data` is empty until the batch is closed for its first attempt;
+    `reported_count`: how many of its records the last event covers, and `reported_reason` why they wait; `memory`: its
+    share of buffer.memory, in bytes; `factor`: the estimated compressed size of a byte; `split_of`: the place of the
+    batch that it is a part of.
     """
 
     sequence: int
@@ -66,11 +66,11 @@ class ProducerBatch(msgspec.Struct):
     attempts: int = 0
     not_before_us: int = 0
     correlation: int = 0
-    #: how many want to know how it ends
+    #: How many callers want its outcome.
     askers: int = 0
     reported_count: int = 0
     reported_reason: str = ""
-    #: of the first record, -1 = the producer is not idempotent
+    #: Of the first record, -1 = the producer is not idempotent.
     base_sequence: int = -1
     producer_id: int = -1
     producer_epoch: int = -1
@@ -79,7 +79,7 @@ class ProducerBatch(msgspec.Struct):
 
     @property
     def place(self) -> tuple[int, ...]:
-        """What orders the batches of a partition: the parts of one that was split take its place."""
+        """The order of the batches of a partition: the parts of a split batch take its place."""
         return (*self.split_of, self.sequence)
 
     def size_with(self, more: int = 0) -> int:
@@ -96,7 +96,7 @@ class ProducerBatch(msgspec.Struct):
         compression: CompressionType = CompressionType.NONE,
         compression_level: int | None = None,
     ) -> None:
-        """Takes no more records: they become the bytes that are sent, and sent again."""
+        """Closes the batch: its records are encoded as the bytes of all attempts."""
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, epoch, base_sequence
         self.data = build_batch(
             self.records,
@@ -116,7 +116,7 @@ class ProducerBatch(msgspec.Struct):
 
 
 class RecordAccumulator:
-    """The queues of a producer. `batch_size`, `buffer_memory` in bytes; a batch takes its memory until `release`."""
+    """The queues of a producer. `batch_size`, `buffer_memory` in bytes; a batch uses memory until `release`."""
 
     def __init__(
         self,
@@ -130,16 +130,16 @@ class RecordAccumulator:
         self.buffer_memory = buffer_memory
         self.linger_us = linger_us
         self.used_memory = 0
-        #: the newest batch that a flush sends, however little is in it
+        #: The newest batch that a flush sends, however small it is.
         self.flushed_sequence = 0
         self.is_closing = False
-        #: whether a send waits for memory: then all batches are ready
+        #: Whether a send waits for memory: then all batches are ready.
         self.is_exhausted = False
         self._queues: dict[str, deque[ProducerBatch]] = {}
         self._next_sequence = 1
 
     def takes_more(self, partition: str, size: int = 0) -> bool:
-        """Whether the last batch of a partition is open and has room."""
+        """Whether the last batch of a partition is open and has capacity left."""
         queue = self._queues.get(partition)
         if not queue:
             return False
@@ -147,12 +147,12 @@ class RecordAccumulator:
         return not last.data and last.size_with(size) <= self.batch_size
 
     def waiting(self, partition: str) -> int | None:
-        """How many batches of a partition wait; None before its first one."""
+        """The number of queued batches of a partition; None before its first one."""
         queue = self._queues.get(partition)
         return None if queue is None else len(queue)
 
     def memory_for(self, partition: str, record_size: int) -> int:
-        """The memory that must be free for a record of this upper bound, 0 where it joins a batch."""
+        """The memory that must be free for a record of this upper bound, 0 if it joins a batch."""
         joins = self.takes_more(partition, record_size - HEADER_BYTES)
         return 0 if joins else max(self.batch_size, record_size)
 
@@ -161,7 +161,9 @@ class RecordAccumulator:
         return self.used_memory + self.memory_for(partition, record_size) <= self.buffer_memory
 
     def append(self, partition: str, record: SimpleRecord, now_us: int) -> ProducerBatch:
-        """Adds a record to the last batch of its partition if that is open and has room, else to a new one."""
+        """Appends a record to the last batch of its partition if that is open and has capacity left, else to a new
+        one.
+        """
         size = record_size_upper_bound(record.key, record.value, record.headers) - HEADER_BYTES
         memory = self.memory_for(partition, size + HEADER_BYTES)
         queue = self._queues.setdefault(partition, deque())
@@ -184,7 +186,7 @@ class RecordAccumulator:
         self.flushed_sequence = self._next_sequence - 1
 
     def due_us(self, queue: deque[ProducerBatch]) -> int:
-        """From when on the first batch of a queue may be sent (`RecordAccumulator.batchReady`)."""
+        """The time from which the first batch of a queue may be sent (`RecordAccumulator.batchReady`)."""
         first = queue[0]
         if first.attempts:
             return first.not_before_us
@@ -196,13 +198,13 @@ class RecordAccumulator:
         return first.created_us + self.linger_us
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """A batch shall be tried again: before the younger ones."""
+        """Puts a batch that will be retried before the younger ones."""
         queue = self._queues[batch.partition]
         queue.insert(sum(1 for waiting in queue if waiting.place < batch.place), batch)
 
     def split(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """The parts of a batch that a broker found too large, back in its place (`splitAndReenqueue`). They are as old
-        as it is, keep the numbers of their records, and take no memory of the pool.
+        """Replaces a batch that a broker rejected as too large by its parts (`splitAndReenqueue`). They keep its
+        creation time and the numbers of their records, and use no memory of the pool.
         """
         topic = topic_of(batch.partition)
         self.ratios.was_too_large(topic, batch.size - HEADER_BYTES, len(batch.data) - HEADER_BYTES)
@@ -217,15 +219,15 @@ class RecordAccumulator:
         return parts
 
     def release(self, batch: ProducerBatch) -> None:
-        """A batch has ended, in whatever way: its memory is free."""
+        """Frees the memory of a completed batch."""
         self.used_memory -= batch.memory
 
     def queues(self) -> Iterator[tuple[str, deque[ProducerBatch]]]:
-        """The partitions with their waiting batches, oldest first; partitions in the order of their first use."""
+        """The partitions with queued batches, oldest first; partitions in the order of their first use."""
         return iter(self._queues.items())
 
     def take_older_than(self, created_us: int) -> list[ProducerBatch]:
-        """Takes out the batches begun by then."""
+        """Removes and returns the batches created by then."""
         old = []
         for queue in self._queues.values():
             while queue and queue[0].created_us <= created_us:
@@ -233,7 +235,7 @@ class RecordAccumulator:
         return old
 
     def take_unsent(self) -> list[ProducerBatch]:
-        """Takes out the batches that were never sent (`abortUndrainedBatches`)."""
+        """Removes and returns the batches that were never sent (`abortUndrainedBatches`)."""
         unsent = []
         for queue in self._queues.values():
             unsent += [batch for batch in queue if not batch.data]
@@ -243,10 +245,10 @@ class RecordAccumulator:
         return unsent
 
     def oldest_us(self) -> int | None:
-        """When the oldest waiting batch was begun."""
+        """The creation time of the oldest queued batch."""
         return min((queue[0].created_us for queue in self._queues.values() if queue), default=None)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits."""
+        """Whether nothing is queued."""
         return not any(self._queues.values())

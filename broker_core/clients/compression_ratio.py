@@ -1,10 +1,10 @@
-"""How well a topic's records compress, as its producer has seen so far (`CompressionRatioEstimator`)."""
+"""The compression ratios that a producer has observed, by topic (`CompressionRatioEstimator`)."""
 
 from broker_core.records.compression import CompressionType
 
 IMPROVING_STEP = 0.005
 DETERIORATE_STEP = 0.05
-#: an estimate is taken with a little less trust (`COMPRESSION_RATE_ESTIMATION_FACTOR`)
+#: A safety margin on the estimate (`COMPRESSION_RATE_ESTIMATION_FACTOR`).
 ESTIMATION_FACTOR = 1.05
 
 
@@ -18,13 +18,13 @@ class CompressionRatios:
         self._ratios: dict[str, float] = {}
 
     def factor(self, topic: str) -> float:
-        """What a byte of a record counts for in the estimated size of a batch."""
+        """The estimated compressed size of a byte of a record."""
         if self.compression is CompressionType.NONE:
             return 1.0
         return self._ratios.get(topic, 1.0) * ESTIMATION_FACTOR
 
     def seen(self, topic: str, uncompressed: int, compressed: int) -> None:
-        """A batch has been compressed: sizes of its records in bytes."""
+        """Records the sizes of a compressed batch in bytes."""
         if self.compression is CompressionType.NONE or not uncompressed:
             return
         now, observed = self._ratios.get(topic, 1.0), compressed / uncompressed
@@ -34,6 +34,6 @@ class CompressionRatios:
             self._ratios[topic] = max(now - IMPROVING_STEP, observed)
 
     def was_too_large(self, topic: str, uncompressed: int, compressed: int) -> None:
-        """A broker has refused a batch of these sizes: from now on nothing is hoped for."""
+        """A broker has rejected a batch of these sizes as too large: no compression is assumed from now on."""
         if self.compression is not CompressionType.NONE:
             self._ratios[topic] = max(1.0, compressed / uncompressed)

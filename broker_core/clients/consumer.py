@@ -1,4 +1,4 @@
-"""A simple consumer of the lab: it follows one partition, without a group (`KafkaConsumer.assign`, `Fetcher`)."""
+"""A simple consumer of the lab: it reads one partition, without a group (`KafkaConsumer.assign`, `Fetcher`)."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 TEXT_LENGTH_SHOWN = 200
 REFRESH = "refresh"
-"""The context of a Metadata request that only renews what is known."""
+"""The context of a Metadata request that only refreshes the metadata."""
 
 
 class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
+    """The consumer configurations in use: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes."""
 
     group_id: str = ""
     auto_offset_reset: str = "latest"
@@ -49,7 +49,7 @@ class ConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def isolation_id(isolation_level: str) -> int:
-    """How requests name it (`IsolationLevel`)."""
+    """Its code in requests (`IsolationLevel`)."""
     return 1 if isolation_level == "read_committed" else 0
 
 
@@ -77,12 +77,12 @@ def visible_records(
 
 
 def shown_text(data: bytes | None) -> str | None:
-    """A key or a value as the page shows it."""
+    """The text of a key or a value for the page."""
     return None if data is None else data.decode("utf-8", "backslashreplace")[:TEXT_LENGTH_SHOWN]
 
 
 class Consumer:
-    """A node. Position, high watermark and the records shown change by events alone.
+    """A node. Position, high watermark and the records shown are changed only by events.
 
     `position` -1 until it is known: then it is asked for as `start` says (`earliest`, `latest` or an offset). With a
     group id a committed offset comes first, unless `start` is an offset, and positions are committed, without a member
@@ -122,7 +122,7 @@ class Consumer:
         return self.last_position
 
     def begin(self) -> None:
-        """Starts to read."""
+        """Starts reading."""
         if self.start not in ("earliest", "latest"):
             self._reset(int(self.start))
         self._continue()
@@ -130,7 +130,7 @@ class Consumer:
             self.commits.begin()
 
     def description(self) -> dict[str, object]:
-        """This consumer as the view shows it; what folding its events must give."""
+        """This consumer as shown in the view; equals the result of folding its events."""
         return {
             "position": self.position,
             "high_watermark": self.high_watermark,
@@ -139,7 +139,7 @@ class Consumer:
             "read_replicas": self.read_replicas.description(),
         }
 
-    # the loop: metadata, position, fetch
+    # The loop: metadata, position, fetch.
 
     def _continue(self) -> None:
         leader = self.metadata.leader_of(self.partition)
@@ -166,7 +166,7 @@ class Consumer:
         )
 
     def _await_age(self) -> None:
-        """Metadata is requested again once it is `metadata.max.age.ms` old, without a reason."""
+        """Requests metadata when it is `metadata.max.age.ms` old."""
         if not self._is_aging:
             self._is_aging = True
             age_us = max(self.settings.metadata_max_age_ms * 1000, RETRY_BACKOFF_US)
@@ -180,7 +180,7 @@ class Consumer:
             self._request_metadata(is_refresh=True)
 
     def on_committed_offset(self, offset: int) -> None:
-        """The group has this committed offset, or -1: none."""
+        """Handles the committed offset of the group, -1 for none."""
         if self.position < 0 and offset >= 0:
             self._reset_reason = f"reason.committed_offset?offset={offset}"
             self._reset(offset)
@@ -255,7 +255,7 @@ class Consumer:
         self._attempts += 1
         self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), "again")
 
-    # as a node
+    # The node interface.
 
     def on_request(self, message: Message) -> None:
         """Clients receive no requests."""
@@ -349,7 +349,7 @@ class Consumer:
             self._pause(stale_metadata=True)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """A backoff has ended, metadata is too old, or offsets are to be committed."""
+        """A backoff has ended, metadata is too old, or offsets have to be committed."""
         if name == METADATA_AGE_TIMER:
             self._aged()
         elif self.commits is not None and name in OFFSET_TIMERS:

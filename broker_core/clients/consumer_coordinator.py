@@ -1,5 +1,5 @@
-"""Membership of a group with a coordinator (`AbstractCoordinator`): the classic protocol, from finding the coordinator
-to leaving the group. Subclasses define what members subscribe to and how partitions are assigned.
+"""Membership of a group with a coordinator (`AbstractCoordinator`): the classic protocol, from the lookup of the
+coordinator to leaving the group. Subclasses define what members subscribe to and how partitions are assigned.
 """
 
 from abc import abstractmethod
@@ -30,9 +30,9 @@ from broker_core.wire.messages import (
 JOIN_TIMEOUT_LAPSE_MS = 5_000
 
 COORDINATOR_MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
-"""After these a client looks for the coordinator again."""
+"""After these errors a client looks up the coordinator again."""
 LOST_MEMBERSHIP = frozenset({Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION})
-"""After these errors a member has to join again, without a member id."""
+"""After these errors a member rejoins without a member id."""
 FATAL = frozenset(
     {
         Errors.FENCED_INSTANCE_ID,
@@ -42,15 +42,15 @@ FATAL = frozenset(
         Errors.GROUP_MAX_SIZE_REACHED,
     }
 )
-"""After these the application has to do something."""
+"""After these errors the application has to act."""
 
 
 class GroupMembership(GroupMember):
-    """A member of a group, whatever its group shares out.
+    """A member of a group of any protocol type.
 
-    `_coordinator`: the broker that keeps the group, None while it is not known. `_epoch`: how often the state has
-    changed; answers and pauses of before count no more. `_protocol`: the assignor that the group has agreed on.
-    `_heard_us`: when the coordinator gave its last sign of life.
+    `_coordinator`: the coordinator of the group, None while it is not known. `_epoch`: how often the state has changed;
+    earlier responses and pauses are ignored. `_protocol`: the assignor that the group has agreed on. `_heard_us`: when
+    the coordinator gave its last sign of life.
     """
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
@@ -63,27 +63,27 @@ class GroupMembership(GroupMember):
     @property
     @abstractmethod
     def is_cooperative(self) -> bool:
-        """Whether it keeps its partitions while it joins."""
+        """Whether it keeps its partitions while it rejoins."""
 
     @abstractmethod
     def _coordinator_back(self) -> None:
-        """A coordinator is known again, and the member did not have to join again."""
+        """The coordinator is known again, and the member did not have to rejoin."""
 
     @abstractmethod
     def _prepare_join(self) -> bool:
-        """What is done before it joins again (`onJoinPrepare`); False: `_prepared` is called when that is done."""
+        """Prepares to rejoin (`onJoinPrepare`); False: `_prepared` is called when that is done."""
 
     @abstractmethod
     def _protocols(self) -> tuple[tuple[str, bytes], ...]:
-        """(assignor, subscription) for each assignor that it can do, the best one first (`metadata`)."""
+        """(assignor, subscription) for each of its assignors, the preferred one first (`metadata`)."""
 
     @abstractmethod
     def _joined_as(self, joined: JoinGroupResponse) -> None:
-        """It has joined: `_sync` is to be called, with a plan if it leads the group (`onLeaderElected`)."""
+        """It has joined: `_sync` has to be called, with an assignment if it leads the group (`onLeaderElected`)."""
 
     @abstractmethod
     def _take_assignment(self, assignment: bytes) -> None:
-        """It has been given something (`onJoinComplete`)."""
+        """Handles its new assignment (`onJoinComplete`)."""
 
     def _fail(self, error: Errors) -> None:
         self.give_up(f"{exception_class(error)}: {exception_message(error)}")
@@ -96,11 +96,11 @@ class GroupMembership(GroupMember):
         super()._change(state, why)
 
     def later(self, name: str) -> None:
-        """Tries again after a pause; what has changed meanwhile makes it void."""
+        """Retries after a pause, unless the state changes in the meantime."""
         self._attempts += 1
         self.kernel.timer(self.name, self.kernel.now_us + backoff_us(self._attempts), name, self._epoch)
 
-    # the coordinator
+    # The coordinator.
 
     def _find_coordinator(self) -> None:
         request = FindCoordinatorRequest(self.settings.group_id)
@@ -130,22 +130,22 @@ class GroupMembership(GroupMember):
             self.later("find")
 
     def _coordinator_heard_of(self) -> str | None:
-        """The coordinator. After a session timeout without a response it is looked up again, as another broker may have
-        taken over (`Heartbeat.sessionTimeoutExpired`).
+        """The coordinator responded. After a session timeout without a response it is looked up again, as another
+        broker may have taken over (`Heartbeat.sessionTimeoutExpired`).
         """
         if self.kernel.now_us - self._last_response_us >= self.settings.session_timeout_ms * 1_000:
             self._coordinator_lost()
         return self._coordinator
 
-    # joining
+    # Joining.
 
     @property
     def _patience_ms(self) -> int:
-        """How long it waits while others join or the leader plans (`joinGroupTimeoutMs`)."""
+        """The timeout of a join, while others join or the leader assigns (`joinGroupTimeoutMs`)."""
         return max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
 
     def _rejoin(self, why: str) -> None:
-        """Before it joins, a member commits; an eager one gives up all it owns. Only a poll does so."""
+        """Before it rejoins, a member commits; an eager one revokes all its partitions. Only a poll does so."""
         if self.state != "stable":
             return
         if self.work.is_busy:
@@ -165,7 +165,7 @@ class GroupMembership(GroupMember):
         self._send_join()
 
     def _lost(self, why: str) -> None:
-        """It is no longer a member: its partitions may have other owners (`onPartitionsLost`); it learns this at a
+        """It is no longer a member: its partitions may have other owners (`onPartitionsLost`); this is detected in a
         poll.
         """
         if self.work.is_busy:
@@ -267,7 +267,7 @@ class GroupMembership(GroupMember):
         if partitions != self.owned or revoked:
             self.kernel.emit(ConsumerAssigned(client=self.name, partitions=partitions, revoked=revoked), self.name)
 
-    # heartbeats
+    # Heartbeats.
 
     def _send_heartbeat(self, membership: tuple[str, int]) -> None:
         if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
@@ -296,7 +296,7 @@ class GroupMembership(GroupMember):
         elif error in COORDINATOR_MOVED:
             self._coordinator_lost()
 
-    # leaving
+    # Leaving.
 
     def _leave(self) -> None:
         dynamic = self.settings.group_instance_id is None

@@ -259,5 +259,5 @@ def exception_class(error: Errors) -> str:
 
 
 def exception_message(error: Errors, message: str | None = None) -> str:
-    """What the exception says: the broker's own message if it sent one, else the client's standing text."""
+    """The message of the exception: the broker's own message if it sent one, else the client's default."""
     return message or _MESSAGES.get(error, error.sentence)

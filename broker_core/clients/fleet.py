@@ -1,4 +1,4 @@
-"""The clients of a run: opened and closed by name."""
+"""The clients of a run: opens and closes them by name."""
 
 from broker_core.clients.consumer import Consumer, ConsumerSettings
 from broker_core.clients.group_consumer import GroupConsumer
@@ -17,11 +17,11 @@ from broker_core.sim.kernel import Kernel, Subjects, applies
 from broker_core.sim.zookeeper import ZooKeeper
 
 SUBJECT = "assignors@clients"
-"""Under which the kernel knows what concerns all clients."""
+"""The kernel's subject for events about all clients."""
 
 
 class Clients:
-    """Keeps the producers and consumers. They bootstrap from the brokers whose processes run when they are opened."""
+    """The producers and consumers. They bootstrap from the brokers that run when they are opened."""
 
     def __init__(self, kernel: Kernel, start_wall_ms: int, zookeeper: ZooKeeper, era: Era) -> None:
         self.kernel = kernel
@@ -32,14 +32,14 @@ class Clients:
         self.consumers: dict[str, Consumer] = {}
         self.group_consumers: dict[str, GroupMember] = {}
         self.pipelines: dict[str, Pipeline] = {}
-        #: of the last pipeline of each name, for its restart
+        #: Settings of the last pipeline of each name, for its restart.
         self.pipeline_settings: dict[str, PipelineSettings] = {}
-        #: name -> rules
+        #: Name -> rules.
         self.own_assignors: dict[str, str] = {}
         kernel.subjects[SUBJECT] = self
 
     def define_assignor(self, name: str, rules: str) -> None:
-        """Another assignor of a learner's own, or other rules for one; members that run keep what they have."""
+        """Defines a custom assignor, or changes its rules; running members keep theirs."""
         self.kernel.emit(AssignorDefined(assignor=name, rules=rules), "lab")
 
     def is_free(self, name: str) -> bool:
@@ -47,7 +47,7 @@ class Clients:
         return name not in self.kernel.nodes or name not in self.kernel.up
 
     def open_producer(self, name: str, settings: ProducerSettings, shown: tuple[tuple[str, str], ...]) -> Producer:
-        """A new producer. `shown` are the settings that the page names."""
+        """Opens a producer. `shown` are the settings for the page."""
         producer = Producer(self.kernel, name, settings, self._bootstrap(), self.start_wall_ms)
         self.producers[name] = producer
         self._join(producer, "producer", shown)
@@ -56,7 +56,7 @@ class Clients:
     def open_consumer(
         self, name: str, partition: str, start: str, settings: ConsumerSettings, shown: tuple[tuple[str, str], ...]
     ) -> Consumer:
-        """A new consumer, which begins to read at `start`: `earliest`, `latest` or an offset."""
+        """Opens a consumer that starts reading at `start`: `earliest`, `latest` or an offset."""
         consumer = Consumer(self.kernel, name, partition, start, settings, self._bootstrap())
         self.consumers[name] = consumer
         self._join(consumer, "consumer", shown)
@@ -64,7 +64,7 @@ class Clients:
         return consumer
 
     def open_group_consumer(self, name: str, settings: GroupConsumerSettings) -> GroupMember:
-        """A new member of a group, as consumers of the era are."""
+        """Opens a member of a group, in the form of the era."""
         consumer: GroupMember = (
             GroupConsumer(self.kernel, name, settings, self._bootstrap())
             if self.era.coordinates_consumers
@@ -78,7 +78,7 @@ class Clients:
     def open_pipeline(
         self, name: str, settings: PipelineSettings, shown_of_producer: tuple[tuple[str, str], ...]
     ) -> Pipeline:
-        """A new pipeline: the member `name` and its producer."""
+        """Opens a pipeline: the member `name` and its producer."""
         producer = self.open_producer(producer_name(name), settings.producer, shown_of_producer)
         pipeline = Pipeline(self.kernel, name, settings, self._bootstrap(), producer)
         self.group_consumers[name] = self.pipelines[name] = pipeline
@@ -89,20 +89,20 @@ class Clients:
         return pipeline
 
     def _process_of(self, name: str) -> tuple[str, ...]:
-        """The nodes that are one process with this one: both clients of a pipeline."""
+        """The nodes of the same process: both clients of a pipeline."""
         for pipeline in self.pipelines.values():
             if name in (pipeline.name, pipeline.producer.name):
                 return pipeline.name, pipeline.producer.name
         return (name,)
 
     def reaches_zookeeper(self, name: str) -> None:
-        """The link of a client to ZooKeeper works again."""
+        """The link between a client and ZooKeeper works again."""
         member = self.group_consumers.get(name)
         if isinstance(member, ZookeeperConsumer) and not self.is_frozen(name):
             member.contact_restored()
 
     def description(self) -> dict[str, dict[str, object]]:
-        """All clients by name, as the view shows them."""
+        """All clients by name, as shown in the view."""
         clients: dict[str, Producer | Consumer | GroupMember] = {
             **self.producers,
             **self.consumers,
@@ -111,7 +111,7 @@ class Clients:
         return {name: client.description() for name, client in clients.items()}
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP to a member of a group: it polls no more and sends no heartbeats."""
+        """SIGSTOP to a member of a group: it stops polling and sends no heartbeats."""
         for each in self._process_of(name):
             self.kernel.emit(ClientFrozen(client=each), each)
             self.kernel.freeze(each)
@@ -131,8 +131,8 @@ class Clients:
         return name in self.kernel.frozen
 
     def close(self, name: str) -> None:
-        """The client is closed; its messages in flight have no receiver, and its cut links are restored. The
-        two clients of a pipeline are one process.
+        """Closes a client; its messages in flight have no receiver, and its cut links are restored. The two clients of
+        a pipeline are one process.
         """
         for each in self._process_of(name):
             self.pipelines.pop(each, None)
@@ -162,7 +162,7 @@ class Clients:
         self.kernel.emit(NodeAdded(node=client.name, node_kind=node_kind, broker_id=-1, settings=shown), client.name)
 
     def _bootstrap(self) -> tuple[str, ...]:
-        """The brokers of the run that are up, frozen ones last, since they would not answer."""
+        """The brokers of the run that are up, frozen ones last, because they do not respond."""
         brokers = sorted(filter(is_broker, self.kernel.nodes), key=broker_id_of)
         up = [name for name in brokers if name in self.kernel.up]
         return tuple(sorted(up or brokers, key=lambda name: name in self.kernel.frozen))

@@ -1,6 +1,6 @@
 """A consumer of the lab that is a member of a group (`KafkaConsumer.subscribe`, `ConsumerCoordinator`, `Fetcher`).
 
-It polls without pause. With assignors that are all cooperative it keeps what it owns while a rebalance runs.
+It polls without a pause. If all its assignors are cooperative it keeps its partitions during a rebalance.
 """
 
 import re
@@ -46,7 +46,7 @@ _NO_MEMBER = (
 
 
 class GroupConsumer(GroupMembership):
-    """A member of a group that reads the partitions which the group gives it (`ConsumerCoordinator`)."""
+    """A member of a group that reads its assigned partitions (`ConsumerCoordinator`)."""
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
         super().__init__(kernel, name, settings, bootstrap)
@@ -54,18 +54,18 @@ class GroupConsumer(GroupMembership):
         self._assignors: dict[str, Assignor] = {name: make_assignor(name, own) for name in settings.assignors}
         self._topics: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
-        #: what others in the group subscribe to; only its leader looks after it
+        #: The topics of the other members; only the leader needs them.
         self._others_topics: tuple[str, ...] = ()
         self._sync_waits: tuple[JoinGroupResponse, int] | None = None
         self._metadata_waits = False
         self._metadata_in_flight = False
         self._metadata_again = False
-        #: why it joins again once it has new metadata, and the epoch in which that was so
+        #: Why it rejoins when it has new metadata, and the epoch of that decision.
         self._rejoin_waits: tuple[str, int] | None = None
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether all its assignors are; then it keeps its partitions while it joins."""
+        """Whether all its assignors are cooperative: then it keeps its partitions while it rejoins."""
         return all(assignor.is_cooperative for assignor in self._assignors.values())
 
     @property
@@ -73,7 +73,7 @@ class GroupConsumer(GroupMembership):
         """Whether its application waits for records."""
         return not (self.is_over or self.state == "closing" or self.work.is_busy)
 
-    # its life
+    # Start and close.
 
     def begin(self) -> None:
         """Starts: metadata first, then the group."""
@@ -84,8 +84,8 @@ class GroupConsumer(GroupMembership):
             self._timer(self.settings.auto_commit_interval_ms, "auto_commit")
 
     def close(self) -> None:
-        """`KafkaConsumer.close`: commits, and leaves the group unless it is a static member. So does a consumer whose
-        poll has thrown an exception.
+        """`KafkaConsumer.close`: commits, and leaves the group unless it is a static member. A consumer whose poll has
+        thrown an exception does the same.
         """
         if self.state in ("closing", "closed"):
             return
@@ -94,7 +94,7 @@ class GroupConsumer(GroupMembership):
         if not (self.settings.enable_auto_commit and self._commit("close")):
             self._leave()
 
-    # metadata
+    # Metadata.
 
     def wants_metadata(self) -> None:
         """Requests metadata after a pause, once for all partitions that need it."""
@@ -157,11 +157,11 @@ class GroupConsumer(GroupMembership):
         if self.state != "finding the coordinator" and any(not count for count in counts.values()):
             self.wants_metadata()
 
-    # joining
+    # Joining.
 
     def _rejoin(self, why: str) -> None:
-        """A pattern is resolved to the topics that exist when a member joins: metadata is requested before, so that a
-        new topic costs one rebalance (`ConsumerCoordinator.poll`).
+        """A pattern is resolved to the existing topics when a member joins: metadata is requested first, so that a new
+        topic costs one rebalance (`ConsumerCoordinator.poll`).
         """
         if not self.settings.is_pattern or self.state != "stable" or self.work.is_busy:
             super()._rejoin(why)
@@ -170,7 +170,7 @@ class GroupConsumer(GroupMembership):
             self._request_metadata()
 
     def _why_rejoin_waited(self) -> str:
-        """Why it joins again now that it has the metadata that it asked for; empty if it does not."""
+        """Why it rejoins now that it has the requested metadata; empty if it does not."""
         if self._rejoin_waits is None or self._metadata_in_flight:
             return ""
         (why, epoch), self._rejoin_waits = self._rejoin_waits, None
@@ -199,7 +199,7 @@ class GroupConsumer(GroupMembership):
             self._sync(self._plan(joined))
 
     def _look_after(self, joined: JoinGroupResponse) -> None:
-        """The leader of a group asks for the metadata of all its topics (`updateGroupSubscription`)."""
+        """The leader of a group requests the metadata of all its topics (`updateGroupSubscription`)."""
         subscribed = {
             topic for _, _, metadata in joined.members for topic in decode_subscription(metadata).topics
         }.difference(self._topics)
@@ -211,7 +211,7 @@ class GroupConsumer(GroupMembership):
         }
 
     def _plan(self, joined: JoinGroupResponse) -> tuple[tuple[str, bytes], ...]:
-        """(member, assignment) for all, where it leads the group."""
+        """(member, assignment) for all members, if it leads the group."""
         if joined.leader != self.member_id or joined.skip_assignment:
             return ()
         members = [
@@ -237,7 +237,7 @@ class GroupConsumer(GroupMembership):
         return tuple((member_id, encode_assignment(names)) for member_id, names in plan.items())
 
     def _all_counts(self, members: list[GroupMemberInfo]) -> dict[str, int]:
-        """Partition counts as this leader knows them, of the topics of other members, too."""
+        """Partition counts known to this leader, including topics of other members."""
         topics = {topic for member in members for topic in member.subscription.topics}
         return {topic: self.metadata.partition_counts.get(topic, 0) for topic in sorted(topics)}
 
@@ -259,7 +259,7 @@ class GroupConsumer(GroupMembership):
         self._look_up_committed()
         self._fetcher.fetch_all()
 
-    # offsets
+    # Offsets.
 
     def commit(self) -> bool:
         """Called when the application calls `commitSync` between two polls."""
@@ -273,7 +273,7 @@ class GroupConsumer(GroupMembership):
         return True
 
     def _record_response(self, error: Errors) -> None:
-        """Passes the response to the application, unless the commit is retried."""
+        """Passes the result to the application, unless the commit is retried."""
         if error is Errors.REBALANCE_IN_PROGRESS:
             self.commit_answer = _REBALANCES
         elif error in LOST_MEMBERSHIP:
@@ -344,7 +344,7 @@ class GroupConsumer(GroupMembership):
             self.later("offsets")
             return
         if response.unstable:
-            # a transaction is about to commit the offsets of the group
+            # A transaction is about to commit the offsets of the group.
             self.later("offsets")
         for name, offset, leader_epoch, _ in response.partitions:
             if name in response.unstable:
@@ -353,7 +353,7 @@ class GroupConsumer(GroupMembership):
                 self.positions[name] = (offset, leader_epoch)
         self._fetcher.fetch_all()
 
-    # the application's work
+    # The application's work.
 
     def poll_returned(self) -> None:
         """A poll has returned, perhaps with records: the next one is due within max.poll.interval.ms."""
@@ -362,7 +362,7 @@ class GroupConsumer(GroupMembership):
             self._timer(self.settings.max_poll_interval_ms, "poll_due", self.work.poll)
 
     def _poll_again(self) -> None:
-        """The records are processed: commits, rejoins, or finds that it is no longer a member."""
+        """The records are processed: commits, rejoins, or detects that it is no longer a member."""
         work, self.work = self.work, Work(poll=self.work.poll)
         if self.state == "left":
             self._lost("reason.polled_again")
@@ -375,7 +375,7 @@ class GroupConsumer(GroupMembership):
                 self._commit("interval")
             self._fetcher.fetch_all()
 
-    # as a node
+    # The node interface.
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""

@@ -1,4 +1,4 @@
-"""Configuration of a group member, and what its application does between two polls."""
+"""Configuration of a group member, and the work of its application between two polls."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from broker_core.groups.assignors import DEFAULT_ASSIGNORS
 
 
 class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The consumer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
+    """The consumer configurations in use: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
 
     `topics` are names, or with `is_pattern` regular expressions of which one must match. `own_assignors`:
     (name, rules) of those of `assignors` that are not Kafka's. `processing_ms` is none of Kafka's: how long the
@@ -41,7 +41,7 @@ class GroupConsumerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str, str], ...]:
-    """What the page names of a member's settings, by the names that Kafka had for them in the era."""
+    """The member's settings for the page, by their names in the era."""
     auto_commit = str(settings.enable_auto_commit).lower()
     common = (("group.id", settings.group_id), ("topics", ", ".join(settings.topics)))
     interval = ("auto.commit.interval.ms", str(settings.auto_commit_interval_ms))
@@ -75,8 +75,8 @@ def shown_settings(settings: GroupConsumerSettings, era: Era) -> tuple[tuple[str
 
 
 class Work(msgspec.Struct):
-    """What an application does between two polls: `records` are in hand, and this is its poll number `poll`. What came
-    up meanwhile waits for the next one.
+    """The application's work between two polls: `records` are being processed, and this is poll number `poll`. What has
+    to be done in a poll waits for the next one.
     """
 
     poll: int = 0
@@ -87,6 +87,6 @@ class Work(msgspec.Struct):
     lost_for: str = ""
 
     def begin(self) -> None:
-        """The records are in the application's hands."""
+        """The application starts processing the records."""
         self.poll += 1
         self.is_busy = True

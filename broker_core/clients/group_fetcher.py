@@ -1,4 +1,4 @@
-"""What a member of a group reads: positions, where to begin without one, Fetch requests, records (`Fetcher`)."""
+"""The fetcher of a group member: positions, offset resets, Fetch requests, records (`Fetcher`)."""
 
 from typing import Any, Protocol
 
@@ -33,7 +33,7 @@ UNKNOWN_POSITION = -1
 
 
 class FetchingMember(Protocol):
-    """What a fetcher needs of the member that it fetches for."""
+    """The member as its fetcher sees it."""
 
     kernel: Kernel
     name: str
@@ -78,14 +78,14 @@ class GroupFetcher:
         self._lookups: set[str] = set()
 
     def request_failed(self, what: str, node: str, data: Any) -> None:
-        """A leader will not answer, or has: it may be asked again."""
+        """A request to a leader has ended: the next one may be sent."""
         if what == "fetch":
             self._fetching.discard(node)
         elif what == "reset":
             self._lookups.difference_update(data)
 
     def reset_answered(self, response: ListOffsetsResponse) -> None:
-        """A leader says where a partition begins or ends."""
+        """Handles the log start or end offset of a partition."""
         is_stale = False
         for answer in response.partitions:
             self._lookups.discard(answer.partition)
@@ -119,7 +119,9 @@ class GroupFetcher:
         )
 
     def fetch_all(self) -> None:
-        """Asks each leader, or the replica that it named, for partitions that are owned, unless it is being asked."""
+        """Sends a fetch to each leader, or the preferred read replica, for owned partitions, unless one is in
+        flight.
+        """
         if not self.member.may_fetch:
             return
         by_node: dict[str, list[str]] = {}
@@ -139,7 +141,7 @@ class GroupFetcher:
                 if node not in self._fetching:
                     by_node.setdefault(node, []).append(name)
         if lookups and self.member.settings.auto_offset_reset == "none":
-            # Java's client names them as its set of them is ordered.
+            # In the order of the set in Java's client.
             asked_for = sorted_partitions(name for names in lookups.values() for name in names)
             without = ", ".join(hash_map_order(asked_for, code=partition_code))
             self.member.give_up(
@@ -186,7 +188,7 @@ class GroupFetcher:
         self.member.send_request(node, "Fetch", request, "fetch", label, data=requested, fields=fields)
 
     def fetched(self, response: FetchResponse, requested: dict[str, int]) -> None:
-        """A leader answers what was `asked`: the positions by partition."""
+        """Handles the response to a fetch; `asked` are the requested positions by partition."""
         if self.member.work.is_busy:
             return
         is_stale = False

@@ -1,4 +1,4 @@
-"""Base of group members, whichever component assigns the partitions."""
+"""Base of group members, with a coordinator or without."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -14,7 +14,7 @@ from broker_core.sim.kernel import Kernel, PassiveNode, Subjects, applies
 
 
 class GroupMember(PassiveNode, ABC):
-    """A node. `state` and what it owns and has read change by events alone.
+    """A node. `state`, the owned partitions and the records read are changed only by events.
 
     Positions and fetched records belong to its fetcher. `generation_id` is -1 where there are no generations.
     """
@@ -44,7 +44,7 @@ class GroupMember(PassiveNode, ABC):
 
     @property
     def positions(self) -> dict[str, tuple[int, int]]:
-        """Where it reads on, as `GroupFetcher` has it."""
+        """Its positions, as in `GroupFetcher`."""
         return self._fetcher.positions
 
     @property
@@ -54,7 +54,7 @@ class GroupMember(PassiveNode, ABC):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has closed, or has failed for good."""
+        """Whether it has closed or failed."""
         return self.state in ("closed", "failed")
 
     @property
@@ -63,22 +63,22 @@ class GroupMember(PassiveNode, ABC):
         return self._fetcher.output
 
     def take_output(self) -> list[tuple[str, Record]]:
-        """What was read since the last call (`KafkaConsumer.poll`)."""
+        """Returns and clears the records read since the last call (`KafkaConsumer.poll`)."""
         taken, self._fetcher.output = self._fetcher.output, []
         return taken
 
     def seek(self, partition: str, offset: int) -> None:
-        """The position at which it continues with an owned partition."""
+        """Sets the position of an owned partition."""
         self._fetcher.seek(partition, offset)
 
     @abstractmethod
     def commit(self) -> bool:
-        """Commits the positions (`KafkaConsumer.commitSync`); `commit_answer` returns the result. False when no
-        coordinator is known: to be retried.
+        """Commits the positions (`KafkaConsumer.commitSync`); `commit_answer` has the result. False when no coordinator
+        is known: to be retried.
         """
 
     def description(self) -> dict[str, object]:
-        """This consumer as the view shows it; what folding its events must give."""
+        """This consumer as shown in the view; equals the result of folding its events."""
         return {
             "position": self.last_position,
             "high_watermark": self.high_watermark,
@@ -88,7 +88,7 @@ class GroupMember(PassiveNode, ABC):
             "read_replicas": self.read_replicas.description(),
         }
 
-    # its life
+    # Start and close.
 
     @abstractmethod
     def begin(self) -> None:
@@ -96,10 +96,10 @@ class GroupMember(PassiveNode, ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends in order."""
+        """Closes cleanly."""
 
     def give_up(self, why: str) -> None:
-        """What the application asks next throws this, and it ends."""
+        """Fails: the next call of the application throws this exception."""
         self._change("failed", why)
 
     def _change(self, state: str, why: str) -> None:
@@ -110,7 +110,7 @@ class GroupMember(PassiveNode, ABC):
             self.name,
         )
 
-    # what it asks
+    # Requests.
 
     def send_request(
         self,
@@ -137,10 +137,10 @@ class GroupMember(PassiveNode, ABC):
 
     @abstractmethod
     def wants_metadata(self) -> None:
-        """Asks for metadata after a pause, unless it does so already."""
+        """Requests metadata after a pause, unless a request is pending."""
 
     def poll_returned(self) -> None:
-        """A poll has returned records, perhaps: the next one comes when they are processed."""
+        """A poll has returned, perhaps with records: the next one starts when they are processed."""
         self._attempts = 0
         work = self.work
         if work.records:
@@ -150,7 +150,7 @@ class GroupMember(PassiveNode, ABC):
     def _timer(self, delay_ms: int, name: str, data: Any = None) -> None:
         self.kernel.timer(self.name, self.kernel.now_us + delay_ms * 1_000, name, data)
 
-    # as a node
+    # The node interface.
 
     @abstractmethod
     def on_response(self, api: str, body: Any, context: Any) -> None:

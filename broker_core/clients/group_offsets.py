@@ -1,4 +1,4 @@
-"""The offsets of a consumer that has a group id and assigns itself its partition (`KafkaConsumer.assign`,
+"""The offsets of a consumer with a group id that is assigned its partition manually (`KafkaConsumer.assign`,
 `ConsumerCoordinator` without a subscription): looked up and committed at the coordinator, without joining the group.
 """
 
@@ -30,7 +30,7 @@ NOT_PART = (
 
 
 class OffsetSettings(Protocol):
-    """The settings that act here."""
+    """The settings in use."""
 
     @property
     def group_id(self) -> str: ...
@@ -46,7 +46,7 @@ class OffsetSettings(Protocol):
 
 
 class OffsetOwner(Protocol):
-    """What this needs of the consumer."""
+    """The consumer as this class sees it."""
 
     kernel: Kernel
     name: str
@@ -63,8 +63,8 @@ class OffsetOwner(Protocol):
 
 
 class GroupOffsets:
-    """See the module. `committed`: the offset of the group, -1 = none, None while it is not known. `commit_answer`: how
-    the commit that the application asked for ended: empty after a success, the exception, None while it is in flight.
+    """See the module. `committed`: the offset of the group, -1 = none, None while it is not known. `commit_answer`: the
+    result of the application's last commit: empty after a success, the exception, None while it is in flight.
     """
 
     def __init__(self, consumer: OffsetOwner) -> None:
@@ -79,7 +79,7 @@ class GroupOffsets:
         self._is_waiting = False
 
     def begin(self) -> None:
-        """Starts to commit at intervals."""
+        """Starts committing at intervals."""
         if self._consumer.settings.enable_auto_commit:
             self._await_interval()
 
@@ -89,12 +89,12 @@ class GroupOffsets:
         kernel.timer(self._consumer.name, due_us, AUTO_COMMIT_TIMER)
 
     def look_up(self) -> None:
-        """Asks for the committed offset; the consumer is called when it is known."""
+        """Looks up the committed offset and calls the consumer with it."""
         self._looks_up = True
         self._go_on()
 
     def commit(self) -> None:
-        """`commitSync`: retried until the coordinator answers; `commit_answer` has the result."""
+        """`commitSync`: retried until the coordinator responds; `commit_answer` has the result."""
         self.commit_answer = None if self._consumer.position >= 0 else ""
         self._go_on()
 
@@ -144,10 +144,10 @@ class GroupOffsets:
             kernel = self._consumer.kernel
             kernel.timer(self._consumer.name, kernel.now_us + backoff_us(self._attempts), RETRY_TIMER)
 
-    # what comes back
+    # Responses.
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
-        """The coordinator, or a broker that names it, answers."""
+        """Handles a response of the coordinator, or the lookup of it."""
         if api == "FindCoordinator":
             self._found(body)
         elif api == "OffsetFetch":
@@ -207,7 +207,7 @@ class GroupOffsets:
         self._later()
 
     def on_timer(self, name: str) -> None:
-        """A pause before another try has ended, or an interval between two commits."""
+        """A retry backoff or a commit interval has ended."""
         if name == RETRY_TIMER:
             self._is_waiting = False
             self._go_on()

@@ -1,4 +1,4 @@
-"""What a client knows of the cluster from Metadata answers, which any broker can give (`Metadata`, `NetworkClient`)."""
+"""A client's metadata of the cluster, from Metadata responses of any broker (`Metadata`, `NetworkClient`)."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ STALE_METADATA_ERRORS = frozenset(
         Errors.KAFKA_STORAGE_ERROR,
     }
 )
-"""Errors after which a client asks for metadata (`InvalidMetadataException`)."""
+"""Errors after which a client requests metadata (`InvalidMetadataException`)."""
 
 
 def backoff_us(attempts: int) -> int:
@@ -40,7 +40,8 @@ class PartitionInfo(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClientMetadata:
-    """A client's picture of the cluster, as old as its last answer.
+    """A client's view of the cluster, as old as its last response. `bootstrap`: names of the brokers to ask first. An
+    unreachable broker is asked after all others.
 
     `bootstrap`: names of the brokers to ask first. An unreachable broker is asked again after all others.
     """
@@ -56,13 +57,13 @@ class ClientMetadata:
         return self.nodes[0]
 
     def unreachable(self, node: str) -> None:
-        """A broker did not answer: the others come first from now on."""
+        """A broker did not respond: the others are preferred from now on."""
         if node in self.nodes:
             self.nodes.remove(node)
             self.nodes.append(node)
 
     def update(self, response: MetadataResponse) -> None:
-        """Takes in an answer."""
+        """Applies a response."""
         live = [broker_node(broker_id) for broker_id in response.brokers]
         if live:
             known = [node for node in self.nodes if node in live]
@@ -82,7 +83,7 @@ class ClientMetadata:
             self.partition_counts[topic] = self.partition_counts.get(topic, 0) + 1
 
     def why_absent(self, topic: str) -> Errors | None:
-        """What brokers said of a topic when they were asked last, unless they know it."""
+        """The last error of a topic, unless it exists."""
         error = self.topic_errors.get(topic, Errors.NONE)
         return None if error is Errors.NONE else error
 

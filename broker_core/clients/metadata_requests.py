@@ -1,4 +1,4 @@
-"""How a producer keeps its picture of the cluster fresh: one Metadata request at a time, with pauses between."""
+"""A producer's metadata refreshes: one Metadata request at a time, with backoffs."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ METADATA_AGE_TIMER = "metadata age"
 
 
 class MetadataRequests:
-    """`lacks_leader` returns the partitions without a leader; while there are any, metadata is requested again. Without
-    a reason it is requested once it is `max_age_us` old (`metadata.max.age.ms`).
+    """`lacks_leader` returns the partitions without a leader; while there are any, metadata is requested again.
+    Otherwise it is requested when it is `max_age_us` old (`metadata.max.age.ms`).
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class MetadataRequests:
         self._not_before_us = 0
 
     def request(self, topic: str) -> None:
-        """Asks for a topic's metadata."""
+        """Requests a topic's metadata."""
         self._wanted[topic] = None
         self.send()
 
     def send(self) -> None:
-        """Asks, unless it does so already, or pauses, or wants nothing."""
+        """Sends a request, unless one is in flight, a backoff has not ended, or none is needed."""
         if self.is_in_flight or self.kernel.now_us < self._not_before_us or not self._wanted:
             return
         self.is_in_flight = True
@@ -61,7 +61,7 @@ class MetadataRequests:
         )
 
     def on_response(self, response: MetadataResponse) -> None:
-        """An answer."""
+        """Handles a response."""
         self.is_in_flight = False
         self._refreshed_us = self.kernel.now_us
         self._await_age()
@@ -79,7 +79,7 @@ class MetadataRequests:
             self.kernel.timer(self.name, self._refreshed_us + self._max_age_us, METADATA_AGE_TIMER)
 
     def aged(self) -> None:
-        """The metadata may be too old: then that of all topics in use is requested."""
+        """Requests the metadata of all topics in use if it is too old."""
         self._is_aging = False
         if self.kernel.now_us - self._refreshed_us < self._max_age_us:
             self._await_age()

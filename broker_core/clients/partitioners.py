@@ -35,7 +35,7 @@ def murmur2(data: bytes) -> int:
 
 
 class PartitionChoice(NamedTuple):
-    """A partition, and why: `rule` is "key", or what chose for a record without one: "new" or "stays" (sticky),
+    """A partition, and the rule that chose it: `rule` is "key", or for a record without one: "new" or "stays" (sticky),
     "next" (round robin), "random". `key_hash` is that of the key, None without one.
     """
 
@@ -45,17 +45,17 @@ class PartitionChoice(NamedTuple):
 
 
 class Queues(Protocol):
-    """What a partitioner may know of the accumulator: of one topic's partitions, by number."""
+    """What a partitioner sees of the accumulator: the partitions of one topic, by number."""
 
     def waiting(self, partition: int) -> int | None:
-        """How many batches wait; None before the first one."""
+        """The number of queued batches; None before the first one."""
 
     def takes_more(self, partition: int) -> bool:
-        """Whether the last batch is open and has room."""
+        """Whether the last batch is open and has capacity left."""
 
 
 class Partitioner:
-    """The choice for one topic of one producer."""
+    """The partitioner of one topic of one producer."""
 
     def __init__(self, stream: RandomStream, batch_size: int) -> None:
         self.stream = stream
@@ -79,8 +79,8 @@ class Partitioner:
 
 
 class StickyPartitioner(Partitioner):
-    """Since 3.3 (KIP-794): one partition until `batch.size` bytes were written to it, then another one, drawn with a
-    weight that favours short queues.
+    """Since 3.3 (KIP-794): one partition until `batch.size` bytes were written to it, then another one, drawn at random
+    with a preference for short queues.
     """
 
     def __init__(self, stream: RandomStream, batch_size: int) -> None:
@@ -89,7 +89,7 @@ class StickyPartitioner(Partitioner):
         self._produced_bytes = 0
 
     def partition(self, available: Sequence[int], queue_sizes: Sequence[int] = ()) -> int:
-        """The partition for the next record; `queue_sizes`, if given, say of each how many batches wait for it."""
+        """The partition for the next record; `queue_sizes`, if given, has the number of queued batches of each."""
         if self._partition is None or self._partition not in available:
             self._partition = self._next(available, queue_sizes)
             self._produced_bytes = 0
@@ -103,7 +103,7 @@ class StickyPartitioner(Partitioner):
         return PartitionChoice(number, "stays" if number == before else "new")
 
     def appended(self, byte_count: int, *, batch_completed: bool) -> None:
-        """Lets go of the current partition after enough bytes."""
+        """Chooses another partition after enough bytes."""
         self._produced_bytes += byte_count
         enough = self._produced_bytes >= self.batch_size
         if enough and (batch_completed or self._produced_bytes >= 2 * self.batch_size):
@@ -133,7 +133,7 @@ class StickyBatchPartitioner(Partitioner):
 
 
 class RoundRobinPartitioner(Partitioner):
-    """The Java producer until 2.3: one after the other, from a random start on."""
+    """The Java producer until 2.3: partitions in turn, from a random start."""
 
     def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
@@ -145,7 +145,7 @@ class RoundRobinPartitioner(Partitioner):
 
 
 class RandomPartitioner(Partitioner):
-    """The Scala producer, until 0.8: any partition, and that one for ten minutes. It takes Java's hash of a key."""
+    """The Scala producer, until 0.8: a random partition, for ten minutes. It takes Java's hash of a key."""
 
     def __init__(self, stream: RandomStream, batch_size: int) -> None:
         super().__init__(stream, batch_size)
@@ -172,4 +172,4 @@ PARTITIONERS: dict[str, type[Partitioner]] = {
     "round-robin": RoundRobinPartitioner,
     "random": RandomPartitioner,
 }
-"""By the names that the shell has for them, the newest first."""
+"""By their names in the shell, newest first."""

@@ -1,5 +1,5 @@
-"""A client of the lab that reads a topic, writes another and commits, over and over: one process with a consumer, which
-is a member of a group, and a producer.
+"""A client of the lab that reads a topic, writes another and commits, in a loop: one process with a consumer, which is
+a member of a group, and a producer.
 
 The order of writing and committing decides what a failure costs: commit first loses records, write first repeats them,
 and a transaction does neither (`KafkaProducer.sendOffsetsToTransaction`; KIP-98, KIP-447).
@@ -35,16 +35,16 @@ class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def producer_name(name: str) -> str:
-    """The node of a pipeline's producer."""
+    """The name of a pipeline's producer node."""
     return f"{name}-producer"
 
 
 class Pipeline(GroupConsumer):
     """The consumer of a pipeline, which drives its producer between two polls.
 
-    `stage` and the counters change by events alone. Stages: "reading" (it polls, or works on what it has read),
+    `stage` and the counters are changed only by events. Stages: "reading" (it polls, or processes records),
     "committing", "writing", "sending offsets" (with the transaction), "ending" (EndTxn) and "aborting". `handled`:
-    records whose cycle is complete; `rewinds`: how often it went back to the committed offsets.
+    records whose cycle is complete; `rewinds`: how often it returned to the committed offsets.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class Pipeline(GroupConsumer):
 
     @property
     def may_fetch(self) -> bool:
-        """Whether its application polls; a transactional producer must have its id before."""
+        """Whether its application polls; a transactional producer must have its id first."""
         return super().may_fetch and (not self._is_transactional or self.producer.transactions.has_ids)
 
     def description(self) -> dict[str, object]:
-        """This consumer as the view shows it, with its stage."""
+        """This consumer as shown in the view, with its stage."""
         stage = {
             "state": self.stage,
             "why": self.stage_reason,
@@ -94,7 +94,7 @@ class Pipeline(GroupConsumer):
             self._timer(TICK_MS, TICK_TIMER)
 
     def stop(self) -> None:
-        """Closes it in order: after the cycle that runs."""
+        """Closes it cleanly, after the current cycle."""
         self.stops = True
         if not self.work.is_busy:
             self.close()
@@ -108,10 +108,10 @@ class Pipeline(GroupConsumer):
             self.name,
         )
 
-    # a cycle
+    # The cycle.
 
     def on_timer(self, name: str, data: Any) -> None:
-        """The records are processed, or it is time to see how far the cycle is; otherwise as a member."""
+        """The records are processed, or the progress of the cycle is due to be checked; otherwise as for a member."""
         if self.is_over:
             return
         if name == "processed":
@@ -130,7 +130,7 @@ class Pipeline(GroupConsumer):
         self._look()
 
     def _look(self) -> None:
-        """Does what can be done now, and looks again in a moment while it waits."""
+        """Does what is possible now, and checks again later while it waits."""
         if self.stage == "reading":
             self._await_id()
             return
@@ -203,7 +203,7 @@ class Pipeline(GroupConsumer):
         self._is_handed = True
         self.producer.flush()
 
-    # its transaction
+    # The transaction.
 
     def _send_offsets(self) -> None:
         group = GroupMetadata(
@@ -244,7 +244,7 @@ class Pipeline(GroupConsumer):
         elif manager.state == "ready":
             self._rewind(self.stage_reason)
 
-    # its end
+    # The end.
 
     def _done(self) -> None:
         handled, self._batch = len(self._batch), []
@@ -252,7 +252,7 @@ class Pipeline(GroupConsumer):
         self._next()
 
     def _rewind(self, why: str) -> None:
-        """What was read since the last commit is read again: as a new process would."""
+        """Reads the records since the last commit again, as a new process would."""
         self._batch = []
         self._enter("reading", why, rewinds=True)
         for name in self.owned:

@@ -1,6 +1,6 @@
-"""A producer of the lab (`KafkaProducer`): what the application calls, and the node that brokers answer.
+"""A producer of the lab (`KafkaProducer`): its application's interface, and the node that receives responses.
 
-Records get a partition (partitioners), gather in batches (accumulator), and leave by the sender.
+Records get a partition (partitioners), are collected in batches (accumulator), and are sent by the sender.
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ class AppendedRecord(NamedTuple):
 
 
 class RecordStream(msgspec.Struct):
-    """A steady stream: `rate` records a second to a partition, or to a topic, since `started_us`; `ticks` of them have
-    fallen due.
+    """A continuous stream: `rate` records per second to a partition, or to a topic, since `started_us`; `ticks` of them
+    were due so far.
     """
 
     partition: str
@@ -57,7 +57,7 @@ class RecordStream(msgspec.Struct):
 
 
 class _TopicQueues:
-    """What partitioners see of the accumulator."""
+    """The accumulator as partitioners see it."""
 
     def __init__(self, sender: Sender, topic: str) -> None:
         self._accumulator = sender.accumulator
@@ -73,8 +73,8 @@ class _TopicQueues:
 class Producer:
     """A node. See the module.
 
-    The counters that the page shows (`sent`, `acknowledged`, `failed`, `retried`, `last_...`) and the stream change
-    by events alone. A `place` is a partition or, with `is_topic`, a topic: then the partitioner chooses.
+    The counters that the page shows (`sent`, `acknowledged`, `failed`, `retried`, `last_...`) and the stream are
+    changed only by events. A `place` is a partition or, with `is_topic`, a topic: then the partitioner chooses.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class Producer:
         self.sender = Sender(kernel, name, settings, self.metadata, self.transactions, self._ended)
         self._partitioners: dict[str, Partitioner] = {}
         self._generated_count = 0
-        #: by sequence number of the batch: how it ended, and how many still ask for that
+        #: By sequence number of the batch: its outcome, and how many callers still want it.
         self.results: dict[int, tuple[ProduceResult, int]] = {}
 
-    # what the application calls
+    # The application's interface.
 
     def send(
         self,
@@ -116,7 +116,7 @@ class Producer:
         now: bool = True,
         timestamp_ms: int | None = None,
     ) -> AppendedRecord:
-        """Hands over a record. `now` False leaves it waiting for `flush`: what is sent together shares batches.
+        """Sends a record. `now` False leaves it queued until `flush`, so that records can share batches.
         `timestamp_ms`: its timestamp instead of the producer's clock.
         """
         created_ms = self.start_wall_ms + self.kernel.now_us // 1000 if timestamp_ms is None else timestamp_ms
@@ -174,7 +174,7 @@ class Producer:
         return choice
 
     def has_capacity(self, place: str, record_size: int, *, is_topic: bool = False) -> bool:
-        """Whether buffer.memory has room for a record of this upper bound; for a topic, whatever its partition."""
+        """Whether buffer.memory suffices for a record of this upper bound; for a topic, in any partition."""
         accumulator = self.sender.accumulator
         if not is_topic:
             return accumulator.has_capacity(place, record_size)
@@ -213,7 +213,7 @@ class Producer:
         )
 
     def block(self, why: str) -> None:
-        """The application blocks in `send`, or no longer does (""): while it waits for memory all batches are sent."""
+        """The application blocks in `send`, or no longer does (""): while it waits for memory all batches are ready."""
         if why != self.blocked:
             client = self.name
             self.kernel.emit(
@@ -223,7 +223,7 @@ class Producer:
             self.sender.pump()
 
     def flush(self) -> None:
-        """Sends what waits."""
+        """Sends everything that is queued."""
         self.sender.accumulator.flush()
         self.sender.pump()
 
@@ -233,11 +233,11 @@ class Producer:
         self.sender.pump()
 
     def send_ready(self) -> None:
-        """Sends all ready batches of records that were handed over with `now` False."""
+        """Sends all ready batches of records sent with `now` False."""
         self.sender.pump()
 
     def stream(self, place: str, rate: int, *, is_topic: bool = False) -> None:
-        """Begins a steady stream of `rate` records a second, in place of the one that runs, or ends it (0)."""
+        """Starts a stream of `rate` records per second, which replaces the current one, or stops it (0)."""
         changed = ProducerStreamChanged(client=self.name, partition=place, rate=rate, is_topic=is_topic)
         self.kernel.emit(changed, self.name)
         if self.running_stream is not None:
@@ -246,14 +246,14 @@ class Producer:
             self.block("")
 
     def take_result(self, sequence: int, askers: int = 1) -> ProduceResult | None:
-        """How a batch ended, once for each record sent with `keep_result`; None while it is in flight."""
+        """The outcome of a batch, once for each record sent with `keep_result`; None while it is in flight."""
         result, left = self.results.pop(sequence, (None, 0))
         if result is not None and left > askers:
             self.results[sequence] = (result, left - askers)
         return result
 
     def request_metadata_of(self, topic: str) -> None:
-        """Asks for a topic's metadata."""
+        """Requests a topic's metadata."""
         self.sender.metadata_requests.request(topic)
 
     def end_transaction(self, *, commits: bool) -> None:
@@ -266,14 +266,14 @@ class Producer:
         self.sender.pump()
 
     def generate_record(self) -> tuple[bytes, bytes]:
-        """The key and value of the next made-up record."""
+        """The key and value of the next generated record."""
         number = self._generated_count
         self._generated_count += 1
         return f"k{number % 10}".encode(), f"{self.name}-{number}".encode()
 
     @property
     def rate(self) -> int:
-        """Records a second of the running stream, 0 without one."""
+        """Records per second of the current stream, 0 without one."""
         return 0 if self.running_stream is None else self.running_stream.rate
 
     @property
@@ -287,7 +287,7 @@ class Producer:
         return self.sender.is_idle and self.running_stream is None
 
     def description(self) -> dict[str, object]:
-        """This producer as the view shows it; what folding its events must give."""
+        """This producer as shown in the view; equals the result of folding its events."""
         return {
             "partition": self.partition,
             "rate": self.rate,
@@ -302,14 +302,14 @@ class Producer:
             "transaction": self.transactions.description(),
         }
 
-    # what its parts ask of it
+    # What its parts need of it.
 
     def ids_changed(self) -> None:
-        """The producer has an id, a partition was added to its transaction, or neither will be."""
+        """The producer has an id, a partition was added to its transaction, or that has failed."""
         self.sender.pump()
 
     def request_timeout_us(self) -> int:
-        """How long it waits for an answer."""
+        """The timeout of a request."""
         return self.settings.request_timeout_ms * 1_000
 
     @property
@@ -318,13 +318,13 @@ class Producer:
         return not self.sender.is_idle
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
-        """The batches of a partition that have numbers and have not ended, the oldest first."""
+        """The batches of a partition that have sequence numbers and are not complete, oldest first."""
         return self.sender.numbered_batches(partition)
 
     def _ended(self, sequence: int, result: ProduceResult, askers: int) -> None:
         self.results[sequence] = (result, askers)
 
-    # a steady stream
+    # The stream.
 
     def _next_tick(self, stream: RecordStream) -> None:
         due_us = stream.started_us + stream.ticks * 1_000_000 // stream.rate
@@ -354,7 +354,7 @@ class Producer:
         if not is_full:
             self.send(place, key, value, is_topic=is_topic)
 
-    # as a node
+    # The node interface.
 
     def on_request(self, message: Message) -> None:
         """Clients receive no requests."""
@@ -383,7 +383,7 @@ class Producer:
             self.sender.disconnected(sent, timed_out=why == "timed out")
 
     def on_timer(self, name: str, data: Any) -> None:
-        """Timers: pauses, the end of linger.ms and delivery.timeout.ms, and the ticks of a stream."""
+        """Timers: backoffs, the end of linger.ms and delivery.timeout.ms, and the ticks of a stream."""
         if name == PUMP_TIMER:
             self.sender.pump()
         elif name == EXPIRE_TIMER:

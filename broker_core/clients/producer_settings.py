@@ -1,4 +1,4 @@
-"""Configuration of a producer (`ProducerConfig`), and how one of its batches ends."""
+"""Configuration of a producer (`ProducerConfig`), and the outcome of its batches."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from broker_core.records.compression import CompressionType
 
 
 class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The producer configurations that act here: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
+    """The producer configurations in use: Kafka's names with `_` for `.`, Kafka's defaults; ms and bytes.
 
-    `partitioner` is one of `partitioners.PARTITIONERS`; Kafka's newest is what a partitioner.class of null gives.
+    `partitioner` is one of `partitioners.PARTITIONERS`; Kafka's newest is the one for a partitioner.class of null.
     """
 
     acks: int = -1
@@ -31,14 +31,16 @@ class ProducerSettings(msgspec.Struct, frozen=True, kw_only=True):
     transactional_id: str = ""
     transaction_timeout_ms: int = 60_000
     compression: CompressionType = CompressionType.NONE
-    #: of the codec, None = its default
+    #: The level of the codec, None = its default.
     compression_level: int | None = None
-    #: whether it says from which node it was disconnected, and whether by a timeout, as clients do since 3.5
+    #: Whether exceptions name the disconnected node, and say if it was a timeout, as clients do since 3.5.
     names_disconnected_nodes: bool = True
 
 
 class ProduceResult(msgspec.Struct, frozen=True, gc=False):
-    """How a batch ended. `exception`: the error's Java class, empty after a success. `base_offset` -1 with acks=0."""
+    """The outcome of a batch. `exception`: the error's Java class, empty after a success. `base_offset` -1 with
+    acks=0.
+    """
 
     base_offset: int = -1
     exception: str = ""
@@ -47,8 +49,8 @@ class ProduceResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class SplitOutcomes:
-    """Outcomes of batches whose result is kept. A batch that was split has ended when all its parts have: with the
-    first failure, else with the first offset.
+    """Outcomes of batches whose result is kept. A split batch is complete when all its parts are: with the first
+    failure, else with the first offset.
     """
 
     def __init__(self) -> None:
@@ -57,13 +59,15 @@ class SplitOutcomes:
         self._results: dict[int, ProduceResult] = {}
 
     def split(self, sequence: int, parts: Sequence[int]) -> None:
-        """A batch, or a part of one, has become these parts."""
+        """Records the parts of a batch, or of a part of one."""
         whole = self._whole.pop(sequence, sequence)
         self._open[whole] = self._open.get(whole, 1) - 1 + len(parts)
         self._whole |= dict.fromkeys(parts, whole)
 
     def ended(self, sequence: int, result: ProduceResult) -> tuple[int, ProduceResult] | None:
-        """A batch or part has ended: the batch that was asked about, and how that ended; None while parts are open."""
+        """Records the outcome of a batch or part: returns the original batch and its outcome; None while parts are
+        pending.
+        """
         whole = self._whole.pop(sequence, None)
         if whole is None:
             return sequence, result

@@ -1,4 +1,4 @@
-"""From which replica a consumer fetches each partition (KIP-392; `SubscriptionState.preferredReadReplica`)."""
+"""The preferred read replicas of a consumer (KIP-392; `SubscriptionState.preferredReadReplica`)."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -28,12 +28,12 @@ _SENDS_BACK = frozenset(
 
 
 def rack_fields(rack: str) -> Fields:
-    """The rack of a Fetch request, as the page shows it."""
+    """The rack in a Fetch request, as shown by the page."""
     return (("rack_id", rack),) if rack else ()
 
 
 class Preferred(msgspec.Struct, frozen=True):
-    """The replica that a leader named in an epoch; from `expires_us` on the leader is asked again."""
+    """The replica that a leader named in an epoch; after `expires_us` the leader is used again."""
 
     node: str
     leader_epoch: int
@@ -41,7 +41,7 @@ class Preferred(msgspec.Struct, frozen=True):
 
 
 class ReadReplicas:
-    """See the module. `preferred` changes by events alone: what the leaders named, by partition."""
+    """See the module. `preferred` is changed only by events: the replicas that leaders named, by partition."""
 
     def __init__(self, kernel: Kernel, name: str, metadata: ClientMetadata, max_age_ms: int) -> None:
         self._kernel = kernel
@@ -51,11 +51,11 @@ class ReadReplicas:
         self.preferred: dict[str, Preferred] = {}
 
     def description(self) -> dict[str, str]:
-        """The replicas that leaders named, as the view shows them."""
+        """The replicas that leaders named, as shown in the view."""
         return {partition: preferred.node for partition, preferred in self.preferred.items()}
 
     def node_for(self, partition: str, leader: str) -> str:
-        """The broker to fetch from: the leader, unless it named another one that is still good."""
+        """The broker to fetch from: the leader, unless it named another one that is still valid."""
         preferred = self.preferred.get(partition)
         if preferred is None:
             return leader
@@ -89,7 +89,7 @@ class ReadReplicas:
         )
 
     def clear(self, partition: str, why: str) -> bool:
-        """The leader is asked next. Returns whether another replica had been named."""
+        """Returns to the leader. Returns whether another replica had been named."""
         known = self.preferred.get(partition)
         if known is None:
             return False
@@ -98,8 +98,8 @@ class ReadReplicas:
         return True
 
     def failed(self, partition: str, error: Errors) -> bool:
-        """Handles the error of a fetch. Returns whether the leader is to be asked next instead of handling it: an
-        offset that is out of range at a follower may well be in range at the leader.
+        """Handles the error of a fetch. Returns whether the leader is used next instead of handling it: an offset that
+        is out of range at a follower may be in range at the leader.
         """
         if error is Errors.OFFSET_OUT_OF_RANGE:
             return self.clear(partition, error.name)

@@ -1,4 +1,7 @@
-"""What takes batches out of a producer's accumulator and sends them (`Sender`, `NetworkClient`'s in-flight requests).
+"""Sends the batches of a producer's accumulator (`Sender`, `NetworkClient`'s in-flight requests). A leader gets a
+request as soon as a batch for it is ready, unless the maximum number of requests is in flight to it; then each of its
+partitions may add its first ready batch to the request. A failed batch returns to the head of its queue and is retried
+after a backoff, until delivery.timeout.ms has passed since it was created.
 
 A leader gets a request as soon as a batch for it is ready, unless the maximum number of requests is in flight to it;
 then each of its partitions may add its first ready batch to the request. A failed batch returns to the head of its
@@ -36,14 +39,14 @@ EXPIRE_TIMER = "expire"
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """What a Produce response is about: the batches, each with the epoch and sequence number that it was sent with."""
+    """The batches of a Produce request, each with the epoch and sequence number that it was sent with."""
 
     batches: tuple[tuple[ProducerBatch, tuple[int, int]], ...]
     leader: str
 
 
 class Sender:
-    """See the module. `ended` is called when batches whose result is kept have ended: sequence number, outcome,
+    """See the module. `ended` is called when batches whose result is kept are complete: sequence number, outcome,
     records.
     """
 
@@ -89,22 +92,22 @@ class Sender:
         return not self._in_flight and self.accumulator.is_empty
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
-        """The batches of a partition that have numbers and have not ended, the oldest first."""
+        """The batches of a partition that have sequence numbers and are not complete, oldest first."""
         waiting = next((queue for name, queue in self.accumulator.queues() if name == partition), ())
         batches = [batch for batch in waiting if batch.base_sequence >= 0]
         return sorted(batches + self._under_way(partition), key=lambda batch: batch.place)
 
-    # what may go
+    # Ready batches.
 
     def _leader_of(self, partition: str) -> str | None:
-        """The leader to send to. The connection to a stopped process is refused: its batches wait as without a leader,
-        and no attempt is counted.
+        """The leader to send to. The connection to a stopped process is refused: its batches wait as if there were no
+        leader, and no attempt is counted.
         """
         leader = self.metadata.leader_of(partition)
         return leader if leader in self.kernel.up else None
 
     def pump(self) -> None:
-        """Sends every batch that may be sent, and reports what the others wait for."""
+        """Sends every ready batch, and reports what the others wait for."""
         if self.transactions.is_broken:
             self._give_up_waiting()
         is_sending = True
@@ -117,7 +120,7 @@ class Sender:
         self._report_waiting()
 
     def _ready(self) -> dict[str, list[ProducerBatch]]:
-        """The first batches that may go, by the leaders of their partitions; no more than a request may hold."""
+        """The first ready batches, by the leaders of their partitions; at most a request full for each leader."""
         ready: dict[str, list[ProducerBatch]] = {}
         sizes: dict[str, int] = {}
         leaders_due = set()
@@ -136,13 +139,13 @@ class Sender:
         return {leader: batches for leader, batches in ready.items() if leader in leaders_due}
 
     def _why_not(self, partition: str, batch: ProducerBatch) -> str:
-        """What else than time and room a batch waits for."""
+        """What a batch waits for besides linger and size."""
         if self.settings.max_in_flight_requests_per_connection == 1 and self._under_way(partition):
             return "in flight"
         if not self.is_idempotent:
             return ""
         if batch.data:
-            # a retried batch is sent only as the first one in flight
+            # A retried batch is sent only if no other batch of its partition is in flight.
             return "in flight" if any(each.place < batch.place for each in self._under_way(partition)) else ""
         return self.transactions.why_not_send(partition)
 
@@ -186,7 +189,7 @@ class Sender:
             self.name,
         )
 
-    # sending
+    # Sending.
 
     def _transmit(self, leader: str, batches: list[ProducerBatch]) -> None:
         self._request_count += 1
@@ -235,7 +238,7 @@ class Sender:
                 self._in_flight[batch.sequence] = batch
 
     def _close(self, batch: ProducerBatch, leader: str) -> None:
-        """Makes the bytes of a batch; `leader` empty: it is given up, and never sent."""
+        """Closes a batch and encodes it; `leader` empty: it is given up, and never sent."""
         if not batch.data:
             self._make_bytes(batch, self.transactions.numbers_of(batch) if self.is_idempotent and leader else ())
         self.kernel.emit(
@@ -282,14 +285,14 @@ class Sender:
             self.name,
         )
 
-    # answers
+    # Responses.
 
     def answered(self, sent: Sent, response: ProduceResponse) -> None:
-        """A leader has answered."""
+        """Handles a leader's response."""
         self._in_flight_count[sent.leader] -= 1
         answers = {answer.partition: answer for answer in response.partitions}
         for batch, numbers in sent.batches:
-            # one that had expired meanwhile has ended
+            # A batch that has expired in the meantime is complete.
             if self._in_flight.pop(batch.sequence, None) is not None:
                 self._take_answer(batch, numbers, answers[batch.partition])
         self._through()
@@ -309,7 +312,7 @@ class Sender:
         self._through()
 
     def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[Errors, str | None]:
-        """What an answer that never came is taken for (`Sender.handleProduceResponse`)."""
+        """The error for a response that never arrived (`Sender.handleProduceResponse`)."""
         if not self.settings.names_disconnected_nodes:
             return Errors.NETWORK_EXCEPTION, None
         message = f"Disconnected from node {leader.removeprefix('b')}"
@@ -332,7 +335,7 @@ class Sender:
         elif error is Errors.MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
         else:
-            # what is wrong with a record says more than what follows for the batch (`Sender.failBatch`)
+            # The error of a record is more specific than that of the batch (`Sender.failBatch`).
             message = answer.record_errors[0][1] if answer.record_errors else answer.message
             is_out_of_order = error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER and self.is_idempotent
             repeats = self.transactions.may_repeat(batch, numbers) if is_out_of_order else error.retriable
@@ -439,10 +442,12 @@ class Sender:
             self.retries_seen.append((batch.correlation, batch.partition, left, error))
         self.accumulator.put_back(batch)
 
-    # giving up
+    # Expiry.
 
     def abort_unsent(self) -> None:
-        """The transaction is aborted: what was never sent need not be (`RecordAccumulator.abortUndrainedBatches`)."""
+        """Fails the batches of an aborted transaction that were never sent
+        (`RecordAccumulator.abortUndrainedBatches`).
+        """
         for batch in self.accumulator.take_unsent():
             message = "Failing batch since transaction was aborted"
             result = ProduceResult(-1, "TransactionAbortedException", message, Errors.TRANSACTION_ABORTABLE)
@@ -462,7 +467,7 @@ class Sender:
             self.kernel.timer(self.name, due_us, EXPIRE_TIMER)
 
     def expire(self) -> None:
-        """Gives up what is older than delivery.timeout.ms, and comes again when the next one is."""
+        """Expires batches older than delivery.timeout.ms, and sets the timer for the next one."""
         self._expiry_armed = False
         timeout_us = self.settings.delivery_timeout_ms * 1000
         deadline_us = self.kernel.now_us - timeout_us

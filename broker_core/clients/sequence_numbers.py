@@ -1,4 +1,4 @@
-"""The numbers that an idempotent producer gives its records, by partition (`TxnPartitionMap`; KIP-98, KIP-360)."""
+"""The sequence numbers of an idempotent producer, by partition (`TxnPartitionMap`; KIP-98, KIP-360)."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -11,7 +11,7 @@ ProducerIds: TypeAlias = tuple[int, int]
 
 
 class SequenceNumbers:
-    """What comes next in each partition, and which numbers a broker is known to have.
+    """The next number of each partition, and the last acknowledged one.
 
     `unresolved`: partitions with a batch that expired before its outcome was known; no new batch gets a number there
     until it is.
@@ -24,12 +24,12 @@ class SequenceNumbers:
         self._acknowledged: dict[str, int] = {}
 
     def clear(self) -> None:
-        """A new id or epoch for all partitions: everything begins at 0."""
+        """Starts all partitions at 0 after a new id or epoch."""
         for numbers in (self.unresolved, self._next, self._ids, self._acknowledged):
             numbers.clear()
 
     def is_stale(self, partition: str, ids: ProducerIds) -> bool:
-        """Whether a partition's numbers belong to an earlier id or epoch."""
+        """Whether a partition's numbers are of an earlier id or epoch."""
         return self._ids.get(partition, ids) != ids
 
     def take(self, partition: str, count: int, ids: ProducerIds) -> int:
@@ -42,7 +42,7 @@ class SequenceNumbers:
         return first
 
     def restart(self, partition: str, in_flight: Sequence[ProducerBatch], ids: ProducerIds) -> None:
-        """Starts at 0 with a new epoch, beginning with the batches in flight (`startSequencesAtBeginning`)."""
+        """Restarts at 0 with a new epoch, from the batches in flight on (`startSequencesAtBeginning`)."""
         number = 0
         for batch in in_flight:
             batch.renumber(*ids, number)
@@ -53,15 +53,15 @@ class SequenceNumbers:
         self.unresolved.pop(partition, None)
 
     def acknowledged(self, batch: ProducerBatch) -> None:
-        """A broker has a batch."""
+        """Records an acknowledged batch."""
         if self._ids.get(batch.partition) == (batch.producer_id, batch.producer_epoch):
             last = increment_sequence(batch.base_sequence, batch.count - 1)
             self._acknowledged[batch.partition] = max(last, self._acknowledged.get(batch.partition, -1))
 
     def follows_acknowledged(self, partition: str, first: int) -> bool:
-        """Whether a number is the one behind the last that a broker is known to have."""
+        """Whether a number directly follows the last acknowledged one."""
         return first == increment_sequence(self._acknowledged.get(partition, -1), 1)
 
     def nothing_is_missing(self, partition: str) -> bool:
-        """Whether brokers have all that was numbered."""
+        """Whether all assigned numbers are acknowledged."""
         return self.follows_acknowledged(partition, self._next.get(partition, 0))

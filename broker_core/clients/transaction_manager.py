@@ -1,4 +1,6 @@
-"""What a producer knows of its id and its transaction (`clients.producer.internals.TransactionManager`).
+"""A producer's id and transaction (`clients.producer.internals.TransactionManager`). An idempotent producer requests an
+id before its first batch. With a transactional id it finds the coordinator, adds each partition before writing to it,
+and ends its transactions; one request is in flight at a time.
 
 An idempotent producer requests an id before its first batch. With a transactional id it finds the coordinator, adds
 each partition before writing to it, and ends its transactions; one request is in flight at a time.
@@ -38,7 +40,7 @@ ADD_PARTITIONS_RETRY_US = 20_000
 TRANSACTION = 1
 MAX_EPOCH = 32_767
 ADD_PARTITIONS_VERSION = 3
-"""The last one of clients."""
+"""The last epoch of clients."""
 
 JAVA_STATES = {
     "": "UNINITIALIZED",
@@ -50,16 +52,16 @@ JAVA_STATES = {
     "abortable error": "ABORTABLE_ERROR",
     "fatal error": "FATAL_ERROR",
 }
-"""What Kafka's client calls the states of a `TransactionManager`."""
+"""The names of the states in Kafka's client."""
 
 _MOVED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE})
 _AGAIN = frozenset(
     {Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.CONCURRENT_TRANSACTIONS, Errors.UNKNOWN_TOPIC_OR_PARTITION}
 )
 _FORESEEN = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_ABORTABLE})
-"""What the client has words of its own for when it asks for an id."""
+"""Errors for which the client has its own message in InitProducerId."""
 _UNKNOWN_IDS = frozenset({Errors.INVALID_PRODUCER_ID_MAPPING, Errors.UNKNOWN_PRODUCER_ID})
-"""The coordinator has forgotten the id: the producer gets another one, once the transaction is aborted."""
+"""The coordinator has no such id any more: the producer gets another one, once the transaction is aborted."""
 _FENCED = frozenset({Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH})
 
 
@@ -71,7 +73,7 @@ class TransactionalProducer(Protocol):
     metadata: ClientMetadata
 
     def ids_changed(self) -> None:
-        """It has an id now, or a partition was added: what waited for that may go."""
+        """It has an id now, or a partition was added: batches that waited for that may be sent."""
 
     def request_timeout_us(self) -> int: ...
 
@@ -80,11 +82,11 @@ class TransactionalProducer(Protocol):
         """Whether batches of the transaction are queued or in flight."""
 
     def numbered_batches(self, partition: str) -> Sequence[ProducerBatch]:
-        """The batches of a partition that have numbers and have not ended, the oldest first."""
+        """The batches of a partition that have sequence numbers and are not complete, oldest first."""
 
 
 class TransactionManager:
-    """See the module. `state`, `producer_id` and `producer_epoch` change by events alone.
+    """See the module. `state`, `producer_id` and `producer_epoch` are changed only by events.
 
     States: "" (not begun), initializing, ready, in transaction, committing, aborting, abortable error, fatal error.
     `error` is (exception class, message) of the last failure.
@@ -100,17 +102,17 @@ class TransactionManager:
         self.producer_epoch = -1
         self.error: tuple[str, str] | None = None
         self.numbers = SequenceNumbers()
-        #: the partitions of the transaction, and those still to be added
+        #: The partitions of the transaction, and those still to be added.
         self.added: dict[str, None] = {}
         self.to_add: dict[str, None] = {}
-        #: the last call of sendOffsetsToTransaction in this transaction
+        #: The last call of sendOffsetsToTransaction in this transaction.
         self.offsets: TransactionalOffsets | None = None
-        #: the method whose caller has timed out, and must call it again before any other
+        #: The method whose caller has timed out, and must call it again before any other.
         self.timed_out = ""
         self._coordinator: str | None = None
         self._is_asking = False
         self._attempts = 0
-        #: the id and epoch that the next InitProducerId names: a batch failed, so sequence numbers restart (KIP-360)
+        #: The id and epoch that the next InitProducerId names: a batch failed, so sequence numbers restart (KIP-360).
         self._raises: tuple[int, int] | None = None
 
     @property
@@ -120,17 +122,17 @@ class TransactionManager:
 
     @property
     def has_ids(self) -> bool:
-        """Whether batches can be numbered."""
+        """Whether batches can get sequence numbers."""
         return self.producer_id >= 0
 
     def begin(self) -> None:
-        """Asks for an id (`initTransactions`, or the first batch of a producer that is only idempotent)."""
+        """Requests an id (`initTransactions`, or the first batch of a producer that is only idempotent)."""
         if not self.state:
             self._change("initializing", "reason.wants_producer_id")
             self._continue()
 
     def begin_transaction(self) -> None:
-        """What is sent from now on belongs to a transaction."""
+        """Records sent from now on belong to a transaction."""
         self.error = None
         self._change("in transaction", "reason.transaction_begun")
 
@@ -159,29 +161,29 @@ class TransactionManager:
         return ""
 
     def invalid_transition(self, state: str) -> str:
-        """Kafka's words for a step that the present state does not allow."""
+        """Kafka's message for an invalid state transition."""
         return (
             f"TransactionalId {self.transactional_id}: Invalid transition attempted from state "
             f"{JAVA_STATES[self.state]} to state {JAVA_STATES[state]}"
         )
 
     def end_transaction(self, *, commits: bool) -> None:
-        """Commits, or aborts: once all batches are through."""
+        """Commits or aborts, once all batches are complete."""
         self._change("committing" if commits else "aborting", "reason.transaction_end_requested")
         if self.error is not None and self.error[0] == exception_class(Errors.INVALID_PRODUCER_ID_MAPPING):
-            # a coordinator that does not know the id would not end its transaction
+            # A coordinator that does not know the id would not end its transaction.
             self.to_add.clear()
             self._ended()
         else:
             self._continue()
 
     def why_not_send(self, partition: str) -> str:
-        """What a new batch for a partition has to wait for, in the words of RecordsGathered; nothing when it may go.
-        What it needs is asked for.
+        """What a new batch for a partition has to wait for, as in RecordsGathered; empty if it may be sent. Requests
+        what it needs.
         """
         if not self.has_ids:
             if not self.transactional_id:
-                self.begin()  # a transactional producer calls initTransactions for that
+                self.begin()  # A transactional producer calls initTransactions for that.
             return "producer id"
         if self.transactional_id and partition not in self.added:
             return "transaction"
@@ -210,9 +212,9 @@ class TransactionManager:
         return True
 
     def batch_failed(self, batch: ProducerBatch, error: Errors, message: str) -> None:
-        """A batch has failed: its transaction can only be aborted; without one, if it was numbered, the sequence
-        numbers of the partition restart as soon as none of its batches is in flight. A fenced producer can do nothing
-        more, nor can one that failed with a fatal error outside of a transaction (`shouldPoisonState`).
+        """A batch has failed: its transaction can only be aborted; without one, if it had sequence numbers, those of
+        the partition restart as soon as none of its batches is in flight. A fenced producer can do nothing more, nor
+        can one that failed with a fatal error outside of a transaction (`shouldPoisonState`).
         """
         if not self.transactional_id:
             if batch.base_sequence < 0:
@@ -257,11 +259,11 @@ class TransactionManager:
         self.numbers.restart(partition, in_flight, (self.producer_id, epoch))
 
     def batches_through(self) -> None:
-        """Nothing is queued or in flight any more."""
+        """Continues when nothing is queued or in flight any more."""
         if self.state in ("committing", "aborting"):
             self._continue()
 
-    # one request at a time
+    # Requests, one at a time.
 
     def _continue(self) -> None:
         if self._is_asking or self.state == "fatal error":
@@ -430,7 +432,7 @@ class TransactionManager:
             f"epoch={self.producer_epoch}) attempted to produce with an old epoch"
         )
 
-    # facts
+    # Events.
 
     def _change(self, state: str, why: str) -> None:
         self._state(state, why, self.producer_id, self.producer_epoch)
@@ -449,7 +451,7 @@ class TransactionManager:
         )
 
     def description(self) -> dict[str, object]:
-        """As the view shows it."""
+        """This producer's transaction as shown in the view."""
         return {
             "state": self.state,
             "transactional_id": self.transactional_id if self.state else "",

@@ -1,4 +1,6 @@
 """Offsets of a group that a producer commits with its transaction (`KafkaProducer.sendOffsetsToTransaction`; KIP-447).
+Three requests, one after the other: the group's partition of `__consumer_offsets` is added to the transaction, the
+group's coordinator is looked up, and the offsets are written there; they take effect with the COMMIT marker.
 
 Three requests, one after the other: the group's partition of `__consumer_offsets` is added to the transaction, the
 group's coordinator is found, and the offsets are written there; they count from the COMMIT marker on.
@@ -21,7 +23,7 @@ MEMBER_EXCEPTION = "CommitFailedException"
 
 
 class GroupMetadata(msgspec.Struct, frozen=True):
-    """The group whose offsets these are (`ConsumerGroupMetadata`); without a member id the group's membership is not
+    """The group whose offsets these are (`ConsumerGroupMetadata`); without a member id the membership is not
     checked.
     """
 
@@ -66,15 +68,15 @@ class TransactionalOffsets:
 
 
 def commit_error(response: TxnOffsetCommitResponse) -> Errors:
-    """The first error of an answer."""
+    """The first error of a response."""
     return next((error for _, error in response.partitions if error is not Errors.NONE), Errors.NONE)
 
 
 def is_mismatch(error: Errors) -> bool:
-    """Whether the named member no longer owns its partitions: another one has them (KIP-447)."""
+    """Whether the named member no longer owns its partitions: another member has them (KIP-447)."""
     return error in _MISMATCH
 
 
 def mismatch_text(error: Errors) -> str:
-    """What `CommitFailedException` says then."""
+    """The message of `CommitFailedException` then."""
     return f"Transaction offset Commit failed due to consumer group metadata mismatch: {exception_message(error)}"

@@ -44,11 +44,11 @@ class ZookeeperConsumer(GroupMember):
         self._zookeeper = zookeeper
         self._start_wall_ms = start_wall_ms
         self._group: ZookeeperGroup | None = None
-        #: what it knows to be written down, so that the same is not written again
+        #: The offsets known to be written, so that they are not written again.
         self._written: dict[str, int] = {}
         self._tries = 0
         self._triggered = False
-        #: whether an answer, or the end of a pause before a request, will come
+        #: Whether a response, or the end of a pause before a request, is awaited.
         self._metadata_due = False
 
     @property
@@ -56,10 +56,10 @@ class ZookeeperConsumer(GroupMember):
         """Whether the application is waiting for records."""
         return self.state == "stable" and not self.work.is_busy
 
-    # its life
+    # Start and close.
 
     def begin(self) -> None:
-        """Registers, and takes its share. An earlier life of this name must be forgotten by ZooKeeper first."""
+        """Registers, and takes its share. ZooKeeper must have expired an earlier process of this name first."""
         if self._zookeeper.has_session(self.name) or not self._reaches_zookeeper:
             self._timer(START_RETRY_MS, "start")
             return
@@ -83,7 +83,7 @@ class ZookeeperConsumer(GroupMember):
         return self.kernel.connected(self.name, ZK_NODE)
 
     def contact_restored(self) -> None:
-        """It reaches ZooKeeper again: with its session, or after a timeout with a new one, as a new member."""
+        """ZooKeeper is reachable again: with the same session, or after a timeout with a new one, as a new member."""
         if self._group is None or self.is_over or not self._reaches_zookeeper:
             return
         self._zookeeper.found_contact(self.name)
@@ -97,7 +97,7 @@ class ZookeeperConsumer(GroupMember):
         self._register()
 
     def close(self) -> None:
-        """`shutdown`: commits and ends its session, and with that all that it is in ZooKeeper."""
+        """`shutdown`: commits and closes its session, which deletes its znodes."""
         if self.is_over:
             return
         if self.settings.enable_auto_commit:
@@ -115,7 +115,7 @@ class ZookeeperConsumer(GroupMember):
             self._zookeeper.lost_contact(self.name)
 
     def wants_metadata(self) -> None:
-        """Asks for metadata after a pause, unless it does so already."""
+        """Requests metadata after a pause, unless a request is pending."""
         if not self._metadata_due:
             self._metadata_due = True
             self._attempts += 1
@@ -126,10 +126,10 @@ class ZookeeperConsumer(GroupMember):
         request = MetadataRequest(tuple(sorted(self.settings.topics)))
         self.send_request(self.metadata.node_for_request(), "Metadata", request, "metadata", "Metadata")
 
-    # rebalancing
+    # Rebalancing.
 
     def _trigger(self, why: str) -> None:
-        """Something has changed: rebalances, or does so once more after the current rebalance."""
+        """Rebalances after a change, or once more after the current rebalance."""
         self._triggered = True
         if self.state in ("stable", "rebalance failed") and self._reaches_zookeeper:
             self._rebalance(why)
@@ -211,7 +211,7 @@ class ZookeeperConsumer(GroupMember):
                 self._group.write_offset(name, offset)
                 self._written[name] = offset
 
-    # as a node
+    # The node interface.
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
         """A broker answers."""

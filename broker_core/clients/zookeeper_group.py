@@ -1,4 +1,6 @@
-"""What a consumer of before 0.9 keeps in ZooKeeper under `/consumers/GROUP`, and how it finds its share there.
+"""The znodes of a consumer before 0.9 under `/consumers/GROUP`, and how it computes its assignment. Such a group has no
+coordinator: each member reads the registrations and the topics, computes the same assignment as the others, and claims
+its part (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
 
 Such a group has no coordinator: each member reads the registrations and the topics, computes the same assignment as the
 others, and claims its part (`ZookeeperConsumerConnector`, `PartitionAssignor`, `ZkUtils` of 0.8.2).
@@ -17,11 +19,11 @@ ASSIGNORS = ("range", "roundrobin")
 
 
 class NotAlike(Exception):
-    """Members of the group want different topics, which the round robin of that time does not take."""
+    """Members of the group subscribe to different topics, which the round robin of 0.8.2 does not support."""
 
 
 class ZookeeperGroup:
-    """One member's view of its group. Methods raise SessionExpired when the member has no session any more."""
+    """One member's view of its group. Methods raise SessionExpired when the member's session has expired."""
 
     def __init__(self, zk: ZkClient, group: str, consumer_id: str) -> None:
         self.zk = zk
@@ -35,7 +37,9 @@ class ZookeeperGroup:
         return f"{self.consumer_id}-0"
 
     def register(self, topics: Sequence[str], timestamp_ms: int) -> None:
-        """Says that it is there, for as long as its session lives. Raises NodeExists while an earlier life is there."""
+        """Registers the member for the lifetime of its session. Raises NodeExists while an earlier registration
+        exists.
+        """
         znode = ConsumerIdZnode(
             subscription=dict.fromkeys(topics, 1), pattern="white_list", timestamp=str(timestamp_ms)
         )
@@ -59,7 +63,7 @@ class ZookeeperGroup:
         self.zk.children(BrokerIdZnode.PARENT, watch=True)
 
     def _threads(self, topic: str) -> list[str]:
-        """The streams of all members that want a topic, sorted."""
+        """The streams of all members that subscribe to a topic, sorted."""
         threads = []
         for member in sorted(self.zk.children(f"{self.root}/ids")):
             try:
@@ -78,7 +82,7 @@ class ZookeeperGroup:
             return []
 
     def share(self, assignor: str, topics: Sequence[str]) -> list[str]:
-        """What this member should have. Raises NotAlike."""
+        """The assignment of this member. Raises NotAlike."""
         found: list[str] = []
         if assignor == "range":
             for topic in sorted(topics):
@@ -101,9 +105,7 @@ class ZookeeperGroup:
         return found
 
     def own(self, partitions: Sequence[str]) -> str:
-        """Registers itself as the owner. Releases all if one is owned by another member, and returns which; "" on
-        success.
-        """
+        """Registers itself as the owner. Releases all if another member owns one, and returns which; "" on success."""
         mine: list[str] = []
         for name in partitions:
             path = self._owner_path(name)
@@ -117,7 +119,7 @@ class ZookeeperGroup:
         return ""
 
     def release(self, partitions: Sequence[str]) -> None:
-        """Is no owner any more."""
+        """Releases its ownership."""
         for name in partitions:
             try:
                 self.zk.delete(self._owner_path(name))
@@ -129,7 +131,7 @@ class ZookeeperGroup:
         return f"{self.root}/owners/{topic}/{number}"
 
     def offset(self, name: str) -> int:
-        """The offset that is written down, NO_OFFSET for none."""
+        """The stored offset, NO_OFFSET for none."""
         found = read_offset(self.zk, self.group, name)
         return NO_OFFSET if found is None else found
 

@@ -1,4 +1,4 @@
-"""Which configurations there are, of which type, with which defaults and limits, and what Kafka says of a bad value."""
+"""The configurations: their types, defaults and limits, and Kafka's messages for invalid values."""
 
 from broker_core.config_defs.broker import BROKER_CONFIGS, RETIRED_CONFIGS
 from broker_core.config_defs.dynamic import (

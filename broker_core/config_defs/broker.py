@@ -1,4 +1,6 @@
-"""The configurations of a broker: Kafka 3.9's whole table (`KafkaConfig`), and which of them can change while it runs.
+"""The configurations of a broker: Kafka 3.9's complete table (`KafkaConfig`), and which of them can change while it
+runs. Configurations of parts that the lab does not have (TLS, SASL, KRaft, remote storage, share groups) are included:
+a broker accepts and shows them, and they have no effect.
 
 What concerns parts that the lab has not (TLS, SASL, KRaft, remote storage, share groups) is here, too: a broker takes
 and shows it, and it acts on nothing.
@@ -386,4 +388,4 @@ BROKER_CONFIGS = table(
 """What a broker may be started with."""
 
 RETIRED_CONFIGS = table(ConfigKey("replica.lag.max.messages", _L, 4000))
-"""What brokers of older eras can be set to, and those of 3.9 not any more."""
+"""Settings of brokers of older eras that 3.9 no longer has."""

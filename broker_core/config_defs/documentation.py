@@ -1,4 +1,4 @@
-"""What Kafka says of its configurations, as brokers tell it to whoever asks (DescribeConfigs, KIP-569).
+"""Kafka's documentation of its configurations, as returned by brokers (DescribeConfigs, KIP-569).
 
 The texts are those of Apache Kafka 3.9.1, © The Apache Software Foundation, under the Apache License 2.0.
 """

@@ -1,4 +1,4 @@
-"""What of a broker's configuration can change while it runs (KIP-226; `DynamicBrokerConfig`)."""
+"""Which of a broker's configurations can change while it runs (KIP-226; `DynamicBrokerConfig`)."""
 
 from broker_core.config_defs.broker import BROKER_CONFIGS
 from broker_core.config_defs.keys import LONG_MAX, ConfigKey, ConfigType, table
@@ -8,7 +8,7 @@ QUOTA_CONFIGS = table(
     ConfigKey("follower.replication.throttled.rate", ConfigType.LONG, LONG_MAX, 0),
     ConfigKey("replica.alter.log.dirs.io.max.bytes.per.second", ConfigType.LONG, LONG_MAX, 0),
 )
-"""What a broker can be given while it runs, but not at its start: bytes a second (`QuotaConfigs`)."""
+"""What can be set while a broker runs, but not at its start: bytes per second (`QuotaConfigs`)."""
 
 CLUSTER_WIDE_CONFIGS = frozenset(
     {
@@ -121,10 +121,10 @@ _SYNONYMS = {name: group for group in (_LOG_ROLL, _LOG_ROLL_JITTER, _LOG_RETENTI
 
 
 def broker_synonyms(name: str) -> tuple[str, ...]:
-    """The names under which a value may be set, the strongest first (`DynamicBrokerConfig.brokerConfigSynonyms`)."""
+    """The names under which a value may be set, in order of precedence (`DynamicBrokerConfig.brokerConfigSynonyms`)."""
     return _LOG_FLUSH if name == _LOG_FLUSH[0] else _SYNONYMS.get(name, (name,))
 
 
 def broker_key(name: str) -> ConfigKey | None:
-    """What is known of a configuration of brokers; None for a name that Kafka does not know."""
+    """The definition of a broker configuration; None for a name that Kafka does not know."""
     return BROKER_CONFIGS.get(name) or QUOTA_CONFIGS.get(name)

@@ -1,4 +1,4 @@
-"""How Java's and Scala's collections order and show what is in them: Kafka's messages and tools list things so."""
+"""The iteration order and text of Java's and Scala's collections, which Kafka's messages and tools depend on."""
 
 import math
 import re
@@ -18,7 +18,7 @@ def string_code(text: str) -> int:
 
 
 def signed(code: int) -> int:
-    """A hash of 32 bits as Java's int holds it."""
+    """A 32-bit hash as a Java int."""
     return code - (1 << 32) if code >> 31 else code
 
 
@@ -31,7 +31,7 @@ def partition_code(partition: str) -> int:
 def hash_map_order(
     keys: Sequence[str], initial_capacity: int = 16, code: Callable[[str], int] = string_code
 ) -> list[str]:
-    """The order in which a `java.util.HashMap` gives back keys that were put in this order."""
+    """The iteration order of a `java.util.HashMap` to which keys were added in this order."""
     capacity = 1
     while capacity < initial_capacity or len(keys) > capacity * 3 // 4:
         capacity *= 2
@@ -44,7 +44,7 @@ def hash_map_order(
 
 
 def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
-    """The order in which a `scala.collection.mutable.HashSet` gives back what is in it, however it came there."""
+    """The iteration order of a `scala.collection.mutable.HashSet`, which does not depend on the order of insertion."""
     listed = list(keys)
     capacity = 16
     while len(listed) * 4 >= capacity * 3:
@@ -59,7 +59,7 @@ def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = strin
 
 
 def scala_map_place(key: str) -> int:
-    """Where an immutable Scala map has a string: it gives its keys back by the low bits of their improved hashes."""
+    """The place of a string in an immutable Scala map, which iterates by the low bits of the improved hashes."""
     mask = 0xFFFFFFFF
     code = string_code(key)
     code = (code + ~(code << 9)) & mask
@@ -69,23 +69,23 @@ def scala_map_place(key: str) -> int:
 
 
 def scala_set(names: Iterable[str]) -> str:
-    """`Set(a, b)` of what a `java.util.Properties` holds."""
+    """`Set(a, b)` of the contents of a `java.util.Properties`."""
     return f"Set({', '.join(hash_map_order(list(names)))})"
 
 
 _WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]{1,19})")
-"""What may fit into 64 bits: Python itself refuses to read thousands of digits."""
+"""The most digits that may fit into 64 bits: Python itself refuses to parse thousands of digits."""
 
 
 def parse_integer(text: str, bits: int = 32) -> int | None:
-    """`Integer.parseInt`, or that of a number of so many bits; None for what it does not read."""
+    """`Integer.parseInt`, or that of a number of this many bits; None if it is not a number."""
     read = _WHOLE_NUMBER.fullmatch(text)
     number = int(read[1] + read[2]) if read else None
     return number if number is not None and -(1 << bits - 1) <= number < 1 << bits - 1 else None
 
 
 def split(text: str, separator: str) -> list[str]:
-    """`String.split`: without the empty parts at the end; what is empty itself stays one empty part."""
+    """`String.split`: without trailing empty parts; an empty string is one empty part."""
     parts = text.split(separator)
     while text and parts and not parts[-1]:
         parts.pop()

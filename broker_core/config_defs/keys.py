@@ -1,4 +1,6 @@
-"""What a configuration is: its type, its default, its limits, and what Kafka says of a bad value (`ConfigDef`)."""
+"""The definition of a configuration: its type, default and limits, and Kafka's messages for invalid values
+(`ConfigDef`).
+"""
 
 import re
 from collections.abc import Mapping
@@ -104,7 +106,7 @@ Value = bool | int | float | str | tuple[str, ...] | None
 
 
 class ConfigException(ValueError):
-    """A value cannot be taken. The message is Kafka's own."""
+    """An invalid value. The message is Kafka's own."""
 
     @staticmethod
     def of(name: str, value: object, why: str = "") -> "ConfigException":
@@ -113,11 +115,11 @@ class ConfigException(ValueError):
 
 
 class InvalidConfigurationException(ConfigException):
-    """The names, or values together, make no sense. Kafka has an error of its own for it."""
+    """An invalid name or combination of values. Kafka has a separate error for it."""
 
 
 class ConfigType(StrEnum):
-    """How a value is written."""
+    """The type of a value."""
 
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
@@ -144,15 +146,15 @@ class ConfigKey(msgspec.Struct, frozen=True):
     maximum: float | None = None
     words: tuple[str, ...] = ()
     also: int | None = None
-    """One more value that is allowed although it lies outside of the limits."""
+    """An additional valid value outside of the limits."""
     throttled_replicas: bool = False
     is_version: bool = False
     """The value is a version of Kafka."""
     internal: bool = False
-    """Not for administrators: it is not shown."""
+    """Internal: not shown to administrators."""
 
     def parse(self, text: str) -> Value:
-        """The value of a text. Raises ConfigException for one of the wrong type or beyond the limits."""
+        """Parses a text. Raises ConfigException for a value of the wrong type or outside of the limits."""
         value = self._read(text)
         self._check(value)
         return value
@@ -197,7 +199,7 @@ class ConfigKey(msgspec.Struct, frozen=True):
 
 
 def _release(version: str) -> str:
-    """The release that a version belongs to: 2.8 for 2.8.1; 2.8-IV1 is a release of its own."""
+    """The release of a version: 2.8 for 2.8.1; 2.8-IV1 is its own release."""
     parts = version.split(".")
     return ".".join(parts[: 3 if version.startswith("0.") else 2])
 

@@ -1,4 +1,6 @@
-"""Which configurations a topic may have, and where a topic takes from what it has no value of its own for.
+"""Which configurations a topic may have, and where values that it does not set come from. The table and the texts of
+the errors are those of Kafka 3.9 (`LogConfig`). Times are in the unit that the name ends with, sizes in bytes. The
+broker's names differ.
 
 The table and the texts of the errors are those of Kafka 3.9 (`LogConfig`). Times are in the unit that the name ends
 with, sizes in bytes. The broker's names differ.
@@ -112,12 +114,13 @@ _SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
     "min.cleanable.dirty.ratio": (("log.cleaner.min.cleanable.ratio", 1),),
 }
-"""Topic configuration -> the broker's names for it, the first that is set counts, and what to multiply it by
-(`ServerTopicConfigSynonyms`)."""
+"""Topic configuration -> the broker's names for it, of which the first that is set counts, and the factor to multiply
+it by (`ServerTopicConfigSynonyms`).
+"""
 
 
 def topic_value(name: str, broker_configs: Mapping[str, str], overrides: Mapping[str, str]) -> Value:
-    """The value that counts for a topic: its own, else the broker's, else the default. Raises ConfigException."""
+    """The effective value for a topic: its own, else the broker's, else the default. Raises ConfigException."""
     key = TOPIC_CONFIGS[name]
     if name in overrides:
         return key.parse(overrides[name])
@@ -129,7 +132,7 @@ def topic_value(name: str, broker_configs: Mapping[str, str], overrides: Mapping
 
 
 def broker_name(name: str) -> str | None:
-    """The broker's first name for a configuration of topics; None where a broker has none."""
+    """The broker's first name for a topic configuration; None if there is none."""
     return next((synonym for synonym, _ in _SYNONYMS.get(name, ())), None)
 
 
@@ -138,13 +141,13 @@ def topic_values(broker_configs: Mapping[str, str], overrides: Mapping[str, str]
     values = {name: topic_value(name, broker_configs, overrides) for name in TOPIC_CONFIGS}
     protocol = broker_configs.get("inter.broker.protocol.version", "")
     if not protocol.startswith(("0.", "1.", "2.")):
-        # Brokers that speak 3.0 with each other know one format (KIP-724).
+        # Brokers with an inter-broker protocol of 3.0 or later support only one message format (KIP-724).
         values["message.format.version"] = TOPIC_CONFIGS["message.format.version"].default
     return values
 
 
 def validate_topic_configs(overrides: Mapping[str, str], broker_configs: Mapping[str, str] | None = None) -> None:
-    """Checks the names and values that a topic shall have (`LogConfig.validate`). Raises ConfigException.
+    """Validates the configurations of a topic (`LogConfig.validate`). Raises ConfigException.
 
     Args:
         broker_configs: those of the broker that checks; None for a tool, which knows no broker.

@@ -1,4 +1,4 @@
-"""The groups that a broker coordinates, and the facts about them: here, and only here, are they stated and applied."""
+"""The groups that a broker coordinates, and their events: they are emitted and applied only here."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -33,8 +33,8 @@ from broker_core.topics import OFFSETS_TOPIC
 
 class Groups:
     """`known`: the groups by name. `owned`: the partitions of `__consumer_offsets` that the broker coordinates, with
-    the leader epochs in which it read them; `loading`: those that it is still reading. `waiting`: requests without a
-    response. Among the kernel's subjects it is "groups@b1".
+    the leader epochs in which it loaded them; `loading`: those that it is still loading. `waiting`: requests without a
+    response. Its name among the kernel's subjects is "groups@b1".
     """
 
     def __init__(self, host: CoordinatorHost) -> None:
@@ -45,11 +45,11 @@ class Groups:
         self.waiting = WaitingRequests(host)
 
     def partition_of(self, group_id: str) -> str:
-        """The partition that keeps a group, whether it exists or not."""
+        """The partition of a group, whether the group exists or not."""
         return partition_name(OFFSETS_TOPIC, partition_for(group_id, self.host.offsets_partition_count))
 
     def status(self, group_id: str, allows_empty_id: bool = False) -> Errors:
-        """Why a request for a group is refused whatever it asks; NONE when it is not."""
+        """The error for any request for a group; NONE if it is coordinated here."""
         if not group_id and not allows_empty_id:
             return Errors.INVALID_GROUP_ID
         partition = self.partition_of(group_id)
@@ -60,14 +60,14 @@ class Groups:
     def _emit(self, event: Event) -> None:
         self.host.kernel.emit(event, self.host.name)
 
-    # partitions
+    # Partitions.
 
     def load_started(self, partition: str, leader_epoch: int) -> None:
-        """The broker leads a partition, and reads it."""
+        """The broker leads a partition, and starts loading it."""
         self._emit(GroupsLoadStarted(broker=self.host.name, partition=partition, leader_epoch=leader_epoch))
 
     def loaded(self, partition: str, leader_epoch: int, group_count: int, offset_count: int) -> None:
-        """The broker has read a partition and coordinates its groups, which follow."""
+        """The broker has loaded a partition and coordinates its groups, whose events follow."""
         self._emit(
             GroupsLoaded(
                 broker=self.host.name,
@@ -79,14 +79,14 @@ class Groups:
         )
 
     def unloaded(self, partition: str, groups: list[ClassicGroup]) -> None:
-        """The broker does not coordinate a partition any more."""
+        """The broker no longer coordinates a partition."""
         names = tuple(group.group_id for group in groups)
         self._emit(GroupsUnloaded(broker=self.host.name, partition=partition, groups=names))
 
-    # groups
+    # Groups.
 
     def create(self, group_id: str) -> ClassicGroup:
-        """A request names a group that does not exist yet."""
+        """Creates the group of a request."""
         return self.introduce(group_id, self.partition_of(group_id), GroupState.EMPTY, "reason.group_introduced")
 
     def introduce(
@@ -102,7 +102,7 @@ class Groups:
         leader: str = "",
         timestamp_ms: int = -1,
     ) -> ClassicGroup:
-        """The coordinator knows a group from now on."""
+        """Adds a group that the coordinator knows from now on."""
         self._emit(
             GroupTransitioned(
                 broker=self.host.name,
@@ -121,9 +121,7 @@ class Groups:
         return self.known[group_id]
 
     def transition(self, group: ClassicGroup, state: GroupState, why: str, wait_ms: int = 0) -> None:
-        """A group changes state within its generation. Raises ValueError for a transition that the table of states does
-        not have.
-        """
+        """Changes the state of a group within its generation. Raises ValueError for an invalid transition."""
         self._transition(group, state, why, group.generation_id, group.protocol_name, group.leader, wait_ms)
 
     def new_generation(
@@ -136,7 +134,7 @@ class Groups:
         leader: str | None,
         wait_ms: int = 0,
     ) -> None:
-        """A rebalance has gathered its members: a generation begins, with an assignor and who leads."""
+        """A rebalance is complete: starts a generation with a protocol and a leader."""
         self._transition(group, state, why, group.generation_id + 1, protocol, leader, wait_ms)
 
     def _transition(
@@ -168,10 +166,10 @@ class Groups:
             )
         )
 
-    # members
+    # Members.
 
     def add(self, group: ClassicGroup, member: ClassicGroupMember, protocol_type: str) -> ClassicGroupMember:
-        """A member is in the group. Returns it as the group keeps it."""
+        """Adds a member. Returns it."""
         self._emit(
             GroupMemberAdded(
                 broker=self.host.name,
@@ -190,7 +188,7 @@ class Groups:
         return group.members[member.member_id]
 
     def update(self, group: ClassicGroup, member: ClassicGroupMember, join_fields: JoinFields) -> None:
-        """A member joins again: a fact if it says something new."""
+        """Updates a member that rejoins: emits an event if its data has changed."""
         if join_fields == member.join_fields:
             return
         rebalance_timeout_ms, session_timeout_ms, protocols = join_fields
@@ -206,7 +204,7 @@ class Groups:
         )
 
     def replace(self, group: ClassicGroup, instance: str, old_id: str, new_id: str, client: str) -> ClassicGroupMember:
-        """Another process takes a static member's place. Returns the member."""
+        """Replaces a static member by its new process. Returns the member."""
         self._emit(
             GroupMemberReplaced(
                 broker=self.host.name,
@@ -220,11 +218,11 @@ class Groups:
         return group.members[new_id]
 
     def remove(self, group: ClassicGroup, member: ClassicGroupMember, why: str) -> None:
-        """A member is in the group no longer."""
+        """Removes a member."""
         self._emit(GroupMemberRemoved(broker=self.host.name, group=group.group_id, member=member.member_id, why=why))
 
     def assign(self, group: ClassicGroup, assignments: Mapping[str, bytes]) -> None:
-        """The generation's assignment is stored; a member that is not in it has nothing."""
+        """Stores the generation's assignment; a member that is not in it has an empty one."""
         given = {member_id: assignments.get(member_id, b"") for member_id in group.members}
         self._emit(
             GroupAssigned(
@@ -236,12 +234,12 @@ class Groups:
             )
         )
 
-    # offsets
+    # Offsets.
 
     def accept(
         self, group: ClassicGroup, member: str, generation_id: int, offsets: Mapping[str, CommittedOffset]
     ) -> None:
-        """A commit is about to be written."""
+        """Accepts a commit that is about to be written."""
         self._emit(
             OffsetCommitAccepted(
                 broker=self.host.name,
@@ -253,7 +251,7 @@ class Groups:
         )
 
     def commit(self, group: ClassicGroup, partition: str, committed: CommittedOffset) -> None:
-        """A committed offset is stored."""
+        """Stores a committed offset."""
         self._emit(
             OffsetCommitted(
                 broker=self.host.name,
@@ -268,7 +266,7 @@ class Groups:
         )
 
     def suspend(self, group: ClassicGroup, producer_id: int, partition: str, committed: CommittedOffset) -> None:
-        """An offset is stored, and waits for the end of its transaction."""
+        """Stores an offset that is pending the end of its transaction."""
         self._emit(
             TransactionalOffsetPending(
                 broker=self.host.name,
@@ -283,7 +281,7 @@ class Groups:
         )
 
     def decide(self, group: ClassicGroup, producer_id: int, is_commit: bool) -> None:
-        """A transaction has ended; no offset waits for it any more."""
+        """Ends a transaction; none of its offsets is pending any more."""
         result = "COMMIT" if is_commit else "ABORT"
         self._emit(
             TransactionalOffsetsDecided(
@@ -292,7 +290,7 @@ class Groups:
         )
 
     def forget_offset(self, group: ClassicGroup, partition: str, why: str) -> None:
-        """An offset is removed."""
+        """Removes an offset."""
         self._emit(OffsetRemoved(broker=self.host.name, group=group.group_id, partition=partition, why=why))
 
 

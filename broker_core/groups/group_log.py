@@ -1,4 +1,4 @@
-"""Writing a group's record to its partition of `__consumer_offsets` (`GroupMetadataManager.storeGroup`)."""
+"""Writes a group's record to its partition of `__consumer_offsets` (`GroupMetadataManager.storeGroup`)."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from broker_core.records.record_batch import build_batch
 
 
 class GroupLog:
-    """What a coordinator must not forget of a group's members."""
+    """The durable state of a coordinator's groups."""
 
     def __init__(self, host: CoordinatorHost) -> None:
         self._host = host

@@ -1,4 +1,4 @@
-"""What the group coordinator needs of its broker, and what the broker keeps for it during a write."""
+"""The interface of the group coordinator and its broker: settings and pending writes."""
 
 from typing import Protocol, TypeAlias
 
@@ -14,7 +14,7 @@ TIMER_PREFIX = "groups."
 
 
 class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The broker's settings that act here; Kafka's names with `_` for `.`."""
+    """The broker's settings in use; Kafka's names with `_` for `.`."""
 
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
@@ -27,7 +27,7 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """A write of a generation's assignment; its syncs wait for it."""
+    """A pending write of a generation's assignment; its syncs wait for it."""
 
     group: str
     generation_id: int
@@ -35,9 +35,9 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 class StaticRejoin(msgspec.Struct, frozen=True):
-    """A write of a static member's new id; its join waits for it. The previous state (`old_member_id`, `old_leader`,
-    `previous_fields`) is restored when the write fails. `may_skip_assignment`: the leader may be told to skip the
-    assignment.
+    """A pending write of a static member's new id; its join waits for it. The previous state (`old_member_id`,
+    `old_leader`, `previous_fields`) is restored when the write fails. `may_skip_assignment`: the response may tell the
+    leader to skip the assignment.
     """
 
     group: str
@@ -50,7 +50,9 @@ class StaticRejoin(msgspec.Struct, frozen=True):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """A write of offsets; the request waits for it. `order`: the partitions as asked, with what was refused at once."""
+    """A pending write of offsets; the request waits for it. `order`: the partitions in the order of the request, with
+    those rejected at once.
+    """
 
     group: str
     message: Message
@@ -59,7 +61,7 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 class TransactionalCommit(msgspec.Struct, frozen=True):
-    """A write of offsets of a transaction; the request waits for it. `order` as in Commit."""
+    """A pending write of a transaction's offsets; the request waits for it. `order` as in Commit."""
 
     group: str
     message: Message
@@ -69,7 +71,7 @@ class TransactionalCommit(msgspec.Struct, frozen=True):
 
 
 class EmptyGroup(msgspec.Struct, frozen=True):
-    """A write that a group has no members any more; no request waits for it."""
+    """A pending write of a group without members; no request waits for it."""
 
     group: str
 
@@ -101,6 +103,6 @@ class CoordinatorHost(Protocol):
 
     @property
     def offsets_partition_count(self) -> int:
-        """How many partitions `__consumer_offsets` has, or would have."""
+        """How many partitions `__consumer_offsets` has, or will have."""
 
     def has_partition(self, partition: str) -> bool: ...

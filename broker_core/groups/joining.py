@@ -1,4 +1,4 @@
-"""JoinGroup: who may join, under which id, and whether that begins a rebalance (`GroupCoordinator.handleJoinGroup`)."""
+"""JoinGroup: validation, member ids, and whether a join starts a rebalance (`GroupCoordinator.handleJoinGroup`)."""
 
 import msgspec
 
@@ -29,7 +29,7 @@ class Joining:
         self._rebalances = rebalances
 
     def join(self, message: Message, request: JoinGroupRequest) -> None:
-        """Answered when all have joined, or at once when there is nothing to wait for."""
+        """Responds when all members have joined, or at once if there is nothing to wait for."""
         member_id = request.member_id
         group = self._groups.known.get(request.group_id)
         error = self._error(group, request)
@@ -83,7 +83,7 @@ class Joining:
             return (member is not None and member.joining is not None) or waiting < limit
         return group.state is GroupState.EMPTY or member_id in group.members or len(group.members) < limit
 
-    # a member without an id
+    # A member without an id.
 
     def _join_new(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         instance = request.group_instance_id
@@ -126,12 +126,12 @@ class Joining:
         self._rebalances.touch(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalances.maybe_rebalance(group, f"reason.member_joined?member={escape(member_id)}")
 
-    # a member joins again
+    # A member rejoins.
 
     def _join_known(self, group: ClassicGroup, message: Message, request: JoinGroupRequest) -> None:
         member_id = request.member_id
         if member_id in group.pending_members and request.group_instance_id is not None:
-            # a static member whose id is new: Kafka fails if the response says that the member is known
+            # A static member with a new id: Kafka fails if the response says that the member is known.
             self._refuse(message, Errors.UNKNOWN_SERVER_ERROR, "")
             return
         if group.pending_members.pop(member_id, None) is not None:
@@ -159,18 +159,18 @@ class Joining:
         self, group: ClassicGroup, member: ClassicGroupMember, message: Message, request: JoinGroupRequest, why: str
     ) -> None:
         self._groups.update(group, member, join_fields_of(request))
-        # as in Kafka the member's pending join, if there is one, gets no response
+        # As in Kafka the member's pending join, if there is one, gets no response.
         self._groups.waiting.superseded(member.joining)
         member.joining = message
         self._rebalances.maybe_rebalance(group, why)
 
-    # a static member comes back (KIP-345)
+    # A static member restarts (KIP-345).
 
     def _replace(
         self, group: ClassicGroup, message: Message, request: JoinGroupRequest, old_id: str, new_id: str
     ) -> None:
         """A static member restarted: it replaces the old process, whose requests are fenced, and keeps its client id.
-        In a stable group that it does not change, it gets its assignment without a rebalance.
+        In a stable group that is not changed by it, it gets its assignment without a rebalance.
         """
         instance = request.group_instance_id or ""
         old = group.members[old_id]

@@ -1,5 +1,6 @@
-"""Becoming the coordinator of a partition: its log is read from the beginning, which takes as long as the disk does
-(`GroupMetadataManager.scheduleLoadGroupAndOffsets`). Until then its groups answer COORDINATOR_LOAD_IN_PROGRESS.
+"""Loading of a partition by its new coordinator: the log is read from the beginning, which takes disk time
+(`GroupMetadataManager.scheduleLoadGroupAndOffsets`). Until then requests for its groups get
+COORDINATOR_LOAD_IN_PROGRESS.
 """
 
 from broker_core.groups.classic_group import ClassicGroupMember
@@ -26,11 +27,11 @@ class Loading:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {LOAD_TIMER: Unpacked(self._finish)}
 
     def begin(self, partition: str, leader_epoch: int) -> None:
-        """The broker leads a partition; nothing happens when it has read it or is reading it."""
+        """Starts loading a partition that the broker leads now, unless it is loaded or loading."""
         if partition in self._groups.owned or partition in self._groups.loading:
             return
         read_us = self._host.kernel.slow_disks.get(self._host.name, 0)
@@ -42,7 +43,7 @@ class Loading:
         self._host.timer((1 + size // LOAD_BUFFER_SIZE) * read_us, LOAD_TIMER, (partition, leader_epoch))
 
     def _finish(self, partition: str, leader_epoch: int) -> None:
-        """The disk has given all, unless the broker leads the partition no more, or in another epoch."""
+        """Completes loading, unless the broker no longer leads the partition in this epoch."""
         if self._groups.loading.get(partition) == leader_epoch:
             self._load(partition, leader_epoch)
 

@@ -1,4 +1,4 @@
-"""SyncGroup, Heartbeat and LeaveGroup: what members ask once they have joined (`GroupCoordinator.handleSyncGroup`,
+"""SyncGroup, Heartbeat and LeaveGroup: requests of members that have joined (`GroupCoordinator.handleSyncGroup`,
 `handleHeartbeat`, `handleLeaveGroup`).
 """
 
@@ -23,10 +23,10 @@ class Membership:
         self._log = log
         self._rebalances = rebalances
 
-    # the assignment
+    # The assignment.
 
     def sync(self, message: Message, request: SyncGroupRequest) -> None:
-        """Answered with the member's assignment once the leader has sent it and it is stored."""
+        """Responds with the member's assignment once the leader has sent it and it is stored."""
         error = self._groups.status(request.group_id)
         group = self._groups.known.get(request.group_id)
         if error is Errors.NONE:
@@ -72,7 +72,7 @@ class Membership:
         return Errors.NONE
 
     def assignment_stored(self, group: ClassicGroup, store: Assignment, error: Errors) -> None:
-        """The assignment of a generation is stored, or could not be; an earlier generation's does not count."""
+        """Handles a stored assignment, or a failed write; those of earlier generations are ignored."""
         if group.state is not GroupState.COMPLETING_REBALANCE or group.generation_id != store.generation_id:
             return
         error = GROUP_ERRORS.get(error, error)
@@ -84,13 +84,13 @@ class Membership:
             self._rebalances.propagate(group, error)
             self._rebalances.maybe_rebalance(group, "reason.assignment_not_stored")
 
-    # life and leave
+    # Heartbeats and leaving.
 
     def heartbeat(self, request: HeartbeatRequest) -> Errors:
         """Keeps a session alive; REBALANCE_IN_PROGRESS makes the member rejoin."""
         error = self._groups.status(request.group_id)
         if error is Errors.COORDINATOR_LOAD_IN_PROGRESS:
-            return Errors.NONE  # the group is still loading; the member's session begins once it is loaded
+            return Errors.NONE  # The group is still loading; the member's session starts when it is loaded.
         if error is not Errors.NONE:
             return error
         group = self._groups.known.get(request.group_id)
@@ -107,7 +107,7 @@ class Membership:
         return Errors.REBALANCE_IN_PROGRESS if group.state is GroupState.PREPARING_REBALANCE else Errors.NONE
 
     def leave(self, request: LeaveGroupRequest) -> tuple[Errors, tuple[tuple[str, str | None, Errors], ...]]:
-        """The error of the whole, or one for each member."""
+        """The error of the whole request, or one for each member."""
         error = self._groups.status(request.group_id)
         if error is not Errors.NONE:
             return error, ()
@@ -123,7 +123,7 @@ class Membership:
         return Errors.NONE, results
 
     def _leave(self, group: ClassicGroup, member_id: str, instance: str | None) -> Errors:
-        """An administrator names a static member by its instance alone."""
+        """An administrator names a static member by its instance id alone."""
         if instance is not None and not member_id:
             member_id = group.static_members.get(instance, "")
         if group.pending_members.pop(member_id, None) is not None:

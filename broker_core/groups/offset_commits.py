@@ -25,7 +25,7 @@ class OffsetCommits:
         self._rebalances = rebalances
 
     def commit(self, message: Message, request: OffsetCommitRequest) -> None:
-        """Answered when the records are committed. Where no partition exists, the group is not looked at."""
+        """Responds when the records are committed. If no partition exists, the group is not checked."""
         if not any(self._host.has_partition(name) for name, *_ in request.partitions):
             respond_commit(self._host.kernel, message, refused_offsets(self._host, request.partitions, Errors.NONE))
             return
@@ -69,7 +69,7 @@ class OffsetCommits:
             self.stored(group, store, error)
 
     def stored(self, group: ClassicGroup | None, store: Commit, error: Errors) -> None:
-        """Offsets were stored, or the write failed; None: the group was removed meanwhile."""
+        """Offsets were stored, or the write failed; None: the group was removed in the meantime."""
         if group is not None:
             for name in store.offsets:
                 left = group.pending_commits.get(name, 1) - 1
@@ -85,7 +85,9 @@ class OffsetCommits:
         respond_commit(self._host.kernel, store.message, results)
 
     def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
-        """What a group has committed; offsets with a pending change are withheld if stable ones are required."""
+        """The committed offsets of a group; offsets with a pending transaction are withheld if stable ones are
+        required.
+        """
         error = self._groups.status(request.group_id, allows_empty_id=True)
         if error is not Errors.NONE:
             return OffsetFetchResponse(error)
@@ -105,21 +107,21 @@ class OffsetCommits:
 def refused_offsets(
     host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...], error: Errors
 ) -> tuple[tuple[str, Errors], ...]:
-    """The error of the whole request for each partition; of one that does not exist, that it does not."""
+    """The error of the whole request for each partition; for a missing partition its own error."""
     return tuple(
         (name, error if host.has_partition(name) else Errors.UNKNOWN_TOPIC_OR_PARTITION) for name, *_ in partitions
     )
 
 
 def is_too_long(metadata: str, settings: GroupSettings) -> bool:
-    """Whether what is said of an offset has more letters than may be kept, as Java counts them."""
+    """Whether the metadata of an offset is too long, in characters as Java counts them."""
     return len(metadata.encode("utf-16-le")) // 2 > settings.offset_metadata_max_bytes
 
 
 def examine_offsets(
     host: CoordinatorHost, partitions: tuple[tuple[str, int, int, str], ...]
 ) -> tuple[tuple[tuple[str, Errors], ...], dict[str, CommittedOffset]]:
-    """What is to be answered for each partition as far as is known, and the offsets that may be written."""
+    """The results that are known already, and the offsets to write."""
     order: list[tuple[str, Errors]] = []
     offsets: dict[str, CommittedOffset] = {}
     for name, offset, leader_epoch, metadata in partitions:
@@ -135,7 +137,7 @@ def examine_offsets(
 
 
 def offset_records(group: ClassicGroup, offsets: Mapping[str, CommittedOffset], now_ms: int) -> list[SimpleRecord]:
-    """Offsets as stored in the log."""
+    """Offsets as records for the log."""
     return [
         SimpleRecord(now_ms, encode_offset_key(group.group_id, name), encode_offset_value(committed), ())
         for name, committed in offsets.items()

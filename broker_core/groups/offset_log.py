@@ -1,4 +1,4 @@
-"""Reading a partition of `__consumer_offsets` from its beginning (`GroupMetadataManager.loadGroupsAndOffsets`)."""
+"""Replays a partition of `__consumer_offsets` (`GroupMetadataManager.loadGroupsAndOffsets`)."""
 
 import msgspec
 
@@ -24,18 +24,18 @@ class LoadedOffsets(msgspec.Struct):
 
     groups: dict[str, StoredGroup] = {}
     offsets: dict[str, dict[str, CommittedOffset]] = {}
-    #: producer id -> group -> offsets that wait for the end of its transaction
+    #: Producer id -> group -> offsets pending the end of its transaction.
     pending: dict[int, dict[str, dict[str, CommittedOffset]]] = {}
 
     def names(self) -> list[str]:
-        """The groups of which anything is known, sorted."""
+        """All groups of which anything is known, sorted."""
         pending = [name for groups in self.pending.values() for name in groups]
         with_offsets = [name for name, offsets in self.offsets.items() if offsets]
         return sorted({*self.groups, *with_offsets, *pending})
 
 
 def replay(log: UnifiedLog) -> LoadedOffsets:
-    """All records of a log. A record that cannot be read is passed over."""
+    """Replays a log. Skips records that cannot be parsed."""
     loaded = LoadedOffsets()
     offset = log.log_start_offset
     while offset < log.log_end_offset:
@@ -55,7 +55,7 @@ def replay(log: UnifiedLog) -> LoadedOffsets:
 
 
 def _wait(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
-    """An offset of a transaction, whose end is not known yet."""
+    """Adds an offset of an open transaction."""
     try:
         key = None if record.key is None else decode_key(record.key)
         if isinstance(key, OffsetKey) and record.value is not None:
@@ -66,7 +66,7 @@ def _wait(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
 
 
 def _end(loaded: LoadedOffsets, producer_id: int, record: Record) -> None:
-    """A marker: the offsets that waited for it count, or go."""
+    """Ends a transaction: its pending offsets take effect, or are dropped."""
     marker = read_end_transaction_marker(record)
     if marker is None:
         return

@@ -1,4 +1,5 @@
-"""The records of `__consumer_offsets` (`GroupMetadataManager`, `OffsetCommitKey`, `GroupMetadataValue`).
+"""The records of `__consumer_offsets` (`GroupMetadataManager`, `OffsetCommitKey`, `GroupMetadataValue`). A committed
+offset and a group's metadata are keyed records, so that compaction keeps the last one. A null value is a tombstone.
 
 A committed offset and a group's metadata are records with a key each, so that compaction keeps the last. A null value
 is a tombstone.
@@ -37,7 +38,7 @@ class CommittedOffset(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredMember(msgspec.Struct, frozen=True, gc=False):
-    """A member as a group's record keeps it."""
+    """A member as stored in a group's record."""
 
     member_id: str
     group_instance_id: str | None
@@ -50,7 +51,7 @@ class StoredMember(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredGroup(msgspec.Struct, frozen=True, gc=False):
-    """A group as its record keeps it."""
+    """A group as stored in its record."""
 
     protocol_type: str
     generation_id: int
@@ -73,7 +74,7 @@ Key: TypeAlias = OffsetKey | GroupKey
 
 
 def partition_for(group: str, partition_count: int) -> int:
-    """The partition of `__consumer_offsets` that keeps a group: Java's hash of its name."""
+    """The partition of `__consumer_offsets` for a group: the Java hash of its name."""
     hashed = string_hash(group)
     return (0 if hashed == _INT_MIN else abs(hashed)) % partition_count
 
@@ -122,7 +123,7 @@ def encode_group_value(group: StoredGroup) -> bytes:
 
 
 def decode_key(data: bytes) -> Key | None:
-    """Whose record it is; None for a key that this version does not know. Raises ProtocolError."""
+    """The group or offset of a key; None for an unknown version. Raises ProtocolError."""
     reader = ProtocolReader(data)
     version = reader.int16()
     if version in (0, OFFSET_KEY_VERSION):

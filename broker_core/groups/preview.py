@@ -1,4 +1,4 @@
-"""What each assignor would make of a group now, before anybody rebalances."""
+"""A preview of the assignment of each assignor for the current group."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -94,5 +94,5 @@ def _round(
 
 
 def _gives_up(owned: Assignment, plan: Assignment) -> bool:
-    """Whether a member has to revoke partitions: then another rebalance follows at once."""
+    """Whether a member has to revoke partitions: then another rebalance follows immediately."""
     return any(set(owned[member_id]).difference(plan[member_id]) for member_id in owned)

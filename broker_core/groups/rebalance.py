@@ -1,4 +1,4 @@
-"""Rebalances and what sets them off: members that come, go or fall silent (`GroupCoordinator.prepareRebalance`,
+"""Rebalances and their triggers: members that join, leave or time out (`GroupCoordinator.prepareRebalance`,
 `onCompleteJoin`, `onExpireHeartbeat`).
 """
 
@@ -44,9 +44,7 @@ def synced(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupResponse
 
 
 class Rebalances:
-    """See the module. Timers name the rebalance or the generation that they belong to: those of an earlier one mean
-    nothing.
-    """
+    """See the module. Timers contain the rebalance or the generation that they belong to: earlier ones are ignored."""
 
     def __init__(self, groups: Groups, log: GroupLog) -> None:
         self._host = groups.host
@@ -55,7 +53,7 @@ class Rebalances:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {
             JOIN_DUE_TIMER: Unpacked(self.join_due),
             SYNC_DUE_TIMER: Unpacked(self.sync_due),
@@ -63,10 +61,10 @@ class Rebalances:
             PENDING_EXPIRED_TIMER: Unpacked(self._pending_expired),
         }
 
-    # the rebalance
+    # The rebalance.
 
     def maybe_rebalance(self, group: ClassicGroup, why: str) -> None:
-        """Begins a rebalance, unless one has begun already."""
+        """Starts a rebalance, unless one is in progress."""
         if group.state in CAN_REBALANCE:
             self._rebalance(group, why)
 
@@ -88,7 +86,7 @@ class Rebalances:
             self.try_complete_join(group)
 
     def try_complete_join(self, group: ClassicGroup) -> None:
-        """Completes a rebalance that waits for no member."""
+        """Completes a rebalance when all members have joined."""
         if (
             group.state is GroupState.PREPARING_REBALANCE
             and not group.is_initial_rebalance
@@ -164,7 +162,7 @@ class Rebalances:
         self._rebalance(group, "reason.members_sync_timeout")
 
     def propagate(self, group: ClassicGroup, error: Errors) -> None:
-        """Answers all syncs that wait, with the assignments or an error."""
+        """Responds to all pending syncs, with the assignments or an error."""
         for member in list(group.members.values()):
             waiting = member.syncing is not None
             response = synced(group, member) if error is Errors.NONE else SyncGroupResponse(error)
@@ -172,10 +170,10 @@ class Rebalances:
             if waiting:
                 self.touch(group, member)
 
-    # members go
+    # Removals.
 
     def remove(self, group: ClassicGroup, member_id: str, why: str) -> None:
-        """A member was removed: the others share its partitions."""
+        """A member was removed: its partitions are assigned to the others."""
         self._remove_member(group, group.members[member_id], why)
         if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             self._rebalance(group, f"reason.member_removed?member={escape(member_id)}&why=({why})")
@@ -188,10 +186,10 @@ class Rebalances:
         answer_sync(kernel, waiting, member, SyncGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         self._groups.remove(group, member, why)
 
-    # sessions
+    # Sessions.
 
     def touch(self, group: ClassicGroup, member: ClassicGroupMember, timeout_ms: int | None = None) -> None:
-        """The member is alive: its session starts again. One timer per member checks when it ends."""
+        """Restarts the session of a member. One timer per member checks when it ends."""
         timeout_us = (member.session_timeout_ms if timeout_ms is None else timeout_ms) * 1_000
         member.deadline_us = self._host.kernel.now_us + timeout_us
         if not member.timer_due_us or member.deadline_us < member.timer_due_us:
@@ -204,7 +202,7 @@ class Rebalances:
         )
 
     def _session_due(self, group_id: str, member_id: str, due_us: int) -> None:
-        """A session may have ended."""
+        """Checks whether a session has expired."""
         group = self._groups.known.get(group_id)
         member = None if group is None else group.members.get(member_id)
         if group is None or member is None or member.timer_due_us != due_us:

@@ -1,4 +1,6 @@
-"""How offsets and groups go: by hand, with their topics, and by age (`GroupCoordinator.cleanupGroupMetadata`)."""
+"""Removal of offsets and groups: by request, with their topics, and by age
+(`GroupCoordinator.cleanupGroupMetadata`).
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -28,13 +30,13 @@ class Removals:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRE_TIMER: self._expire}
 
     def delete_offsets(
         self, group_id: str, partitions: tuple[str, ...]
     ) -> tuple[Errors, tuple[tuple[str, Errors], ...]]:
-        """OffsetDelete: the error of the whole, or one for each partition."""
+        """OffsetDelete: the error of the whole request, or one for each partition."""
         error = self._groups.status(group_id)
         group = self._groups.known.get(group_id)
         if error is Errors.NONE and group is None:
@@ -72,14 +74,18 @@ class Removals:
         return Errors.NONE
 
     def topics_deleted(self, is_gone: Callable[[str], bool]) -> None:
-        """Topics are deleted: their offsets go, and, as Kafka looks at all groups then, those with nothing left."""
+        """Removes the offsets of deleted topics and, because Kafka checks all groups then, groups without offsets and
+        members.
+        """
         for group in list(self._groups.known.values()):
             gone = [name for name in group.offsets if is_gone(topic_of(name))]
             if gone or self._is_unused(group):
                 self._forget(group, gone, "reason.topic_deleted")
 
     def _forget(self, group: ClassicGroup, names: list[str], why: str, *, removes_group: bool = False) -> None:
-        """Writes tombstones for offsets, and one for a group that has nothing left (`cleanupGroupMetadata`)."""
+        """Writes tombstones for offsets, and one for a group that has no offsets and members left
+        (`cleanupGroupMetadata`).
+        """
         now_ms = self._host.wall_ms
         records: list[Tombstone] = [(now_ms, encode_offset_key(group.group_id, name), None, ()) for name in names]
         has_left = len(names) < len(group.offsets) or bool(group.waiting_partitions)
@@ -93,10 +99,10 @@ class Removals:
         if is_dead:
             self._groups.transition(group, GroupState.DEAD, why)
 
-    # by age
+    # By age.
 
     def begin(self) -> None:
-        """The broker coordinates groups: from now on it periodically checks for expired offsets."""
+        """Starts the periodic check for expired offsets."""
         if not self._looks_for_expired:
             self._looks_for_expired = True
             self._look_later()

@@ -1,7 +1,7 @@
 """Offsets that a transaction commits (KIP-98, KIP-447; `GroupMetadata`'s pending transactional offset commits).
 
-They are written as a transactional batch and wait, by producer id, for the marker: COMMIT makes them the group's
-offsets, ABORT forgets them. Whichever was written later counts.
+They are written as a transactional batch and are pending, by producer id, until the marker: COMMIT makes them the
+group's offsets, ABORT drops them. The offset written last counts.
 """
 
 from broker_core.errors import Errors
@@ -26,7 +26,9 @@ class TransactionalCommits:
         self._groups = groups
 
     def commit(self, message: Message, request: TxnOffsetCommitRequest, error: Errors) -> None:
-        """Answered when the records are committed. `error`: why the group is not known to be in the transaction."""
+        """Responds when the records are committed. `error`: why the group could not be verified to be in the
+        transaction.
+        """
         if not any(self._host.has_partition(name) for name, *_ in request.partitions):
             self._respond(message, refused_offsets(self._host, request.partitions, Errors.NONE))
             return
@@ -41,7 +43,7 @@ class TransactionalCommits:
             self._respond(message, refused_offsets(self._host, request.partitions, error))
             return
         if request.producer_epoch == NO_PRODUCER_EPOCH:
-            # no batch of a transaction can say so: Kafka fails on it
+            # A transactional batch cannot have these values: Kafka fails on it.
             self._respond(message, tuple((name, Errors.UNKNOWN_SERVER_ERROR) for name, *_ in request.partitions))
             return
         order, offsets = examine_offsets(self._host, request.partitions)
@@ -60,8 +62,8 @@ class TransactionalCommits:
             self.stored(group, store, error)
 
     def stored(self, group: ClassicGroup | None, store: TransactionalCommit, error: Errors) -> None:
-        """The offsets are in the log and wait for the marker, or the write failed. None: the group was removed
-        meanwhile.
+        """The offsets are in the log and pending the marker, or the write failed. None: the group was removed in the
+        meantime.
         """
         if group is not None and error is Errors.NONE:
             for name, committed in store.offsets.items():
@@ -88,7 +90,7 @@ class TransactionalCommits:
 
 
 def _error(group: ClassicGroup, request: TxnOffsetCommitRequest) -> Errors:
-    """Members are checked where the producer says whose offsets these are (version 3 on)."""
+    """The membership is checked if the request contains it (version 3 and later)."""
     if request.generation_id < 0 and group.state is GroupState.EMPTY:
         return Errors.NONE
     if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:

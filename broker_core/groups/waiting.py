@@ -1,4 +1,4 @@
-"""JoinGroup and SyncGroup requests that wait at the coordinator (`DelayedJoin`, `DelayedSync`)."""
+"""Delayed JoinGroup and SyncGroup requests at the coordinator (`DelayedJoin`, `DelayedSync`)."""
 
 from broker_core.errors import Errors
 from broker_core.events.waiting import RequestCompleted, RequestParked
@@ -8,18 +8,18 @@ from broker_core.sim.kernel import Message
 
 
 class WaitingRequests:
-    """The members' requests that have no response yet, as the view shows them."""
+    """The members' requests without a response, as shown in the view."""
 
     def __init__(self, host: CoordinatorHost) -> None:
         self._host = host
         self._requests: dict[str, None] = {}
 
     def requests(self) -> list[str]:
-        """The rpc ids of the requests that wait."""
+        """The rpc ids of the delayed requests."""
         return list(self._requests)
 
     def park(self, message: Message, group: ClassicGroup, needs: str, deadline_us: int) -> None:
-        """A request waits until `deadline_us`. One that waits already has a new deadline."""
+        """Delays a request until `deadline_us`. One that is delayed already gets a new deadline."""
         self._requests[message.rpc] = None
         self._host.kernel.emit(
             RequestParked(
@@ -35,7 +35,7 @@ class WaitingRequests:
         )
 
     def park_join(self, group: ClassicGroup, message: Message) -> None:
-        """A JoinGroup waits for the other members, or for the end of the initial delay (KIP-134)."""
+        """Delays a JoinGroup until the other members have joined, or the initial delay has passed (KIP-134)."""
         needs = "label.needs_initial_delay" if group.is_initial_rebalance else "label.needs_members"
         self.park(message, group, needs, group.join_due_us)
 
@@ -44,7 +44,7 @@ class WaitingRequests:
         self._end(message, "satisfied" if error is Errors.NONE else error.name)
 
     def superseded(self, message: Message | None) -> None:
-        """A request that gets no response, because its member sent another one."""
+        """A request gets no response, because its member sent another one."""
         if message is not None:
             self._end(message, "superseded")
 

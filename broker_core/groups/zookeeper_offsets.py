@@ -1,4 +1,4 @@
-"""Offsets of groups in ZooKeeper, as consumers of before 0.9 keep them, and version 0 of OffsetCommit and OffsetFetch
+"""Offsets of groups in ZooKeeper, as stored by consumers before 0.9 and by version 0 of OffsetCommit and OffsetFetch
 (`KafkaZkClient.setOrCreateConsumerOffset`, `getConsumerOffset`).
 """
 
@@ -11,13 +11,13 @@ NO_OFFSET = -1
 
 
 def offset_path(group: str, partition: str) -> str:
-    """The znode in which a group's offset is written down."""
+    """The znode of a group's offset."""
     topic, number = TopicPartition.parse(partition)
     return f"{CONSUMERS}/{group}/offsets/{topic}/{number}"
 
 
 def read_offset(zk: ZkClient, group: str, partition: str) -> int | None:
-    """The offset that is written down, None where there is none, or no number."""
+    """The stored offset; None if there is none, or it is not a number."""
     try:
         data, _ = zk.get(offset_path(group, partition))
         return int(data)

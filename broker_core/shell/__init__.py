@@ -1,4 +1,4 @@
 """The shell: one grammar for the console of the page, scripts, exercises and transcripts.
 
-Kafka's own tools with their options and texts, ZooKeeper verbs, and verbs that only a lab can have.
+Kafka's own tools with their options and texts, ZooKeeper verbs, and verbs of the lab.
 """

@@ -1,4 +1,4 @@
-"""Completion of a console line: commands, verbs, options, and the names of what there is."""
+"""Completion of a console line: commands, verbs, options, and existing names."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,7 +11,7 @@ from broker_core.shell.grammar.registry import Command, Grammar
 def complete(
     cluster: ClusterApi, grammar: Grammar, line: str, cursor: int, files: Collection[str] = ()
 ) -> tuple[int, list[str]]:
-    """Where the word at the cursor begins, and what it may become, sorted. `files`: those that `file` has written."""
+    """The start of the word at the cursor, and its completions, sorted. `files`: those that `file` has written."""
     words = words_of(line[:cursor])
     if words and (words[-1].end == cursor or words[-1].open) and not line[:cursor][-1:].isspace():
         begin, last, before = words[-1].start, words[-1].text, [word.text for word in words[:-1]]

@@ -28,9 +28,9 @@ class _Job(msgspec.Struct):
 
 
 class Shell:
-    """The node `shell`. Commands run side by side; each is known by its number, dense from 1.
+    """The node `shell`. Commands run concurrently; each has a number, consecutive from 1.
 
-    While none runs it holds plain data and pickles with the cluster.
+    While none runs it holds plain data and can be pickled with the cluster.
     """
 
     name = SHELL_NODE
@@ -47,13 +47,13 @@ class Shell:
         self.cluster.kernel.add(self)
         self.cluster.kernel.emit(NodeAdded(node=SHELL_NODE, node_kind="shell", broker_id=-1), SHELL_NODE)
 
-    # the console
+    # The console.
 
     def submit(self, text: str, source: str, stdin: Sequence[str] = ()) -> int:
-        """Runs a command: a line, with its input behind `<<<` or below it on lines with `<`. Returns its number. An
-        `&` at its end means nothing here, where no command waits for another.
+        """Runs a command: a line, with its input behind `<<<` or below it on lines with `<`. Returns its number. An `&`
+        at its end has no effect here, because no command waits for another.
 
-        A command that waits for nothing is done when this returns. Raises ShellError for a line that cannot be run;
+        A command that waits for nothing is complete when this returns. Raises ShellError for a line that cannot be run;
         then nothing has happened.
         """
         text = "\n".join([text, *(f"< {line}".rstrip(" ") for line in stdin)])
@@ -82,11 +82,11 @@ class Shell:
 
     @property
     def running_commands(self) -> tuple[int, ...]:
-        """The numbers of the commands that are not done."""
+        """The numbers of the commands that are not complete."""
         return tuple(self._jobs)
 
     def is_running(self, command: int) -> bool:
-        """Whether a command is not done yet."""
+        """Whether a command is not complete yet."""
         return command in self._jobs
 
     def interrupt(self, command: int) -> None:
@@ -130,7 +130,7 @@ class Shell:
             return
 
     def _poll(self, number: int, job: _Job) -> bool | None:
-        """Whether the predicate holds, or its timeout has passed; None when it is to be checked again."""
+        """Whether the predicate holds, or its timeout has passed; None if it has to be checked again."""
         until = job.until
         assert until is not None
         now_us = self.cluster.kernel.now_us
@@ -151,18 +151,18 @@ class Shell:
         self._flush(number, job.process)
         self.cluster.kernel.emit(CommandCompleted(command=number, exit_code=exit_code), SHELL_NODE)
 
-    # as a node
+    # The node interface.
 
     def on_request(self, message: Message) -> None:
         """The shell receives no requests."""
 
     def on_response(self, api: str, body: Any, context: Any) -> None:
-        """A broker answers a command's call."""
+        """A broker responded to a command's call."""
         if context in self._jobs:
             self._resume(context, body)
 
     def on_disconnect(self, api: str, context: Any, why: str) -> None:
-        """A broker did not answer."""
+        """A broker did not respond."""
         if context in self._jobs:
             self._resume(context, Disconnected(why))
 
@@ -179,4 +179,4 @@ class Shell:
             self._resume(data, None)
 
     def on_watch(self, kind: str, path: str) -> None:
-        """The shell has no session of its own at ZooKeeper."""
+        """The shell has no ZooKeeper session of its own."""

@@ -15,7 +15,7 @@ EXPIRED_TIMER = "admin_expired"
 
 
 class DelayedElections(msgspec.Struct):
-    """An ElectLeaders whose elections are decided, and which is answered when this broker's metadata shows them
+    """An ElectLeaders whose elections are decided, and which is answered when this broker's metadata contains them
     (`DelayedElectLeader`). `expected`: partition -> its new leader.
     """
 
@@ -28,11 +28,11 @@ class DelayedElections(msgspec.Struct):
         return state is not None and state.leader == self.expected[partition]
 
     def is_done(self, metadata: MetadataCache) -> bool:
-        """Whether the metadata shows every leader."""
+        """Whether the metadata contains every leader."""
         return all(self._shows(metadata, partition) for partition in self.expected)
 
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
-        """Answers; elections that do not show yet have timed out."""
+        """Responds; elections that are not visible yet have timed out."""
         results = tuple(
             PartitionResult(result.partition, Errors.REQUEST_TIMED_OUT)
             if result.partition in self.expected and not self._shows(metadata, result.partition)
@@ -46,10 +46,10 @@ class DelayedElections(msgspec.Struct):
 
 class DelayedTopics(msgspec.Struct):
     """A CreateTopics, CreatePartitions or DeleteTopics whose znodes are written, and which is answered when this
-    broker's metadata shows its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
+    broker's metadata contains its effect (`DelayedCreatePartitions`, `DelayedDeleteTopics`).
 
     Attributes:
-        expected: the number of partitions with a leader that each topic shall have; 0 = the topic shall be deleted.
+        expected: the number of partitions with a leader that each topic must have; 0 = the topic must be deleted.
         results: the result for each topic; for those in `expected` it is valid once their effect is visible.
         respond_with: the class of the response.
     """
@@ -70,11 +70,11 @@ class DelayedTopics(msgspec.Struct):
         return True
 
     def is_done(self, metadata: MetadataCache) -> bool:
-        """Whether the metadata shows every effect."""
+        """Whether the metadata contains every effect."""
         return all(self._shows(metadata, topic) for topic in self.expected)
 
     def answer(self, kernel: Kernel, metadata: MetadataCache) -> None:
-        """Answers; topics whose change is not yet visible have timed out."""
+        """Responds; topics whose change is not visible yet have timed out."""
         results = tuple(
             TopicResult(result.name, Errors.REQUEST_TIMED_OUT, topic_id=result.topic_id)
             if result.error is Errors.NONE and result.name in self.expected and not self._shows(metadata, result.name)
@@ -98,7 +98,7 @@ class AdminHost(Protocol):
 
 
 class AdminPurgatory:
-    """Those of one broker (`DelayedOperationPurgatory`)."""
+    """The purgatory of one broker (`DelayedOperationPurgatory`)."""
 
     def __init__(self, host: AdminHost) -> None:
         self._host = host
@@ -106,11 +106,11 @@ class AdminPurgatory:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRED_TIMER: self._expired}
 
     def park(self, delayed: DelayedAdmin, timeout_ms: int) -> None:
-        """Answers a request only once the metadata shows its effect, or its timeout has passed."""
+        """Responds to a request once the metadata contains its effect, or its timeout has passed."""
         host = self._host
         if timeout_ms <= 0 or delayed.is_done(host.metadata):
             delayed.answer(host.kernel, host.metadata)
@@ -119,7 +119,7 @@ class AdminPurgatory:
         host.timer(timeout_ms * 1_000, EXPIRED_TIMER, delayed.message.rpc)
 
     def metadata_updated(self) -> None:
-        """Checks whether requests can be answered now."""
+        """Completes the requests whose effect is visible now."""
         for rpc, delayed in list(self._waiting.items()):
             if delayed.is_done(self._host.metadata):
                 del self._waiting[rpc]

@@ -45,7 +45,7 @@ from broker_core.zk.znodes import ConfigZnode
 
 
 class ConfigAdminHost(Protocol):
-    """The broker that is asked."""
+    """The broker that receives the request."""
 
     broker_id: int
     controller: Controller
@@ -65,7 +65,7 @@ class ConfigAdminHost(Protocol):
 
 
 class ConfigAdmin:
-    """See the module."""
+    """Describes and alters configurations: see the module."""
 
     def __init__(self, host: ConfigAdminHost) -> None:
         self.host = host
@@ -74,7 +74,7 @@ class ConfigAdmin:
     # describing
 
     def describe(self, resource: ConfigResource) -> DescribeConfigsResult:
-        """What counts for a topic or a broker; for the default of all brokers what was set for it."""
+        """The effective configuration of a topic or a broker; for the cluster-wide default only what was set."""
         try:
             if resource.type == "TOPIC":
                 configs = self._topic_entries(resource.name)
@@ -88,7 +88,7 @@ class ConfigAdmin:
         except KafkaException as refused:
             return DescribeConfigsResult(resource, refused.error, refused.args[1])
         except ConfigException as bad:
-            # an external write in ZooKeeper that Kafka's tools refuse
+            # An external write in ZooKeeper that Kafka's tools reject.
             return DescribeConfigsResult(resource, Errors.UNKNOWN_SERVER_ERROR, str(bad))
         return DescribeConfigsResult(resource, configs=tuple(configs))
 
@@ -99,7 +99,7 @@ class ConfigAdmin:
         return self.topic_entries(self.host.controller.zk.topic_configs(topic))
 
     def topic_entries(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-        """What counts for a topic that has these configurations of its own."""
+        """The effective configuration of a topic with these overrides."""
         unknown = [name for name in overrides if name not in TOPIC_CONFIGS]
         return [
             *(self._topic_entry(name, overrides) for name in TOPIC_CONFIGS),
@@ -143,8 +143,8 @@ class ConfigAdmin:
         return {**self.host.identity, **self.host.dynamic.started_with}
 
     def _synonyms(self, name: str) -> list[ConfigSynonym]:
-        """Where a broker's value may come from, the strongest first; what is stronger than `name` itself but has
-        another name is left out, as Kafka does.
+        """The sources of a broker's value in order of precedence. As in Kafka, sources above `name` that have another
+        name are left out.
         """
         dynamic = self.host.dynamic
         names = broker_synonyms(name)
@@ -170,13 +170,13 @@ class ConfigAdmin:
     def alter(
         self, resource: ConfigResource, configs: tuple[tuple[str, str], ...], validate_only: bool
     ) -> AlterConfigsResult:
-        """A resource shall have these configurations and no others."""
+        """Replaces the configuration of a resource."""
         return self._alter(resource, validate_only, lambda _: dict(configs), [name for name, _ in configs])
 
     def alter_incrementally(
         self, resource: ConfigResource, ops: tuple[AlterConfigOp, ...], validate_only: bool
     ) -> AlterConfigsResult:
-        """A resource shall have some configurations more, less, or other ones."""
+        """Sets, deletes, appends to and subtracts from configurations of a resource."""
         if resource.type == "BROKER_LOGGER":
             return self._alter_loggers(resource, ops, validate_only)
         is_topic = resource.type == "TOPIC"
@@ -258,7 +258,7 @@ class ConfigAdmin:
 
 
 class _Unforeseen(LookupError):
-    """What Kafka looks up without thinking that it may not be there."""
+    """A lookup that fails in Kafka because a name is missing."""
 
 
 def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[str, ConfigKey]) -> dict[str, str]:
@@ -286,7 +286,7 @@ def _changed(now: dict[str, str], ops: tuple[AlterConfigOp, ...], keys: Mapping[
 
 
 def _secret(name: str) -> ConfigEntry:
-    """The znode of a topic contains a name that Kafka does not know: its value is not returned."""
+    """Hides the value of an unknown name in a topic's znode."""
     synonym = ConfigSynonym(name, None, "DYNAMIC_TOPIC_CONFIG")
     return ConfigEntry(name, None, synonym.source, is_sensitive=True, synonyms=(synonym,))
 
@@ -296,7 +296,7 @@ def _source(synonyms: list[ConfigSynonym]) -> ConfigSource:
 
 
 def _is_sensitive(name: str) -> bool:
-    """What Kafka does not know might be a secret, too."""
+    """Whether a value is hidden: an unknown configuration might be a secret."""
     key = broker_key(name)
     return key is None or key.type is ConfigType.PASSWORD
 

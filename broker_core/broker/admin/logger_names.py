@@ -1,4 +1,4 @@
-"""The names of a broker's loggers: those that brokers of Kafka 3.9.1 had after they had been used for a while."""
+"""The names of a broker's loggers, as observed on brokers of Kafka 3.9.1 after some use."""
 
 LOGGER_NAMES = (
     "com.yammer.metrics.reporting.JmxReporter",

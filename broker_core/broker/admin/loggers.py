@@ -1,8 +1,8 @@
-"""The loggers of a broker's process and their levels, which configurations of the type BROKER_LOGGER speak of
-(KIP-412; `kafka.utils.Log4jController`, `RuntimeLoggerManager`, `ConfigHelper`).
+"""The loggers of a broker's process and their levels: the resource type BROKER_LOGGER (KIP-412;
+`kafka.utils.Log4jController`, `RuntimeLoggerManager`, `ConfigHelper`).
 
-A broker here writes no log; it keeps the levels, until its process ends. The names are those that brokers of 3.9.1 were
-seen to have, with the root at WARN.
+A broker of the lab writes no log; it keeps the levels until its process ends. The names are those observed on brokers
+of 3.9.1, with the root at WARN.
 """
 
 from broker_core.broker.admin.logger_names import LOGGER_NAMES
@@ -13,7 +13,7 @@ from broker_core.wire.messages import AlterConfigOp, ConfigEntry
 ROOT = "root"
 LEVELS = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 FIRST_LEVEL = "WARN"
-"""Of the root, and so of all that have none of their own."""
+"""The level of the root, which loggers without a level inherit."""
 
 
 class Loggers:
@@ -22,10 +22,10 @@ class Loggers:
     def __init__(self, broker_id: int) -> None:
         self._broker_id = broker_id
         self._levels = {ROOT: FIRST_LEVEL}
-        """Those that were set."""
+        """The levels that were set."""
 
     def entries(self, name: str) -> list[ConfigEntry]:
-        """All loggers of the broker of this name, which has to be the own one. Raises KafkaException."""
+        """All loggers of the broker of this name, which must be this broker. Raises KafkaException."""
         if not name:
             raise KafkaException(Errors.INVALID_REQUEST, "Broker id must not be empty")
         if (broker_id := parse_integer(name)) is None:
@@ -43,7 +43,7 @@ class Loggers:
         if (broker_id := parse_integer(name)) is None:
             raise KafkaException(Errors.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         if broker_id != self._broker_id:
-            # Kafka returns its own id twice, too
+            # Kafka returns its own id twice as well.
             raise KafkaException(
                 Errors.INVALID_REQUEST,
                 f"Unexpected node id. Expected {self._broker_id}, but received {self._broker_id}",

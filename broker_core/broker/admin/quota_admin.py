@@ -33,14 +33,14 @@ CLIENT_QUOTAS: Mapping[str, ConfigType] = {
     "request_percentage": ConfigType.DOUBLE,
     "controller_mutation_rate": ConfigType.DOUBLE,
 }
-"""What users and clients may be given."""
+"""The quotas of users and clients."""
 USER_CONFIGS = {**CLIENT_QUOTAS, **dict.fromkeys(SCRAM_MECHANISMS.values(), ConfigType.STRING)}
 """The content of a user's znode."""
 ADDRESS_QUOTAS: Mapping[str, ConfigType] = {"connection_creation_rate": ConfigType.INT}
 _EPSILON = 1e-6
 _LIMITS = {ConfigType.INT: INT_MAX, ConfigType.LONG: LONG_MAX}
 _KINDS = {USER: "user", CLIENT: "client", ADDRESS: "ip"}
-"""The kinds of clients, and what they are called in a refusal."""
+"""The entity types, and their names in an error message."""
 _MIXED = (
     "Invalid entity filter component combination, IP filter component should not be used with user or clientId "
     "filter component."
@@ -49,21 +49,21 @@ _ADDRESS = re.compile(r"localhost|\d+(\.\d+){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*")
 
 
 def is_address(text: str) -> bool:
-    """Whether it is an address: host names are not resolved here."""
+    """Whether it is an IP address: host names are not resolved here."""
     if _ADDRESS.fullmatch(text) is None:
         return False
     return ":" in text or text == "localhost" or all(int(part) <= 255 for part in text.split("."))
 
 
 class QuotaHost(Protocol):
-    """The broker that is asked."""
+    """The broker that receives the request."""
 
     @property
     def zk(self) -> ZkClient: ...
 
 
 class QuotaAdmin:
-    """See the module."""
+    """Describes and alters quotas: see the module."""
 
     def __init__(self, host: QuotaHost) -> None:
         self.host = host
@@ -71,7 +71,7 @@ class QuotaAdmin:
     # describing
 
     def describe(self, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
-        """The quotas of all entities that the filters let pass."""
+        """The quotas of all entities that match the filters."""
         try:
             _check_filters(request.filters)
         except KafkaException as refused:
@@ -86,11 +86,11 @@ class QuotaAdmin:
                 )
             )
         except ValueError:
-            # an external write in ZooKeeper that is not a number
+            # An external write in ZooKeeper that is not a number.
             return DescribeClientQuotasResponse((), Errors.UNKNOWN_SERVER_ERROR, None)
 
     def _all(self, filters: Mapping[str, QuotaFilter]) -> Iterator[tuple[QuotaEntity, QuotaValues]]:
-        """IP entities cannot be combined with others in a filter."""
+        """All entities; IP entities cannot be combined with others in a filter."""
         if ADDRESS not in filters:
             yield from self._of_clients()
         if not filters.keys() - {ADDRESS}:
@@ -120,7 +120,7 @@ class QuotaAdmin:
     # altering
 
     def alter(self, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
-        """Sets and takes away quotas, each entry for itself."""
+        """Sets and deletes quotas, each entry separately."""
         return AlterClientQuotasResponse(tuple(self._alter(each, request.validate_only) for each in request.entries))
 
     def _alter(self, alteration: QuotaAlteration, validate_only: bool) -> tuple[Errors, str | None]:
@@ -166,7 +166,7 @@ def _passes(entity: QuotaEntity, filters: Mapping[str, QuotaFilter], *, is_stric
 
 
 def _place(entity: QuotaEntity) -> tuple[EntityType, str, Mapping[str, ConfigType]]:
-    """Where the quotas of an entity are kept, and what they may be. Raises KafkaException."""
+    """Where the quotas of an entity are stored, and which are allowed. Raises KafkaException."""
     if not entity:
         raise KafkaException(Errors.INVALID_REQUEST, "Invalid empty client quota entity")
     names: dict[str, str] = {}
@@ -194,17 +194,17 @@ def _place(entity: QuotaEntity) -> tuple[EntityType, str, Mapping[str, ConfigTyp
 
 
 def _text(key: str, value: float, types: Mapping[str, ConfigType]) -> str:
-    """A value as it is kept. Raises KafkaException."""
+    """A value as it is stored. Raises KafkaException."""
     type_ = types.get(key)
     if type_ is None:
         raise KafkaException(Errors.INVALID_REQUEST, f"Invalid configuration key {key}")
     if type_ is ConfigType.STRING:
-        # a credential is not a quota: Kafka fails on it
+        # A credential is not a quota: Kafka fails on it.
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
     if type_ is ConfigType.DOUBLE:
         return java_double(value)
     limit = _LIMITS[type_]
-    # as Java converts a double to an integer: too large becomes the maximum, NaN becomes 0
+    # As Java converts a double to an integer: too large becomes the maximum, NaN becomes 0.
     whole = 0 if value != value else int(max(-limit - 1.0, min(float(limit), value + _EPSILON)))
     whole = min(whole, limit)
     if abs(float(whole) - value) > _EPSILON:

@@ -1,7 +1,7 @@
 """SCRAM credentials of users, described and altered (`ZkAdminManager.describeUserScramCredentials`,
 `alterUserScramCredentials`, KIP-554).
 
-They are stored below /config/users, beside the quotas. The lab requires none: security is switched off.
+They are stored below /config/users, beside the quotas. The lab requires no credentials: security is disabled.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ _FAILED: Refusal = (
 
 
 class ScramHost(Protocol):
-    """The broker that is asked."""
+    """The broker that receives the request."""
 
     broker_id: int
     controller: Controller
@@ -51,7 +51,7 @@ class ScramHost(Protocol):
 
 
 class ScramAdmin:
-    """See the module."""
+    """Describes and alters SCRAM credentials: see the module."""
 
     def __init__(self, host: ScramHost) -> None:
         self.host = host
@@ -59,7 +59,7 @@ class ScramAdmin:
     # describing
 
     def describe(self, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
-        """The mechanisms and iterations of these users, or of all who have a credential."""
+        """The mechanisms and iterations of these users, or of all users with credentials."""
         if request.users is None:
             known = [self._known(desanitized(znode) or znode) for znode in entity_names(self.host.zk, "users")]
             return DescribeUserScramCredentialsResponse(tuple(each for each in known if each.credentials))
@@ -89,14 +89,14 @@ class ScramAdmin:
                 if name in configs
             )
         except (KafkaException, ValueError):
-            # a name that is invalid for a znode, or a malformed credential in ZooKeeper
+            # A name that is invalid for a znode, or a malformed credential in ZooKeeper.
             return ScramResult(user, *_FAILED)
         return ScramResult(user, Errors.NONE, "", credentials)
 
     # altering
 
     def alter(self, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
-        """All alterations of a user, or none and the first thing that is wrong with them."""
+        """Applies all alterations of a user, or none of them and returns the first error."""
         deleted = [(each.user, each.mechanism) for each in request.deletions]
         upserted = [(each.user, each.mechanism) for each in request.upsertions]
         pairs = [*deleted, *upserted]
@@ -153,7 +153,9 @@ def _refuse(refusals: dict[str, Refusal], user: str, mechanism: int, iterations:
 
 
 def credential(upsertion: ScramUpsertion) -> str:
-    """What is kept of a password (`ScramFormatter.generateCredential`, `ScramCredentialUtils.credentialToString`)."""
+    """What is stored for a password (`ScramFormatter.generateCredential`,
+    `ScramCredentialUtils.credentialToString`).
+    """
     name = SCRAM_HASHES[upsertion.mechanism]
     client_key, server_key = (
         hmac.digest(upsertion.salted_password, text, name) for text in (b"Client Key", b"Server Key")

@@ -22,7 +22,7 @@ SLICE_TIMER = "topic_creations_slice"
 TOPICS_PER_SLICE = 100
 SLICE_PAUSE_US = 10_000
 BLOCKED_PAUSE_US = 100_000
-"""Until the next look whether ZooKeeper is reachable again."""
+"""The interval at which ZooKeeper's reachability is checked."""
 
 
 class CreationsHost(Protocol):
@@ -44,8 +44,8 @@ class CreationsHost(Protocol):
 
 
 class Progress(msgspec.Struct):
-    """A request that is being handled. `results` of its first topics; `expected`: partitions of those created.
-    `began_us`: when it arrived.
+    """A request that is being handled. `results`: of the topics handled so far; `expected`: partitions of those
+    created. `began_us`: when it arrived.
     """
 
     message: Message
@@ -62,7 +62,7 @@ class TopicCreations:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {SLICE_TIMER: self._on_slice}
 
     def handle(self, message: Message) -> None:

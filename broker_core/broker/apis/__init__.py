@@ -1,4 +1,4 @@
-"""What a broker answers: one file an API. A handler checks, calls the engine and answers."""
+"""The APIs that a broker serves: one file each. A handler validates, calls the engine and responds."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn (API key 25): a transaction shall commit offsets of a group, too."""
+"""AddOffsetsToTxn (API key 25): adds a group's offsets to a transaction."""
 
 from broker_core.broker.apis.services import TransactionalOffsetServices
 from broker_core.sim.kernel import Message

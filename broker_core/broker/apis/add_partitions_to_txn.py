@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (API key 24): of clients, and of brokers that verify (KIP-890)."""
+"""AddPartitionsToTxn (API key 24): of clients, and of brokers that verify a transaction (KIP-890)."""
 
 from msgspec import structs
 
@@ -16,12 +16,12 @@ from broker_core.wire.messages import (
 )
 
 LAST_CLIENT_VERSION = 3
-"""From the next one on only brokers ask."""
+"""From this version on only brokers send it."""
 
 
 def handle(services: TransactionServices, message: Message) -> None:
-    """Decides each transaction of the request. Where a partition does not exist, none is added. What is asked of one
-    that is there twice is what the last one says.
+    """Handles each transaction of the request. If a partition does not exist, none is added. If a transaction is listed
+    twice, the last entry counts.
     """
     body: AddPartitionsToTxnRequest = message.body
     coordinator = services.transactions.coordinator

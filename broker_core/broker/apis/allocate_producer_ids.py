@@ -1,4 +1,4 @@
-"""AllocateProducerIds (API key 67): brokers ask their controller for producer ids."""
+"""AllocateProducerIds (API key 67): brokers request producer ids from their controller."""
 
 from broker_core.broker.apis.services import ControllerServices
 from broker_core.controller.registration import MalformedZnode, take_producer_ids
@@ -9,7 +9,7 @@ from broker_core.wire.messages import AllocateProducerIdsRequest, AllocateProduc
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """Takes the next block out of ZooKeeper."""
+    """Allocates the next block in ZooKeeper."""
     body: AllocateProducerIdsRequest = message.body
     if not services.controller.is_active:
         response = AllocateProducerIdsResponse(Errors.NOT_CONTROLLER)

@@ -22,7 +22,7 @@ def handle(services: AdminServices, message: Message) -> None:
 
 
 def handle_incremental(services: AdminServices, message: Message) -> None:
-    """Changes single configurations of the resources."""
+    """Changes individual configurations of the resources."""
     body: IncrementalAlterConfigsRequest = message.body
     _answer(
         services,

@@ -6,7 +6,7 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """The controller decides on an ISR that a leader asks for."""
+    """The controller decides on an ISR that a leader proposes."""
     response = services.controller.alter_partition(message.body)
     fields = tuple(
         (result.partition, f"ISR {list(result.isr)}" if result.error is Errors.NONE else result.error.name)

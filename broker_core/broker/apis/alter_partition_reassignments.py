@@ -6,7 +6,7 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """The controller begins or cancels moves of partitions; the answer does not wait for their end."""
+    """The controller starts or cancels reassignments; the response does not wait for their completion."""
     response = services.controller.alter_partition_reassignments(message.body)
     fields = tuple((result.partition, result.error.name) for result in response.partitions)
     errors = (response.error, *(each.error for each in response.partitions))

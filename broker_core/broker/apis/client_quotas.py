@@ -6,7 +6,7 @@ from broker_core.wire.messages import QuotaEntity
 
 
 def handle_describe(services: AdminServices, message: Message) -> None:
-    """Says what quotas users, clients and addresses have."""
+    """Returns the quotas of users, clients and addresses."""
     response = services.quotas_admin.describe(message.body)
     services.kernel.respond(
         message,
@@ -20,7 +20,7 @@ def handle_describe(services: AdminServices, message: Message) -> None:
 
 
 def handle_alter(services: AdminServices, message: Message) -> None:
-    """Sets and takes away quotas."""
+    """Sets and deletes quotas."""
     response = services.quotas_admin.alter(message.body)
     errors = [error.name for error, _ in response.results]
     label = next((name for name in errors if name != "NONE"), "label.ok")

@@ -5,7 +5,7 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """The controller moves leaderships away from a broker that wants to stop."""
+    """The controller moves leaderships away from a broker that is shutting down."""
     response = services.controller.controlled_shutdown(message.body)
     services.kernel.respond(
         message,

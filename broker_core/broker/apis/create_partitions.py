@@ -8,9 +8,7 @@ from broker_core.wire.messages import CreatePartitionsRequest, CreatePartitionsR
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """Writes the larger topics to ZooKeeper; answers when all their partitions have leaders, or the timeout has
-    passed.
-    """
+    """Writes the new partitions to ZooKeeper; responds when all of them have leaders, or the timeout has passed."""
     body: CreatePartitionsRequest = message.body
     response = services.controller.create_partitions(body)
     expected = {}

@@ -5,5 +5,5 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """Writes the topics to ZooKeeper; answers when all their partitions have leaders, or the timeout has passed."""
+    """Writes the topics to ZooKeeper; responds when all their partitions have leaders, or the timeout has passed."""
     services.topic_creations.handle(message)

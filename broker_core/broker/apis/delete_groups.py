@@ -7,7 +7,7 @@ from broker_core.wire.messages import DeleteGroupsRequest, DeleteGroupsResponse
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """Removes groups without members, with their offsets."""
+    """Deletes groups without members, with their offsets."""
     body: DeleteGroupsRequest = message.body
     results = tuple((group_id, services.groups.delete_group(group_id)) for group_id in body.groups)
     shown = next((error for _, error in results if error is not Errors.NONE), Errors.NONE)

@@ -6,7 +6,7 @@ from broker_core.wire.messages import DescribeConfigsResponse
 
 
 def handle(services: AdminServices, message: Message) -> None:
-    """Says what topics and brokers are configured with, and where each value comes from."""
+    """Returns the configurations of topics and brokers, and the source of each value."""
     response = DescribeConfigsResponse(tuple(services.configs.describe(each) for each in message.body.resources))
     fields = tuple((f"{each.resource.type} {each.resource.name}", each.error.name) for each in response.results)
     services.kernel.respond(message, response, label="label.configs", fields=fields)

@@ -6,7 +6,7 @@ from broker_core.wire.messages import DescribeGroupsRequest, DescribeGroupsRespo
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """States, members and assignments of groups."""
+    """Returns states, members and assignments of groups."""
     body: DescribeGroupsRequest = message.body
     groups = tuple(services.groups.describe_group(group_id) for group_id in body.groups)
     fields = tuple((group.group_id, group.state or group.error.name) for group in groups)

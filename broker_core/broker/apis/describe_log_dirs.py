@@ -12,7 +12,7 @@ from broker_core.wire.messages import (
 
 
 def handle(services: ReplicationServices, message: Message) -> None:
-    """Says which replicas lie in this broker's log directory, and how large they are."""
+    """Returns the replicas in this broker's log directory, and their sizes."""
     body: DescribeLogDirsRequest = message.body
     replicas = tuple(
         LogDirReplica(

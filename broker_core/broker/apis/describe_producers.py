@@ -16,7 +16,7 @@ _NOT_HOSTED = "This server does not host this topic-partition."
 
 
 def handle(services: ReplicationServices, message: Message) -> None:
-    """What replicas know of their producers; any replica may be asked."""
+    """Returns the producer states of replicas; any replica may be asked."""
     body: DescribeProducersRequest = message.body
     rows = tuple(_describe(services, name) for name in body.partitions)
     label = f"label.producers?n={len(rows[0].active_producers)}" if rows else "label.nothing"

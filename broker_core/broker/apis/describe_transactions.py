@@ -7,7 +7,7 @@ from broker_core.wire.messages import DescribedTransaction, DescribeTransactions
 
 
 def handle(services: TransactionServices, message: Message) -> None:
-    """What the coordinator knows of transactional ids."""
+    """Returns the coordinator's state of transactional ids."""
     body: DescribeTransactionsRequest = message.body
     rows = tuple(_describe(services, transactional_id) for transactional_id in body.transactional_ids)
     label = rows[0].transaction_state or rows[0].error.name if rows else "label.nothing"

@@ -12,7 +12,7 @@ from broker_core.wire.messages import ElectLeadersRequest
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """The controller elects; answers when this broker's metadata has the new leaders, or the timeout has passed."""
+    """The controller elects leaders; responds when this broker's metadata has them, or the timeout has passed."""
     body: ElectLeadersRequest = message.body
     response = services.controller.elect_leaders(body)
     # Kafka groups the results by topic in a Scala map, and the tools show partitions of one hash bucket in that order.

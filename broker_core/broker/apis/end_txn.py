@@ -7,7 +7,7 @@ from broker_core.wire.messages import EndTxnRequest, EndTxnResponse
 
 
 def handle(services: TransactionServices, message: Message) -> None:
-    """Answered when the decision is written; the markers follow."""
+    """Responds when the decision is written; the markers are written afterwards."""
     body: EndTxnRequest = message.body
     error = services.transactions.coordinator.end_transaction(
         message, body.transactional_id, body.producer_id, body.producer_epoch, body.committed

@@ -1,4 +1,4 @@
-"""FindCoordinator (API key 10): which broker coordinates a group, or a transactional id."""
+"""FindCoordinator (API key 10): the coordinator of a group or a transactional id."""
 
 from broker_core.broker.apis.services import CoordinatorServices
 from broker_core.errors import Errors
@@ -7,12 +7,12 @@ from broker_core.topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from broker_core.wire.messages import CreateTopicSpec, FindCoordinatorRequest, FindCoordinatorResponse
 
 GROUP, TRANSACTION = 0, 1
-"""The kinds of keys."""
+"""The key types."""
 
 
 def handle(services: CoordinatorServices, message: Message) -> None:
-    """The leader of the key's partition of `__consumer_offsets` or `__transaction_state`. The first question creates
-    that topic.
+    """Returns the leader of the key's partition of `__consumer_offsets` or `__transaction_state`. The first request
+    creates that topic.
     """
     body: FindCoordinatorRequest = message.body
     if body.keys:
@@ -32,7 +32,8 @@ def _find(services: CoordinatorServices, request: FindCoordinatorRequest) -> Fin
     is_group = request.key_type == GROUP
     topic = OFFSETS_TOPIC if is_group else TRANSACTION_TOPIC
     if topic not in services.metadata.topic_ids:
-        # As `AutoTopicCreationManager` does; what prevents it (too few brokers) may have changed at the next request.
+        # As in `AutoTopicCreationManager`; what prevents the creation (too few brokers) may have changed at the next
+        # request.
         if services.reaches_zookeeper:
             spec = _offsets_topic(services) if is_group else _transaction_topic(services)
             services.controller.admin.create_topic(spec, validate_only=False)

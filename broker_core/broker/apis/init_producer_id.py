@@ -7,7 +7,7 @@ from broker_core.wire.messages import InitProducerIdRequest, InitProducerIdRespo
 
 
 def handle(services: TransactionServices, message: Message) -> None:
-    """A producer wants an id; the half of an id and epoch makes no sense."""
+    """Assigns a producer id; an id without an epoch, or the reverse, is invalid."""
     body: InitProducerIdRequest = message.body
     if (body.producer_id == -1) != (body.producer_epoch == -1):
         services.kernel.respond(message, InitProducerIdResponse(Errors.INVALID_REQUEST), label="INVALID_REQUEST")

@@ -5,5 +5,5 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """Answered when the group's members have joined."""
+    """Responds when the group's members have joined."""
     services.groups.join(message, message.body)

@@ -8,7 +8,7 @@ from broker_core.wire.messages import LeaderAndIsrResponse
 
 
 def handle(services: ClusterStateServices, message: Message) -> None:
-    """Makes replicas lead or follow, unless the controller or this broker's epoch is an old one."""
+    """Makes replicas leaders or followers, unless the controller epoch or the broker epoch is stale."""
     error = controller_error(services, message.body)
     if error is Errors.NONE:
         services.leader_and_isr(message)

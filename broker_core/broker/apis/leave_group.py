@@ -7,7 +7,7 @@ from broker_core.wire.messages import LeaveGroupResponse
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """Members leave before their sessions end."""
+    """Removes members before their sessions expire."""
     error, members = services.groups.leave(message.body)
     shown = next((each for *_, each in members if each is not Errors.NONE), error)
     label = "label.left" if shown is Errors.NONE else shown.name

@@ -7,7 +7,7 @@ from broker_core.wire.messages import ListGroupsRequest, ListGroupsResponse
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """The groups that this broker coordinates."""
+    """Returns the groups that this broker coordinates."""
     body: ListGroupsRequest = message.body
     error = Errors.COORDINATOR_LOAD_IN_PROGRESS if services.groups.is_loading else Errors.NONE
     response = ListGroupsResponse(error, services.groups.list_groups(body.states_filter))

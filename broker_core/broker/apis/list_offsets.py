@@ -5,7 +5,7 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: ReplicationServices, message: Message) -> None:
-    """Says where logs begin, end, or reach a time."""
+    """Returns the first, the last, or the first offset at a timestamp of logs."""
     response = services.replicas.offsets.list(message.body)
     fields = tuple(
         (result.partition, result.offset if result.error.code == 0 else result.error.name)

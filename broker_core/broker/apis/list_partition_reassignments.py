@@ -6,7 +6,7 @@ from broker_core.texts import escape
 
 
 def handle(services: ControllerServices, message: Message) -> None:
-    """The controller says which partitions move."""
+    """The controller returns the partitions that are being reassigned."""
     response = services.controller.list_partition_reassignments(message.body)
     fields = tuple(
         (each.partition, f"label.replica_list?replicas={escape(str(list(each.replicas)))}")

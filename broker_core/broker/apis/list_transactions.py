@@ -9,7 +9,7 @@ from broker_core.wire.messages import ListTransactionsRequest, ListTransactionsR
 
 
 def handle(services: TransactionServices, message: Message) -> None:
-    """The transactional ids that this broker coordinates, as far as the filters let them pass."""
+    """Returns the transactional ids that this broker coordinates and that match the filters."""
     body: ListTransactionsRequest = message.body
     coordinator = services.transactions.coordinator
     if coordinator.partitions.loading:

@@ -8,7 +8,7 @@ from broker_core.wire.messages import CreateTopicSpec, MetadataRequest, Metadata
 
 
 def answer(services: TopicCreationServices, body: MetadataRequest) -> MetadataResponse:
-    """What this broker's metadata cache says, which may be behind the truth."""
+    """The contents of this broker's metadata cache, which may be outdated."""
     cache = services.metadata
     names = sorted(cache.topic_ids) if body.topics is None else body.topics
     topics = []
@@ -35,7 +35,7 @@ def _error_of_absent(services: TopicCreationServices, name: str, *, create: bool
 
 
 def handle(services: TopicCreationServices, message: Message) -> None:
-    """Answers a client that looks for brokers, topics and leaders."""
+    """Responds to a client that looks up brokers, topics and leaders."""
     response = answer(services, message.body)
     fields = tuple((row[0], f"label.leader?leader={row[1]}") for row in response.partitions)
     services.kernel.respond(message, response, label=f"label.topics?n={len(response.topics)}", fields=fields)

@@ -7,7 +7,7 @@ from broker_core.wire.messages import OffsetDeleteRequest, OffsetDeleteResponse
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """Removes committed offsets of topics that no member is subscribed to."""
+    """Deletes committed offsets of topics to which no member is subscribed."""
     body: OffsetDeleteRequest = message.body
     partitions = dict.fromkeys(body.partitions)
     known = tuple(name for name in partitions if name in services.metadata.partitions)

@@ -7,7 +7,7 @@ from broker_core.wire.messages import OffsetFetchRequest, OffsetFetchResponse
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """What a group has committed."""
+    """Returns the committed offsets of a group."""
     body: OffsetFetchRequest = message.body
     if body.groups:
         requested = (

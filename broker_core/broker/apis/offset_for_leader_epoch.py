@@ -1,11 +1,11 @@
-"""OffsetForLeaderEpoch (API key 23, KIP-101), as followers ask it."""
+"""OffsetForLeaderEpoch (API key 23, KIP-101), as sent by followers."""
 
 from broker_core.broker.apis.services import ReplicationServices
 from broker_core.sim.kernel import Message
 
 
 def handle(services: ReplicationServices, message: Message) -> None:
-    """Says where epochs end in the logs that this broker leads."""
+    """Returns the end offsets of epochs in the logs that this broker leads."""
     response = services.replicas.offsets.for_leader_epochs(message.body)
     fields = tuple(
         (result.partition, f"label.epoch_end?end={result.end_offset}&epoch={result.leader_epoch}")

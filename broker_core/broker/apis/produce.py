@@ -1,7 +1,7 @@
-"""Produce (API key 0): what is refused before a replica sees it (`KafkaApis.handleProduceRequest`).
+"""Produce (API key 0): what is rejected before a replica is involved (`KafkaApis.handleProduceRequest`).
 
-Framing that cannot be read, and transactions, concern the request as a whole; the number and kind of batches that a
-version of the API allows concern each partition.
+Unreadable framing and transactions concern the request as a whole; the number and kind of batches that a version of the
+API allows concern each partition.
 """
 
 from collections.abc import Container, Mapping
@@ -34,7 +34,7 @@ _SEVERAL_PRODUCERS = "Transactional records contained more than one producer ID"
 
 
 def handle(services: ProduceServices, message: Message) -> None:
-    """Appends what a producer sends; the answer depends on acks."""
+    """Appends the batches of a producer; the response depends on acks."""
     body: ProduceRequest = message.body
     if body.is_unanswered:
         return
@@ -69,8 +69,8 @@ def _produce_verified(
     batches: Mapping[str, ProducerSequence],
     refused: dict[str, ProducePartitionResponse],
 ) -> None:
-    """Appends once the coordinator has said that the partitions are in the transaction (KIP-890). `batches`: one for
-    each partition that it is asked about, though nothing may be appended to some of them.
+    """Appends once the coordinator has confirmed that the partitions are in the transaction (KIP-890). `batches`: one
+    for each partition to verify, though nothing may be appended to some of them.
     """
     verifier = services.transactions.verifier
     guards = {}
@@ -108,10 +108,10 @@ def _refuse_all(services: ProduceServices, message: Message, error: KafkaExcepti
 def _check(
     services: ProduceServices, name: str, data: bytes | None, body: ProduceRequest
 ) -> ProducePartitionResponse | None:
-    """Why a partition's batches are refused; None where a replica is to have them."""
+    """Why a partition's batches are rejected; None if they are passed to a replica."""
     if name not in services.metadata.partitions:
         return ProducePartitionResponse(name, Errors.UNKNOWN_TOPIC_OR_PARTITION)
-    # null, where the translation of the request did not know the partition yet, is no batch in any version
+    # Null, where the translation of the request did not know the partition yet, is not a valid batch in any version.
     if data is None or body.version >= ONE_BATCH_VERSION:
         try:
             _check_single_batch(data or b"", body.version)
@@ -121,7 +121,7 @@ def _check(
 
 
 def _check_append(services: ProduceServices, name: str, body: ProduceRequest) -> ProducePartitionResponse | None:
-    """Why nothing may be appended to a partition, whatever it is."""
+    """Why nothing may be appended to a partition, whatever the batch."""
     if body.acks not in (-1, 0, 1):
         return ProducePartitionResponse(name, Errors.INVALID_REQUIRED_ACKS)
     if topic_of(name) in INTERNAL_TOPICS and not (

@@ -6,12 +6,12 @@ from broker_core.wire.messages import AlterUserScramCredentialsResponse, Describ
 
 
 def handle_describe(services: AdminServices, message: Message) -> None:
-    """Returns the kinds of credentials of users."""
+    """Returns the mechanisms of users' credentials."""
     _answer(services, message, services.scram_admin.describe(message.body))
 
 
 def handle_alter(services: AdminServices, message: Message) -> None:
-    """Sets and deletes credentials; only the controller does."""
+    """Sets and deletes credentials; only the controller may."""
     _answer(services, message, services.scram_admin.alter(message.body))
 
 

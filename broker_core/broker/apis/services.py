@@ -1,4 +1,4 @@
-"""What the handlers of the APIs use of their broker, by subject: none of them gets the whole of it."""
+"""The parts of a broker that the API handlers use, by subject: no handler gets the whole broker."""
 
 from typing import Protocol
 
@@ -24,7 +24,7 @@ from broker_core.sim.zookeeper import ZkClient
 
 
 class Services(Protocol):
-    """What all of them use: the kernel, through which they answer, and the broker's metadata."""
+    """Used by all handlers: the kernel, through which they respond, and the broker's metadata."""
 
     kernel: Kernel
     metadata: MetadataCache
@@ -55,7 +55,7 @@ class TransactionServices(Services, Protocol):
 
 
 class ControllerServices(Services, Protocol):
-    """The controller, if this broker is it, and the requests that wait for an effect of it."""
+    """The controller, if this broker is it, and the requests that wait for an effect of its decisions."""
 
     controller: Controller
     waiting_admin: AdminPurgatory
@@ -74,7 +74,7 @@ class AdminServices(Services, Protocol):
 
 
 class TopicCreationServices(ControllerServices, Protocol):
-    """Topics that a request creates on the way (`AutoTopicCreationManager`)."""
+    """Topics that a request creates implicitly (`AutoTopicCreationManager`)."""
 
     config: BrokerConfig
 
@@ -83,7 +83,7 @@ class TopicCreationServices(ControllerServices, Protocol):
 
 
 class ProduceServices(ReplicationServices, TransactionServices, Protocol):
-    """Appends, of transactions too."""
+    """Appends, including those of transactions."""
 
     era: Era
 
@@ -97,7 +97,7 @@ class CoordinatorServices(TopicCreationServices, GroupServices, TransactionServi
 
 
 class ClusterStateServices(ReplicationServices, GroupServices, TransactionServices, Protocol):
-    """What a request of the controller changes: replicas, the metadata, and what depends on them."""
+    """State that a controller's request changes: replicas, the metadata, and what depends on them."""
 
     name: str
     era: Era
@@ -112,4 +112,4 @@ class ClusterStateServices(ReplicationServices, GroupServices, TransactionServic
 class BrokerServices(
     ProduceServices, CoordinatorServices, ClusterStateServices, AdminServices, MarkerAppendsHost, Protocol
 ):
-    """All of them: a broker."""
+    """All of them: implemented by the broker."""

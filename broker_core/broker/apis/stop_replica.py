@@ -11,7 +11,7 @@ NO_EPOCH = -1
 
 
 def handle(services: ClusterStateServices, message: Message) -> None:
-    """Stops replicas, with their files where the controller says so."""
+    """Stops replicas, and deletes their files if the controller says so."""
     body: StopReplicaRequest = message.body
     error = controller_error(services, body)
     if error is not Errors.NONE:

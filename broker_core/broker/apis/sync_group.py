@@ -5,5 +5,5 @@ from broker_core.sim.kernel import Message
 
 
 def handle(services: GroupServices, message: Message) -> None:
-    """Answered when the leader's assignment is stored."""
+    """Responds when the leader's assignment is stored."""
     services.groups.sync(message, message.body)

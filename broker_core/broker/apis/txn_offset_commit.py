@@ -1,4 +1,4 @@
-"""TxnOffsetCommit (API key 28): offsets that count when their transaction is committed."""
+"""TxnOffsetCommit (API key 28): offsets that take effect when their transaction commits."""
 
 from broker_core.broker.apis.services import TransactionalOffsetServices
 from broker_core.broker.coordinators.transaction_verifier import PendingVerification, ProducerSequence
@@ -9,7 +9,7 @@ from broker_core.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitRes
 
 
 def handle(services: TransactionalOffsetServices, message: Message) -> None:
-    """Asks first whether the group belongs to the transaction, then hands the offsets to the group."""
+    """Verifies that the group is in the transaction, then passes the offsets to the group."""
     body: TxnOffsetCommitRequest = message.body
     error = services.groups.status(body.group_id)
     if error is not Errors.NONE:

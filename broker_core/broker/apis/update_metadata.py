@@ -10,7 +10,7 @@ from broker_core.wire.messages import UpdateMetadataRequest, UpdateMetadataRespo
 
 
 def handle(services: ClusterStateServices, message: Message) -> None:
-    """Replaces what this broker knows of the cluster."""
+    """Updates this broker's metadata of the cluster."""
     body: UpdateMetadataRequest = message.body
     error = controller_error(services, body)
     if error is Errors.NONE:

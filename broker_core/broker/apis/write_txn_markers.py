@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (API key 27), of transaction coordinators."""
+"""WriteTxnMarkers (API key 27), sent by transaction coordinators."""
 
 from broker_core.broker.coordinators.marker_appends import MarkerAppendsHost, write_markers
 from broker_core.sim.kernel import Message

@@ -1,1 +1,1 @@
-"""What several parts of a broker share: the metadata cache, texts of RPCs, handling of unexpected failures."""
+"""Shared by several parts of a broker: the metadata cache, texts of RPCs, handling of unexpected failures."""

@@ -1,8 +1,8 @@
 """Handling of unexpected exceptions in a broker's work: a request, a response, a timer, a watch.
 
 Kafka logs the exception and continues (`KafkaApis.handle`, `KafkaScheduler`, `ControllerEventManager`); a request gets
-UNKNOWN_SERVER_ERROR. So does a run whose owner allows it (`Kernel.survives`), with an alarm instead of the log: it is
-an error of the lab and must be visible. Other runs end with the exception.
+UNKNOWN_SERVER_ERROR. A run whose owner allows it (`Kernel.survives`) does the same, with an alarm instead of the log
+entry: it is a bug of the lab and must be visible. Other runs end with the exception.
 """
 
 import traceback
@@ -28,7 +28,7 @@ _FAILED_ON: dict[Occasion, str] = {
 
 
 class Guarded(Protocol):
-    """Whose work may fail: a broker."""
+    """A broker whose work may fail."""
 
     kernel: Kernel
     name: str
@@ -38,11 +38,11 @@ Node = TypeVar("Node", bound=Guarded)
 
 
 def report_failure(kernel: Kernel, failure: Exception, subject: str, api: str, occasion: Occasion = "request") -> None:
-    """Raises the alarm that `subject` failed; raises `failure` when the run is not to survive it."""
+    """Raises the alarm that `subject` failed; raises `failure` if the run must not survive it."""
     if kernel.survives is None or not kernel.survives(failure):
         raise failure
     where = traceback.extract_tb(failure.__traceback__)[-1]
-    # not the exception's text: it may hold what differs from process to process, such as an address
+    # Not the exception's text: it may contain what differs between processes, such as an address.
     error = text("failure.place", kind=type(failure).__name__, file=Path(where.filename).name, line=where.lineno or 0)
     kernel.emit(
         InvariantViolated(
@@ -57,7 +57,9 @@ def report_failure(kernel: Kernel, failure: Exception, subject: str, api: str, o
 
 
 def guarded(occasion: Occasion, named: int = 0) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A method of a node that continues after the method failed; its argument number `named` says what it was about."""
+    """Decorates a method of a node that continues after a failure; its argument number `named` is the subject of the
+    alarm.
+    """
 
     def of(method: Callable[..., None]) -> Callable[..., None]:
         @wraps(method)

@@ -1,11 +1,11 @@
-"""What the network layer and the broker's request router exchange, besides the requests and responses themselves."""
+"""What the network layer and the broker's request router exchange besides requests and responses."""
 
 import msgspec
 
 from broker_core.errors import Errors
 
 CLIENT_PREFIX = "tcp-"
-"""The names of connections, as nodes, begin with it."""
+"""The prefix of the node names of connections."""
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False):

@@ -32,7 +32,7 @@ class MetadataCache:
         self._names: dict[str, set[str]] = {}
         """The partitions of each topic."""
         self._rows: dict[str, list[PartitionRow]] = {}
-        """Those of `rows_of` that are still valid."""
+        """The cached results of `rows_of` that are still valid."""
 
     def update(self, request: UpdateMetadataRequest) -> None:
         """Takes an UpdateMetadata: brokers are replaced as a whole, partitions one by one."""
@@ -77,5 +77,5 @@ class MetadataCache:
         return len(self._names.get(topic, ()))
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the controller counts the broker among the living."""
+        """Whether the broker is alive according to the controller."""
         return broker_id in self.live_brokers

@@ -1,4 +1,4 @@
-"""Rules on a Produce request as a whole, and how its kind is read off its first batches."""
+"""Rules for a Produce request as a whole, and how its kind is determined from its first batches."""
 
 from broker_core.broker.common.metadata_cache import MetadataCache
 from broker_core.errors import Errors, KafkaException
@@ -8,14 +8,14 @@ from broker_core.records.record_batch import COMPRESSION_MASK, MAGIC_POSITION, M
 from broker_core.wire.messages import ProduceRequest
 
 ONE_BATCH_VERSION = 3
-"""From here on a producer sends one batch of magic 2 a partition."""
+"""From this version on a producer sends one batch of magic 2 per partition."""
 ZSTD_VERSION = 7
 ATTRIBUTES_LOW_BYTE = 22
 
 
 def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
-    """Whether the request has null for records where Kafka fails on it, and fails to say so: in a partition that is
-    there, and in any partition of a request that is refused as a whole.
+    """Whether the request has null records where Kafka fails on them without an error response: in an existing
+    partition, and in any partition of a request that is rejected as a whole.
     """
     without = [name for name, data in body.partitions if data is None]
     if not without:
@@ -24,7 +24,7 @@ def has_fatal_null(metadata: MetadataCache, body: ProduceRequest) -> bool:
 
 
 def refusal_of(metadata: MetadataCache, body: ProduceRequest) -> KafkaException | None:
-    """Why the request as a whole is refused."""
+    """Why the request as a whole is rejected."""
     try:
         transactional = is_transactional(body)
     except KafkaException as unreadable:
@@ -34,7 +34,7 @@ def refusal_of(metadata: MetadataCache, body: ProduceRequest) -> KafkaException 
     if ONE_BATCH_VERSION <= body.version < ZSTD_VERSION:
         known = (data for name, data in body.partitions if data and name in metadata.partitions)
         if any(map(_has_unknown_codec, known)):
-            # these versions look for zstd, and do not expect that a codec has no name
+            # These versions look for zstd, and fail on a codec without a name.
             return KafkaException(Errors.UNKNOWN_SERVER_ERROR)
     return None
 

@@ -1,4 +1,4 @@
-"""What messages say, for people: the pill's label and the inspector's lines."""
+"""The display text of messages: the pill's label and the inspector's lines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +50,7 @@ def _leader_isr(state: LeaderAndIsrPartition) -> str:
 
 
 def describe_fetched(answers: Sequence[FetchPartitionResponse]) -> tuple[str, Fields]:
-    """`(label, fields)` of the answer to a fetch."""
+    """`(label, fields)` of a fetch response."""
     label = "label.nothing_new"
     fields = []
     byte_count = 0

@@ -10,14 +10,14 @@ from broker_core.transactions.host import TransactionSettings
 
 NONE: Mapping[str, str] = {}
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The only `replica.selector.class` that Kafka has. Without one consumers read from the leader."""
+"""The only `replica.selector.class` in Kafka. Without one consumers read from the leader."""
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Kafka's settings with `_` for `.`; those ending in `_ms` are milliseconds (`kafka.server.KafkaConfig`).
 
-    `settings` is what was set, by Kafka's names, and `release_defaults`, the defaults of the era's brokers that are not
-    those of Kafka 3.9, which the rest keeps.
+    `settings` is what was set, by Kafka's names; `release_defaults` are the defaults of the era's brokers that differ
+    from Kafka 3.9.
     """
 
     socket_request_max_bytes: int = 104_857_600
@@ -77,7 +77,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def of(settings: Mapping[str, str], release_defaults: Mapping[str, str] = NONE) -> "BrokerConfig":
         """From Kafka's names (`replica.lag.time.max.ms`).
 
-        Settings of parts that the core does not have are accepted, as by a real broker, and act on nothing.
+        Settings of parts that the core does not have are accepted, as by a real broker, and have no effect.
 
         Raises ConfigException for a value of the wrong type or beyond its limits, and for a replica selector that is
         not Kafka's: a real broker does not start without its class.

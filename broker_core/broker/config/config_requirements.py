@@ -1,4 +1,4 @@
-"""What a broker requires of its values together, beyond the limits of each (`KafkaConfig.validateValues`)."""
+"""Requirements on the combination of a broker's values, beyond the limits of each (`KafkaConfig.validateValues`)."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from broker_core.config_defs.java_text import parse_integer
 _MEBIBYTE = 1024 * 1024
 _HOUR_MS = 3_600_000
 _PRINCIPAL_BUILDER = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
-"""The one class that a broker has which can carry principals to others."""
+"""The only principal builder of a broker that can serialise principals for other brokers."""
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 _PROTOCOL_MAP = "listener.security.protocol.map"
@@ -33,7 +33,7 @@ def check_requirements(settings: Mapping[str, str]) -> None:
             raise ConfigException(f'For input string: "{count}"')
     _require(values.span_ms("log.roll") >= 1, "log.roll.ms must be greater than or equal to 1")
     _require(values.span_ms("log.roll.jitter") >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
-    # below zero means for ever, whatever the number
+    # Negative means unlimited, whatever the number.
     _require(
         values.number("log.retention.ms") != 0, "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
     )
@@ -58,20 +58,20 @@ def check_requirements(settings: Mapping[str, str]) -> None:
 
 
 class _Values:
-    """Settings, read; what is not set is at its default."""
+    """Parsed settings; unset ones have their default."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
         self._settings = settings
 
     def number(self, name: str) -> int | None:
-        """The value of a number; None where neither it nor a default is there."""
+        """The value of a number; None if neither it nor a default is set."""
         key = BROKER_CONFIGS[name]
         value: Value = key.parse(self._settings[name]) if name in self._settings else key.default
         assert value is None or isinstance(value, int)
         return value
 
     def span_ms(self, name: str) -> int:
-        """A setting in milliseconds or, without it, in hours."""
+        """A setting in milliseconds or, if that is not set, in hours."""
         span_ms = self.number(f"{name}.ms")
         return (self.number(f"{name}.hours") or 0) * _HOUR_MS if span_ms is None else span_ms
 
@@ -99,7 +99,7 @@ def _map_of(name: str, text: str) -> dict[str, str]:
 
 
 def protocols_of(settings: Mapping[str, str]) -> dict[str, str]:
-    """The security protocol of each name that a listener may have."""
+    """The security protocol of each listener name."""
     default = ",".join(f"{each}:{each}" for each in _PROTOCOLS)
     protocols = {}
     for name, protocol in _map_of(_PROTOCOL_MAP, settings.get(_PROTOCOL_MAP, default)).items():
@@ -110,7 +110,7 @@ def protocols_of(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def listener_names(settings: Mapping[str, str]) -> list[str]:
-    """Where a broker listens, by the listeners' names."""
+    """The names of the listeners."""
     return [each.name for each in _endpoints(settings.get("listeners", _DEFAULT_LISTENERS), protocols_of(settings))]
 
 
@@ -143,7 +143,7 @@ def _check_listeners(settings: Mapping[str, str]) -> None:
 
 
 def _endpoints(listeners: str, protocols: Mapping[str, str], *, advertised: bool = False) -> list[_Endpoint]:
-    """Addresses as `listeners` has them; advertised ones may share a port."""
+    """Addresses in the format of `listeners`; advertised ones may share a port."""
     found = []
     for text in filter(None, (each.strip() for each in listeners.split(","))):
         read = _ENDPOINT.fullmatch(text)
@@ -164,7 +164,7 @@ def _endpoints(listeners: str, protocols: Mapping[str, str], *, advertised: bool
 
 
 def _check_ports(endpoints: list[_Endpoint], listeners: str) -> None:
-    """Each listener has a port of its own, or shares it with one of the other version of IP (KIP-797)."""
+    """Each listener has its own port, or shares it with one of the other IP version (KIP-797)."""
     ports = [each.port for each in endpoints if each.port]
     for port in dict.fromkeys(each for each in ports if ports.count(each) > 1):
         versions = [_ip_version(each.host) for each in endpoints if each.port == port]

@@ -27,7 +27,7 @@ THREAD_POOLS = (
     "num.recovery.threads.per.data.dir",
     "background.threads",
 )
-"""Pools that may at most double or halve at once."""
+"""Thread pools whose size may at most double or halve at once."""
 
 _OF_LISTENERS = frozenset(
     {
@@ -43,16 +43,18 @@ _OF_LISTENERS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""What changes for single listeners only (`SslConfigs.RECONFIGURABLE_CONFIGS`)."""
+"""What can be changed for individual listeners only (`SslConfigs.RECONFIGURABLE_CONFIGS`)."""
 
 _AS_THE_WHOLE = -2
 _OUR_CLASSES = ("org.apache.kafka.", "kafka.")
 _FOUND_CLASSES = (*_OUR_CLASSES, "java.")
-"""The classes that a broker finds: none can be added here."""
+"""The classes that a broker can load: none can be added here."""
 
 
 class DynamicBrokerConfig:
-    """`own` and `defaults` are this broker's and all brokers' overrides, `current` is what counts."""
+    """`own` and `defaults` are the overrides of this broker and of all brokers, `current` is the effective
+    configuration.
+    """
 
     def __init__(self, static: BrokerConfig) -> None:
         self.static = static
@@ -63,7 +65,7 @@ class DynamicBrokerConfig:
         self.current = static
 
     def update(self, *, defaults: Mapping[str, str] | None = None, own: Mapping[str, str] | None = None) -> None:
-        """Takes over what ZooKeeper has now, as far as it can be taken."""
+        """Applies what ZooKeeper has now, as far as it is valid."""
         if defaults is not None:
             self.defaults = acceptable(defaults, per_broker=False)
         if own is not None:
@@ -77,8 +79,8 @@ class DynamicBrokerConfig:
         self.current = config
 
     def validate(self, configs: Mapping[str, str], *, per_broker: bool, identity: Mapping[str, str] = NONE) -> None:
-        """Checks what this broker, or all, shall have instead of what they have. `identity` is what distinguishes this
-        broker from the others. Raises ConfigException.
+        """Validates new overrides of this broker, or of all. `identity` is what distinguishes this broker from the
+        others. Raises ConfigException.
         """
         check(configs, per_broker=per_broker)
         defaults, own = (self.defaults, configs) if per_broker else (configs, self.own)
@@ -99,7 +101,7 @@ class DynamicBrokerConfig:
             )
 
     def _merged(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-        # without the defaults of the release: what 3.9 requires says nothing of them
+        # Without the defaults of the release: the requirements of 3.9 do not apply to them.
         merged = dict(self.started_with)
         for overrides in (defaults, own):
             for name, value in overrides.items():
@@ -109,7 +111,7 @@ class DynamicBrokerConfig:
         return merged
 
     def _check_threads(self, merged: Mapping[str, str]) -> str | None:
-        """Why the thread pools cannot become so large or small (`DynamicThreadPool`, `LogCleaner`)."""
+        """Why the thread pools cannot be resized like this (`DynamicThreadPool`, `LogCleaner`)."""
         for name in (*THREAD_POOLS, "log.cleaner.threads"):
             now, wanted = _number(name, self.current.settings), _number(name, merged)
             if wanted != now and not max(now // 2, 1) <= wanted <= now * 2:
@@ -118,7 +120,7 @@ class DynamicBrokerConfig:
 
 
 def _connections_refusal(settings: Mapping[str, str]) -> str | None:
-    """Why no connection at all, or none a second, cannot be wanted (`ListenerConnectionQuota`)."""
+    """Why a limit of 0 connections, or 0 connections per second, is invalid (`ListenerConnectionQuota`)."""
     for name in ("max.connections", "max.connection.creation.rate"):
         wanted = _number(name, settings)
         if wanted <= 0:
@@ -147,7 +149,7 @@ def _reporters_refusal(settings: Mapping[str, str]) -> str | None:
 
 
 def _local_retention_refusal(settings: Mapping[str, str]) -> str | None:
-    """Why what is kept locally cannot be more than what is kept at all (`DynamicLogConfig`)."""
+    """Why local retention cannot exceed total retention (`DynamicLogConfig`)."""
     for unit in ("ms", "bytes"):
         kept = topic_value(f"retention.{unit}", settings, {})
         local = topic_value(f"local.retention.{unit}", settings, {})
@@ -185,7 +187,9 @@ def _cleaner_refusal(now: int, wanted: int) -> str:
 
 
 def check(configs: Mapping[str, str], *, per_broker: bool) -> None:
-    """Checks names and types of overrides (`validateConfigs`). Unknown names are taken. Raises ConfigException."""
+    """Validates names and types of overrides (`validateConfigs`). Unknown names are accepted. Raises
+    ConfigException.
+    """
     fixed = [name for name in configs if name in BROKER_CONFIGS and name not in DYNAMIC_CONFIGS]
     if fixed:
         raise ConfigException(f"Cannot update these configs dynamically: {scala_set(fixed)}")
@@ -212,7 +216,7 @@ def _check_types(configs: Mapping[str, str]) -> None:
 
 
 def acceptable(configs: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
-    """Without what `check` would refuse, one by one."""
+    """The overrides that `check` accepts one by one."""
     taken = {}
     for name, text in configs.items():
         try:

@@ -10,13 +10,13 @@ from broker_core.zk.store import NodeExists, NoNode
 from broker_core.zk.znodes import ConfigChangeZnode, ConfigZnode, ControllerZnode, EntityType, ZnodeDataError
 
 CLIENT_ENTITIES: tuple[EntityType, ...] = ("clients", "users", "ips")
-"""Kinds of entities whose znodes go when they hold nothing any more."""
+"""Kinds of entities whose znodes are deleted when they are empty."""
 _CHILDREN_CAPACITY = 8
-"""With which ZooKeeper makes the set of a znode's children."""
+"""The capacity of the Java set in which ZooKeeper keeps a znode's children."""
 
 
 def read_entity(zk: ZkClient, kind: EntityType, name: str) -> dict[str, str]:
-    """What is written of an entity; nothing where nothing can be read. `name` may be a path, `alice/clients/c1`."""
+    """The stored configuration of an entity; empty if it cannot be read. `name` may be a path, `alice/clients/c1`."""
     try:
         data, _ = zk.get(ConfigZnode.path(kind, name))
         return ConfigZnode.decode(kind, name, data).config
@@ -25,7 +25,7 @@ def read_entity(zk: ZkClient, kind: EntityType, name: str) -> dict[str, str]:
 
 
 def entity_names(zk: ZkClient, path: str) -> list[str]:
-    """The znodes below one of /config, such as `users` or `users/alice/clients`, as ZooKeeper's set has them."""
+    """The znodes below one of /config, such as `users` or `users/alice/clients`, in the order of ZooKeeper's set."""
     try:
         return hash_map_order(sorted(zk.children(f"{ConfigZnode.PARENT}/{path}")), _CHILDREN_CAPACITY)
     except NoNode:
@@ -35,8 +35,8 @@ def entity_names(zk: ZkClient, path: str) -> list[str]:
 def write_entity(
     zk: ZkClient, kind: EntityType, name: str, configs: Mapping[str, str], *, names_only: bool = False
 ) -> None:
-    """The configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`). `names_only`: the
-    notification is a topic's bare name.
+    """Writes the configuration, then the notification that names it (`AdminZkClient.changeEntityConfig`). `names_only`:
+    the notification contains only the topic's name. Raises KafkaException when there is no controller.
 
     Raises KafkaException when there is no controller.
     """
@@ -66,7 +66,7 @@ def _set_or_create(zk: ZkClient, path: str, data: bytes) -> None:
 
 
 def _to_delete(zk: ZkClient, kind: EntityType, name: str) -> str:
-    """The znode of an entity without configurations; with its parents where it is all that they hold."""
+    """The znode of an entity without configurations, with the parents that hold nothing else."""
     user, _, client = name.partition("/clients/")
     if client and entity_names(zk, f"users/{user}/clients") == [client]:
         name = f"{user}/clients"
@@ -85,9 +85,9 @@ def _delete_recursively(zk: ZkClient, path: str) -> None:
 
 
 def sanitized(name: str | None) -> str:
-    """The name of a user, client or address as a znode's; None is the default of its kind (`Sanitizer.sanitize`).
+    """The znode name of a user, client or address; None is the default of its kind (`Sanitizer.sanitize`).
 
-    Raises KafkaException for what no znode may be called.
+    Raises KafkaException for a name that is invalid in ZooKeeper.
     """
     if name in (".", ".."):
         raise KafkaException(Errors.UNKNOWN_SERVER_ERROR)
@@ -95,5 +95,5 @@ def sanitized(name: str | None) -> str:
 
 
 def desanitized(znode: str) -> str | None:
-    """The name behind a znode's; None for the default."""
+    """The name for a znode name; None for the default."""
     return None if znode == ConfigZnode.DEFAULT_ENTITY else unquote_plus(znode)

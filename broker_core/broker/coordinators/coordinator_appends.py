@@ -10,12 +10,12 @@ from broker_core.sim.handlers import TimerHandler
 from broker_core.transactions.host import TransactionStore
 
 CoordinatorAppend: TypeAlias = Store | TransactionStore | MarkerAppend
-"""What waits for a coordinator's write."""
+"""The operation that waits for a coordinator's write."""
 EXPIRED_TIMER = "coordinator_append_expired"
 
 
 class AppendsHost(MarkerAppendsHost, Protocol):
-    """What the appends of coordinators need of their broker."""
+    """What the coordinators' appends need of their broker."""
 
     transactions: TransactionParts
 
@@ -23,7 +23,7 @@ class AppendsHost(MarkerAppendsHost, Protocol):
 
 
 class CoordinatorAppends:
-    """Appends with acks=all that come from within the broker (`ReplicaManager.appendRecords` without a request)."""
+    """Appends with acks=all from within the broker (`ReplicaManager.appendRecords` without a request)."""
 
     def __init__(self, host: AppendsHost) -> None:
         self._host = host
@@ -32,7 +32,7 @@ class CoordinatorAppends:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRED_TIMER: self._expired}
 
     def append(self, partition: str, data: bytes, waiting: CoordinatorAppend | None, timeout_ms: int) -> Errors:
@@ -52,7 +52,7 @@ class CoordinatorAppends:
             self.done(waiting, Errors.REQUEST_TIMED_OUT)
 
     def done(self, waiting: CoordinatorAppend, error: Errors) -> None:
-        """What a coordinator wrote is committed, or will not be."""
+        """A coordinator's write is committed, or cannot be committed any more."""
         if isinstance(waiting, TransactionStore):
             self._host.transactions.coordinator.stored(waiting, error)
         elif isinstance(waiting, MarkerAppend):

@@ -1,4 +1,4 @@
-"""How the group coordinator of a broker reaches the rest of the process."""
+"""The broker as seen by its group coordinator."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from broker_core.topics import OFFSETS_TOPIC
 
 
 class GroupBroker(Protocol):
-    """What the coordinator needs of its broker, as the broker has it."""
+    """What the coordinator needs, under the names of the broker."""
 
     kernel: Kernel
     name: str
@@ -50,12 +50,12 @@ class GroupHost:
 
     @property
     def offsets_partition_count(self) -> int:
-        """The number of partitions that `__consumer_offsets` has, or would have."""
+        """The number of partitions that `__consumer_offsets` has, or will have."""
         count = self._broker.metadata.partition_count(OFFSETS_TOPIC)
         return count or self._broker.config.offsets_topic_num_partitions
 
     def has_partition(self, partition: str) -> bool:
-        """Whether the metadata contain it."""
+        """Whether the metadata contains the partition."""
         return partition in self._broker.metadata.partitions
 
     def offsets_log(self, partition: str) -> UnifiedLog:
@@ -63,7 +63,7 @@ class GroupHost:
         return self._broker.replicas.partitions[partition].log
 
     def append_to_group_log(self, partition: str, data: bytes, store: Store | None) -> Errors:
-        """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, for a while."""
+        """Appends to a partition of `__consumer_offsets`; `store` waits until that is committed, with a timeout."""
         timeout_ms = self.group_settings.offsets_commit_timeout_ms
         return self._broker.append_for_coordinator(partition, data, store, timeout_ms)
 

@@ -34,7 +34,7 @@ class MarkerAppendsHost(Protocol):
 
 
 class MarkerRequest(msgspec.Struct):
-    """A request whose markers are being written. `errors`: one dict a marker; `left`: how many are not decided."""
+    """A request whose markers are being written. `errors`: one dict per marker; `left`: how many are not decided."""
 
     message: Message
     errors: list[dict[str, Errors]]
@@ -42,7 +42,7 @@ class MarkerRequest(msgspec.Struct):
 
 
 class MarkerAppend(msgspec.Struct, frozen=True):
-    """One marker in one partition; the write that waits to be committed."""
+    """One marker in one partition: the write that waits to be committed."""
 
     request: MarkerRequest
     number: int
@@ -61,7 +61,7 @@ def write_markers(host: MarkerAppendsHost, message: Message) -> None:
         for name in marker.partitions:
             append = MarkerAppend(request, number, name, marker)
             if -1 in (marker.producer_id, marker.producer_epoch) and name in host.replicas.partitions:
-                # no batch of a transaction can say so: Kafka fails on it
+                # A transactional batch cannot have these values: Kafka fails on it.
                 marker_decided(host, append, Errors.UNKNOWN_SERVER_ERROR)
             else:
                 _append(host, append)
@@ -82,7 +82,9 @@ def _append(host: MarkerAppendsHost, append: MarkerAppend) -> None:
 
 
 def marker_decided(host: MarkerAppendsHost, append: MarkerAppend, error: Errors) -> None:
-    """A marker is committed, or will not be. Offsets that a transaction has committed count from then on."""
+    """A marker is committed, or cannot be committed any more. Offsets that a transaction has committed take effect
+    now.
+    """
     request, marker = append.request, append.marker
     request.errors[append.number][append.partition] = error
     if error is Errors.NONE and topic_of(append.partition) == OFFSETS_TOPIC:

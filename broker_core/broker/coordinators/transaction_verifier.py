@@ -1,7 +1,7 @@
-"""Whether a partition was added to the transaction that a producer writes for (`AddPartitionsToTxnManager`, KIP-890).
+"""Verifies that a partition was added to the transaction of a producer (`AddPartitionsToTxnManager`, KIP-890).
 
 Before a leader appends the first batch of a transaction, it asks the coordinator. Otherwise a batch that arrives after
-the end of its transaction would begin one that is never ended.
+the end of its transaction would begin one that never ends.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from broker_core.wire.messages import (
 
 CONTEXT = "verifier"
 KNOWS_ABORTABLE = {"Produce": 11, "TxnOffsetCommit": 4}
-"""From which version on clients know TRANSACTION_ABORTABLE."""
+"""From this version on clients know TRANSACTION_ABORTABLE."""
 _NOT_ADDED = "Partition was not added to the transaction"
 _NOT_VERIFIED = "Unable to verify the partition has been added to the transaction. Underlying error: {error}"
 _RETRIABLE_AS_REPLICAS = frozenset(
@@ -44,11 +44,11 @@ _RETRIABLE_AS_REPLICAS = frozenset(
         Errors.NOT_COORDINATOR,
     }
 )
-"""Older producers would take these for something else; what NOT_ENOUGH_REPLICAS makes them do is right."""
+"""Older producers would misinterpret these errors; NOT_ENOUGH_REPLICAS makes them retry, which is right."""
 
 
 class ProducerSequence(NamedTuple):
-    """Of whose batch it is, and the first sequence number (-1 for what a coordinator writes)."""
+    """The producer of a batch, and the first sequence number (-1 for a coordinator's batch)."""
 
     producer_id: int
     producer_epoch: int
@@ -56,13 +56,13 @@ class ProducerSequence(NamedTuple):
 
     @staticmethod
     def of(header: BatchHeader) -> "ProducerSequence":
-        """What of a batch has to be verified."""
+        """What has to be verified of a batch."""
         return ProducerSequence(header.producer_id, header.producer_epoch, header.base_sequence)
 
 
 class PendingVerification(msgspec.Struct, frozen=True):
-    """A question to the coordinator, and what waits for its answer. `guards`: the partitions that are asked about, each
-    with the number of its guard: a marker that comes meanwhile takes it away.
+    """A verification request, and the operation that waits for its response. `guards`: the partitions to verify, each
+    with its verification guard, which a marker that arrives in the meantime invalidates.
     """
 
     message: Message
@@ -83,7 +83,7 @@ class VerifierHost(Protocol):
 
 
 class TransactionVerifier:
-    """The questions of one broker."""
+    """The verification requests of one broker."""
 
     def __init__(self, host: VerifierHost, coordinator: TransactionCoordinator) -> None:
         self._host = host
@@ -91,17 +91,17 @@ class TransactionVerifier:
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
-        """What it does with the responses to its requests."""
+        """The handlers of responses to its requests, by context."""
         return {CONTEXT: ResponseHandler(self._on_response, self._on_disconnect)}
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is asked."""
+        """Whether transactions are verified."""
         host = self._host
         return host.era.transactions.are_verified and host.config.transactions.transaction_partition_verification_enable
 
     def guard(self, name: str, batch: ProducerSequence) -> tuple[int, int] | None:
-        """What has to be verified before a batch may be appended: (producer id, guard); None = nothing."""
+        """The verification that must precede an append: (producer id, guard); None = none."""
         partition = self._host.replicas.partitions.get(name)
         if not self.is_on or partition is None or not partition.is_leader:
             return None

@@ -1,4 +1,4 @@
-"""What of transactions lives in a broker's process, and how it reaches the rest of it."""
+"""The transaction parts of a broker's process, and the broker as they see it."""
 
 from contextlib import suppress
 from typing import Any, Protocol
@@ -71,12 +71,12 @@ class TransactionParts:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {**self.coordinator.timers, **self.markers.timers}
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
-        """What it does with the responses to its requests."""
+        """The handlers of responses to its requests, by context."""
         return {
             PRODUCER_IDS: ResponseHandler(self._on_producer_ids, self._on_no_producer_ids),
             MARKERS: ResponseHandler(self.markers.on_response, self._on_no_markers),
@@ -92,7 +92,7 @@ class TransactionParts:
     def _on_no_markers(self, context: Context) -> None:
         self.markers.on_response(context, None)
 
-    # what its parts ask of the broker
+    # What its parts need of the broker.
 
     @property
     def now_us(self) -> int:
@@ -111,7 +111,7 @@ class TransactionParts:
 
     @property
     def transaction_partition_count(self) -> int:
-        """How many partitions `__transaction_state` has, or would have."""
+        """How many partitions `__transaction_state` has, or will have."""
         count = self._host.metadata.partition_count(TRANSACTION_TOPIC)
         return count or self.transaction_settings.transaction_state_log_num_partitions
 
@@ -120,11 +120,11 @@ class TransactionParts:
         return self._host.emit(event)
 
     def timer(self, delay_us: int, name: str, data: object = None) -> int:
-        """Wakes `on_timer` after a delay."""
+        """Calls `on_timer` after a delay."""
         return self._host.timer(delay_us, name, data)
 
     def leader_of(self, partition: str) -> int | None:
-        """As this broker's metadata say."""
+        """The leader according to this broker's metadata."""
         state = self._host.metadata.partitions.get(partition)
         return None if state is None else state.leader
 
@@ -135,13 +135,13 @@ class TransactionParts:
     def append_to_transaction_log(
         self, partition: str, data: bytes, store: TransactionStore | None, timeout_ms: int
     ) -> Errors:
-        """Appends to a partition of `__transaction_state`; `store` waits until that is committed, for a while."""
+        """Appends to a partition of `__transaction_state`; `store` waits until that is committed, with a timeout."""
         return self._host.append_for_coordinator(partition, data, store, timeout_ms)
 
     # producer ids
 
     def request_producer_ids(self) -> bool:
-        """Asks the controller; before there was an API for that, a broker helped itself."""
+        """Requests a block from the controller; before that API existed, a broker allocated it itself."""
         host = self._host
         if host.era.transactions.producer_ids_at_start:
             if host.reaches_zookeeper:
@@ -163,11 +163,11 @@ class TransactionParts:
     # markers
 
     def send_markers(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
-        """Writes the markers of a decision."""
+        """Writes the markers of a decided transaction."""
         self.markers.send(metadata, coordinator_epoch)
 
     def forget_markers(self, log_partition: str) -> None:
-        """Another broker writes them."""
+        """Drops the markers, because another broker writes them."""
         self.markers.forget(log_partition)
 
     def request_markers(self, broker_id: int, request: WriteTxnMarkersRequest, label: str, context: Context) -> None:
@@ -189,7 +189,7 @@ class TransactionParts:
             timeout_us=self._host.config.request_timeout_ms * 1_000,
         )
 
-    # what comes from outside
+    # Calls from outside.
 
     def partition_changed(self, state: LeaderAndIsrPartition) -> None:
         """This broker has become leader or follower of a partition of `__transaction_state`."""

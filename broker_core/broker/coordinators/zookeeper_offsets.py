@@ -1,4 +1,4 @@
-"""Version 0 of OffsetCommit and OffsetFetch: any broker takes them, and asks ZooKeeper instead of a coordinator
+"""Version 0 of OffsetCommit and OffsetFetch: any broker handles them, with ZooKeeper instead of a coordinator
 (`KafkaApis.commitOffsetsToZookeeper`, `handleOffsetFetchRequestFromZookeeper`).
 """
 
@@ -20,7 +20,7 @@ from broker_core.zk.store import ZkError
 
 
 class OffsetsHost(Protocol):
-    """The broker that is asked."""
+    """The broker that receives the request."""
 
     config: BrokerConfig
     metadata: MetadataCache
@@ -30,13 +30,13 @@ class OffsetsHost(Protocol):
 
 
 class ZookeeperOffsets:
-    """See the module."""
+    """Commits and fetches offsets in ZooKeeper: see the module."""
 
     def __init__(self, host: OffsetsHost) -> None:
         self.host = host
 
     def commit(self, request: OffsetCommitRequest) -> OffsetCommitResponse:
-        """Writes each offset down. What does not exist is answered first."""
+        """Writes each offset. Errors of unknown partitions come first in the response."""
         known = [row for row in request.partitions if row[0] in self.host.metadata.partitions]
         missing = [name for name, *_ in request.partitions if name not in self.host.metadata.partitions]
         return OffsetCommitResponse(
@@ -56,7 +56,7 @@ class ZookeeperOffsets:
         return Errors.NONE
 
     def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
-        """What is written down; nothing is an unknown partition."""
+        """The stored offsets; a missing one is an unknown partition."""
         offsets, errors = [], []
         for name in request.partitions or ():
             error, found = Errors.UNKNOWN_TOPIC_OR_PARTITION, None

@@ -1,4 +1,4 @@
-"""What the background work on logs needs of its broker, and what a task is."""
+"""The background tasks on logs, and what they need of their broker."""
 
 from typing import Protocol
 
@@ -33,14 +33,14 @@ class LogHost(Protocol):
 
 
 class BackgroundTask(Protocol):
-    """A task: what it is called on the console, when it runs first, and what it does."""
+    """A background task: its name on the console, its first delay, and its work."""
 
     name: str
 
     def first_delay_us(self) -> int:
-        """How long after the broker's start the first run is."""
+        """The delay of the first run after the broker's start."""
         ...
 
     def run(self) -> int | None:
-        """Does the work; returns after how many microseconds the next run is due, None for never."""
+        """Does the work; returns the delay of the next run in microseconds, None for no further run."""
         ...

@@ -18,7 +18,7 @@ from broker_core.texts import code_of, text
 
 
 class LogCleaning:
-    """The cleaner of one broker. It pickles with it; logs that it gave up are forgotten with the process."""
+    """The cleaner of one broker. It is pickled with it; uncleanable logs are forgotten when the process ends."""
 
     name = "cleaner"
 
@@ -30,8 +30,8 @@ class LogCleaning:
         return 0
 
     def run(self) -> int | None:
-        """Cleans the log that is due first; returns after how long it looks again: soon if it did, None where the
-        broker has no cleaner.
+        """Cleans the log that is due first; returns the delay of the next check, a short one if it cleaned something;
+        None if the broker has no cleaner.
         """
         config = self._host.config
         if not config.log_cleaner_enable:
@@ -45,7 +45,7 @@ class LogCleaning:
         return NEXT_SLICE_US if has_cleaned else config.log_cleaner_backoff_ms * 1_000
 
     def clean_now(self, name: str) -> CleaningFacts | None:
-        """Cleans what there is to clean in one log, however little; None when that is nothing.
+        """Cleans one log however small its dirty section is; None if there is nothing to clean.
 
         Raises KafkaException: POLICY_VIOLATION for a log that is not compacted, UNKNOWN_SERVER_ERROR for one that
         cannot be cleaned.
@@ -67,19 +67,21 @@ class LogCleaning:
             ) from error
 
     def log_truncated(self, replica: LocalReplica) -> None:
-        """What comes behind the truncation is dirty again (`maybeTruncateCheckpoint`)."""
+        """Everything above the truncation is dirty again (`maybeTruncateCheckpoint`)."""
         offset = replica.log.active_segment.base_offset
         if replica.log.config.is_compacted and self._offsets().get(replica.name, 0) > offset:
             self._write({**self._offsets(), replica.name: offset})
 
     def log_deleted(self, name: str) -> None:
-        """A replica was removed (`updateCheckpoints` without it)."""
+        """A replica was deleted (`updateCheckpoints` without it)."""
         self._uncleanable.discard(name)
         if self._host.config.log_cleaner_enable:
             self._write({other: offset for other, offset in self._offsets().items() if other != name})
 
     def _clean_filthiest(self) -> bool:
-        """Cleans the log with the greatest dirty ratio among those that are due; says whether that led anywhere."""
+        """Cleans the log with the greatest dirty ratio among those that are due; returns whether it cleaned
+        anything.
+        """
         due = [cleanable for cleanable in map(self._measured, self._compacted()) if cleanable[1].is_due]
         if not due:
             return False
@@ -120,7 +122,7 @@ class LogCleaning:
         return self._host.directory.cleaner_offsets
 
     def _write(self, offsets: dict[str, int]) -> None:
-        """Replaces the checkpoint; logs that the broker no longer has are left out."""
+        """Replaces the checkpoint, without logs that the broker no longer has."""
         known = {name: offset for name, offset in offsets.items() if name in self._host.partitions}
         self._host.directory.cleaner_offsets = known
         self._host.directory.write(CLEANER_OFFSET_CHECKPOINT, known)

@@ -47,7 +47,7 @@ class LogDirectory:
         self._written: dict[str, dict[str, int]] = {}
 
     def was_stopped_cleanly(self) -> bool:
-        """Whether the marker of a clean stop is there."""
+        """Whether the marker of a clean shutdown exists."""
         return self.disk.exists(f"{self.path}/{CLEAN_SHUTDOWN_FILE}")
 
     def ensure_owner(self, broker_id: int, cluster_id: str) -> None:
@@ -57,7 +57,7 @@ class LogDirectory:
         ensure_meta_properties(self.disk, self.path, broker_id, cluster_id, self.era.log_dir.meta_properties)
 
     def load(self, *, has_cleaner: bool) -> None:
-        """Reads the checkpoints, and the marker of a clean stop, which does not outlive the start.
+        """Reads the checkpoints and the clean shutdown marker, and removes the marker. Raises StorageFault.
 
         Raises StorageFault.
         """
@@ -70,7 +70,7 @@ class LogDirectory:
             self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
             self.log_start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
         except StorageFault as fault:
-            # The logs are loaded all the same, but the directory, which is offline, cannot take any of them.
+            # The logs are loaded all the same, but the directory is offline and accepts no writes.
             raise StorageFault(fault.path, fault.rule, fault.position, is_io_error=False) from fault
         self.high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
         self.cleaner_offsets = self._read(CLEANER_OFFSET_CHECKPOINT)
@@ -81,13 +81,13 @@ class LogDirectory:
         except StorageFault as fault:
             if fault.is_io_error:
                 raise
-            # Kafka treats an invalid number as a lesser fault than an extra line.
+            # Kafka treats an invalid number as a less severe fault than an extra line.
             self.kernel.emit(CheckpointReset(broker=self.node, file=file, rule=code_of(fault.rule)), self.node)
             return {}
         return {str(partition): offset for partition, offset in offsets.items()}
 
     def write(self, file: str, entries: dict[str, int]) -> None:
-        """Replaces an offset checkpoint and states it. Nothing happens when it says the same already."""
+        """Replaces an offset checkpoint and emits an event. Does nothing if the content is the same."""
         if self._written.get(file) == entries:
             return
         self._written[file] = dict(entries)
@@ -98,7 +98,9 @@ class LogDirectory:
         self.kernel.emit(CheckpointWritten(broker=self.node, file=file, entries=tuple(entries.items())), self.node)
 
     def write_high_watermarks(self, entries: dict[str, int]) -> None:
-        """Replaces that checkpoint; without replicas it stays as it is (`ReplicaManager.checkpointHighWatermarks`)."""
+        """Replaces the high watermark checkpoint; without replicas it is left unchanged
+        (`ReplicaManager.checkpointHighWatermarks`).
+        """
         if entries:
             self.write(REPLICATION_OFFSET_CHECKPOINT, entries)
 
@@ -111,7 +113,7 @@ class LogDirectory:
         return [name for name in self.disk.list(self.path) if name.endswith(DELETED_FOLDER_SUFFIX)]
 
     def open(self, name: str, config: LogConfig, topic_id: str | None, now_ms: int, work: Work) -> Slices[UnifiedLog]:
-        """Opens or creates the log of a partition, with what the checkpoints say of it."""
+        """Opens or creates the log of a partition, with its entries in the checkpoints."""
         topic, partition = TopicPartition.parse(name)
         return UnifiedLog.load_in_slices(
             self.disk,
@@ -128,7 +130,7 @@ class LogDirectory:
         )
 
     def mark_clean(self) -> None:
-        """The last act of an orderly shutdown."""
+        """Writes the clean shutdown marker, as the last step of a clean shutdown."""
         mark_clean_shutdown(self.disk, self.path, self.era.log_dir.clean_shutdown)
         if not self.era.log_dir.keeps_lock_file_after_shutdown:
             self.disk.delete(f"{self.path}/{LOCK_FILE}")

@@ -1,7 +1,7 @@
 """The background work on a broker's logs (`kafka.log.LogManager`).
 
-Each task is a timer of the broker: it runs, says when it wants to run again, and states events only where it did
-something. A task dies with its process. All of them can also be run on demand.
+Each task is a timer of the broker: it runs, returns the delay of its next run, and emits events only if it changed
+something. A task ends with its process. All of them can also be run on demand.
 """
 
 from functools import partial
@@ -24,7 +24,7 @@ REMOVAL_TIMER = "log_manager.removal"
 
 
 class LogManager:
-    """The tasks of one broker by name, in the order in which Kafka schedules them. It pickles with its broker."""
+    """The tasks of one broker by name, in the order in which Kafka schedules them. Pickled with its broker."""
 
     def __init__(self, host: LogHost) -> None:
         self.host = host
@@ -43,7 +43,7 @@ class LogManager:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         tasks: dict[str, TimerHandler] = {TIMER_PREFIX + name: partial(self._on_due, name) for name in self.tasks}
         return {**tasks, UNLINK_TIMER: Unpacked(self._unlink), REMOVAL_TIMER: Unpacked(self._remove)}
 
@@ -58,28 +58,28 @@ class LogManager:
         try:
             delay_us = task.run()
         except Exception:
-            # a failed task is retried, as by Kafka's scheduler, if the run continues
+            # A failed task is retried, as by Kafka's scheduler, if the run continues.
             self.host.timer(AGAIN_US, TIMER_PREFIX + task.name)
             raise
         if delay_us is not None:
             self.host.timer(delay_us, TIMER_PREFIX + task.name)
 
     def run(self, name: str) -> None:
-        """Runs a task to its end now, beside its timer."""
+        """Runs a task to its end now, independently of its timer."""
         while self.tasks[name].run() == NEXT_SLICE_US:
             pass
 
     def _unlink(self, folder: str, paths: tuple[str, ...]) -> None:
-        """Removes files that were renamed to `.deleted` and have waited long enough, as far as they are still there."""
+        """Deletes the `.deleted` files whose delay has passed, if they still exist."""
         self._remove(folder, FileRemoval(self.host.directory.disk, paths), False)
 
     def _remove(self, folder: str, removal: FileRemoval, with_folder: bool) -> None:
-        """Removes some files, and the others after a pause; at last the folder, if that is to go."""
+        """Deletes some files, and the others after a pause; with the last ones the folder, if it is to be deleted."""
         if not remove_some(self.host, folder, removal, with_folder):
             self.host.timer(NEXT_SLICE_US, REMOVAL_TIMER, (folder, removal, with_folder))
 
     def delete(self, partition: Partition) -> None:
-        """Renames the folder of a replica that shall go; it leaves the disk later (`asyncDelete`), or at once."""
+        """Renames the folder of a deleted replica; it is removed later (`asyncDelete`), or at once."""
         host = self.host
         name = deleted_folder_name(partition.name, host.kernel.streams["log manager"].bytes(16).hex())
         folder = f"{host.directory.path}/{name}"
@@ -98,7 +98,7 @@ class LogManager:
         self.cleaner.log_truncated(replica)
 
     def checkpoint(self) -> None:
-        """Writes the checkpoints of all logs: one of them was removed."""
+        """Writes the checkpoints of all logs after one of them was removed."""
         write_recovery_points(self.host)
         write_log_starts(self.host)
 
@@ -109,7 +109,7 @@ def initial_delay_us(host: LogHost) -> int:
 
 
 class Retention:
-    """Deletes old segments (`cleanupLogs`). Compacted logs are the cleaner's, their old segments too."""
+    """Deletes old segments (`cleanupLogs`). Compacted logs are left to the cleaner, including their old segments."""
 
     name = "retention"
 
@@ -127,7 +127,7 @@ class Retention:
                 try:
                     partition.delete_old_segments(now_ms)
                 except KafkaException as failure:
-                    # Of a damaged log. The others wait for the next pass, as with Kafka's scheduler.
+                    # Of a corrupt log. The others wait for the next pass, as with Kafka's scheduler.
                     host.kernel.emit(RetentionFailed(replica=partition.key, why=failure.code), host.name)
                     break
         return host.config.log_retention_check_interval_ms * 1_000
@@ -153,7 +153,7 @@ class Flusher:
 
 
 class RecoveryPointCheckpoints:
-    """`recovery-point-offset-checkpoint`: what of each log is known to be on disk."""
+    """`recovery-point-offset-checkpoint`: up to which offset each log is known to be on disk."""
 
     name = "recovery-points"
 
@@ -169,7 +169,7 @@ class RecoveryPointCheckpoints:
 
 
 class LogStartCheckpoints:
-    """`log-start-offset-checkpoint`: where logs begin that begin inside of a segment."""
+    """`log-start-offset-checkpoint`: the start of logs that begin within a segment."""
 
     name = "log-starts"
 
@@ -185,7 +185,7 @@ class LogStartCheckpoints:
 
 
 class ProducerExpiration:
-    """Forgets producers that have not written for producer.id.expiration.ms (`PeriodicProducerExpirationCheck`)."""
+    """Removes producers that have not written for producer.id.expiration.ms (`PeriodicProducerExpirationCheck`)."""
 
     name = "producer-expiration"
 
@@ -210,17 +210,17 @@ class DeletedLogs:
     def __init__(self, host: LogHost) -> None:
         self._host = host
         self._due_us: dict[str, int] = {}
-        """Folder -> when it may go, in the order in which they were marked."""
+        """Folder -> when it may be removed, in the order in which they were marked."""
         self._begun: dict[str, FileRemoval] = {}
-        """The folder that is being removed, and how far its files are."""
+        """The folder that is being removed, and its remaining files."""
 
     def find(self) -> None:
-        """Takes over what an earlier life of the broker has left."""
+        """Finds the deleted folders that an earlier process of the broker left."""
         for name in self._host.directory.deleted_folders():
             self.add(f"{self._host.directory.path}/{name}")
 
     def add(self, folder: str) -> int:
-        """A folder waits from now on; returns until when."""
+        """Adds a folder; returns when it may be removed."""
         delay_us = self._delay_us() if self._host.era.log_dir.deleted_folders == "after delay" else 0
         due_us = self._due_us[folder] = self._host.kernel.now_us + delay_us
         return due_us
@@ -240,7 +240,7 @@ class DeletedLogs:
         return self._delay_us()
 
     def _remove_some(self, folder: str) -> bool:
-        """Removes some files of a folder; returns whether it is gone."""
+        """Removes some files of a folder; returns whether the folder is removed."""
         removal = self._begun.get(folder) or removal_of(self._host, folder)
         if not remove_some(self._host, folder, removal, True):
             self._begun[folder] = removal
@@ -260,7 +260,7 @@ def removal_of(host: LogHost, folder: str) -> FileRemoval:
 
 
 def remove_some(host: LogHost, folder: str, removal: FileRemoval, with_folder: bool) -> bool:
-    """Runs a slice of a removal and emits which files have left the disk, if any; `with_folder`: their folder goes with
+    """Runs a slice of a removal and emits which files were removed, if any; `with_folder`: the folder is removed with
     the last one. Returns whether it was the last slice.
     """
     removed = removal.run_slice()
@@ -282,7 +282,7 @@ def write_recovery_points(host: LogHost) -> None:
 
 
 def write_log_starts(host: LogHost) -> None:
-    """Writes the log start offsets that no segment's name says (`checkpointLogStartOffsets`)."""
+    """Writes the log start offsets that differ from the base offset of a segment (`checkpointLogStartOffsets`)."""
     behaviour = host.era.log_dir
     if not behaviour.has_log_start_checkpoint or not (host.partitions or behaviour.checkpoints_without_logs):
         return

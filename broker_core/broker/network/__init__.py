@@ -1,1 +1,1 @@
-"""The broker's side of TCP: connections, their frames, and what is encoded for them (`SocketServer`)."""
+"""The broker's side of TCP: connections, their frames, and the encoding of responses (`SocketServer`)."""

@@ -1,4 +1,4 @@
-"""One client's connection to one broker: a node between bytes and the bodies that brokers exchange."""
+"""One client's connection to one broker: a node that converts between bytes and the bodies that brokers exchange."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ NO_ANSWER = b""
 
 
 class Request:
-    """A request as it came to a broker that offers `apis`. What is pickled of it is its frame."""
+    """A request to a broker that offers `apis`. Only its frame is pickled."""
 
     def __init__(self, frame: bytes, apis: Apis) -> None:
         """Raises WireError for bytes that are not a request of a supported API and version."""
@@ -45,17 +45,17 @@ class Request:
 
     @property
     def is_offered(self) -> bool:
-        """False: the client asks for ApiVersions in a version that it will learn not to use (KIP-35)."""
+        """False: the client sent ApiVersions in an unsupported version, and will fall back (KIP-35)."""
         return is_offered(self.apis, self.api.key, self.header.api_version)
 
     @property
     def version(self) -> int:
-        """In which the answer is written: that of the request, where it is offered."""
+        """The version of the response: that of the request, if it is offered."""
         return self.header.api_version if self.is_offered else 0
 
 
 def error_response(request: Request, error: Errors) -> Any:
-    """The answer that says of the whole request that it failed. Raises WireError where the API has none."""
+    """The response that reports an error for the whole request. Raises WireError if the API has none."""
     response = request.api.response
     for field in response.structs[response.name].fields:
         if field.name == "error_code" and field.is_in(request.version):
@@ -64,7 +64,7 @@ def error_response(request: Request, error: Errors) -> Any:
 
 
 class ListeningBroker(TargetBroker, Protocol):
-    """A broker that takes connections."""
+    """A broker that accepts connections."""
 
     name: str
     state: str
@@ -72,7 +72,7 @@ class ListeningBroker(TargetBroker, Protocol):
 
 
 class ConnectionHost(ClusterAddresses, Protocol):
-    """What a connection needs of the server that holds it."""
+    """What a connection needs of its server."""
 
     kernel: Kernel
 
@@ -85,7 +85,7 @@ class ConnectionHost(ClusterAddresses, Protocol):
 
 
 class Connection(PassiveNode):
-    """Requests are answered one after the other, in their order, as Kafka does by muting a channel."""
+    """Requests are handled one at a time and in order, as in Kafka, which mutes the channel."""
 
     def __init__(self, server: ConnectionHost, broker: ListeningBroker, number: int, peer: str) -> None:
         self.name = f"{CLIENT_PREFIX}{number}"
@@ -96,13 +96,13 @@ class Connection(PassiveNode):
         self._pieces: list[bytes] = []
         self._waiting: deque[bytes] = deque()
         self._current: Request | None = None
-        #: the frame of the response to the current request, where that needed no handler
+        #: The frame of the response to the current request, if that needed no handler.
         self._prepared = b""
         self._client_id: str | None = None
         self._software = ("", "")
 
     def receive(self, data: bytes, is_whole: bool) -> None:
-        """Bytes of a frame; with the last ones it counts."""
+        """Receives bytes of a frame; the request is handled when it is complete."""
         if self._pieces or not is_whole:
             self._pieces.append(data)
             if not is_whole:
@@ -113,25 +113,25 @@ class Connection(PassiveNode):
         self._continue()
 
     def _continue(self) -> None:
-        """Begins with what waits, unless a request is being answered."""
+        """Handles the next queued request, unless one is being handled."""
         while self._waiting and self._current is None and self.number in self._server.connections:
             try:
                 request = Request(self._waiting.popleft(), offered(self.broker.era))
             except WireError as error:
-                # a broker logs what it could not parse, and closes the connection
+                # A broker logs a request that it could not parse, and closes the connection.
                 self._server.close(self.number, error.rule.code)
                 return
             try:
                 self._ask(request)
             except WireError as error:
-                # what could be read, but not taken as this API's request
+                # What could be parsed, but not as a request of this API.
                 self._server.close(self.number, error.rule.code)
                 return
             except Exception as failure:
                 self._fail(failure, request)
 
     def _ask(self, request: Request) -> None:
-        """Hands a request to the broker."""
+        """Sends a request to the broker."""
         header, api, translation = request.header, request.api, request.translation
         assert translation is not None
         self._identify(request)
@@ -153,7 +153,7 @@ class Connection(PassiveNode):
             label, of_group = describe_sync(body)
             fields = (*of_group, *fields)
         if api.name == "Produce":
-            # the invariant that checks acknowledged records looks for this event first
+            # The invariant that checks acknowledged records looks for this event first.
             fields = (("acks", request.body.acks), *fields)
             is_one_way = request.body.acks == 0
         self._server.kernel.request(
@@ -175,7 +175,7 @@ class Connection(PassiveNode):
         return RequestContext(header.api_version, header.client_id or "", self.peer, self.broker, self._server)
 
     def _identify(self, request: Request) -> None:
-        """Reports the client's identity, when it is first known and when it changes."""
+        """Reports the client's identity, at first and whenever it changes."""
         software, client_id = self._software, request.header.client_id or ""
         if request.api.key == API_VERSIONS:
             software = (request.body.client_software_name, request.body.client_software_version)
@@ -195,7 +195,7 @@ class Connection(PassiveNode):
         try:
             frame = self._answer(body, request)
         except WireError as error:
-            # the version cannot say it, such as null where it has none
+            # The version cannot express it, for example null where it is not nullable.
             self._server.close(self.number, error.rule.code)
         except Exception as failure:
             self._fail(failure, request)
@@ -229,5 +229,5 @@ class Connection(PassiveNode):
         self._server.close(self.number)
 
     def on_timer(self, name: str, data: Any) -> None:
-        """It sets none."""
+        """A connection sets no timers."""
         raise ValueError(f"{self.name} knows no timer {name!r}")

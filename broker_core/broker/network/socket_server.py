@@ -1,4 +1,4 @@
-"""TCP as a broker sees it: connections of external clients, their requests and the responses (`kafka.network`).
+"""The broker's side of TCP: connections of external clients, their requests and the responses (`kafka.network`).
 
 Frames are inputs of the run and are handled by the broker like any request; responses are passed to the owner of the
 socket. Nothing here reads or writes a socket.
@@ -17,8 +17,8 @@ Output: TypeAlias = tuple[int, bytes | None]
 
 
 class Listener(NamedTuple):
-    """A broker that takes connections: the number of its life, the longest request that it takes
-    (`socket.request.max.bytes`), and how long a connection may lie idle (`connections.max.idle.ms`).
+    """A broker that accepts connections: the number of its process, its largest request (`socket.request.max.bytes`),
+    and the idle timeout of a connection (`connections.max.idle.ms`).
     """
 
     life: int
@@ -27,8 +27,8 @@ class Listener(NamedTuple):
 
 
 class SocketServer:
-    """The connections of all brokers of a run, by number. `endpoints`: at which host and port clients reach a broker,
-    where that is known.
+    """The connections of all brokers of a run, by number. `endpoints`: host and port at which clients reach a broker,
+    if known.
     """
 
     def __init__(self, kernel: Kernel, brokers: Mapping[int, ListeningBroker]) -> None:
@@ -44,7 +44,7 @@ class SocketServer:
         return {**self.__dict__, "endpoints": {}, "_outputs": []}
 
     def listeners(self) -> dict[int, Listener]:
-        """The brokers that take connections, by id."""
+        """The brokers that accept connections, by id."""
         kernel = self.kernel
         return {
             broker_id: Listener(
@@ -57,7 +57,7 @@ class SocketServer:
         }
 
     def endpoint(self, broker_id: int) -> tuple[str, int]:
-        """Where clients reach a broker."""
+        """Host and port at which clients reach a broker."""
         return self.endpoints.get(broker_id, ("127.0.0.1", self.brokers[broker_id].port))
 
     def connect(self, broker_id: int, peer: str) -> int:
@@ -73,7 +73,7 @@ class SocketServer:
         return connection.number
 
     def receive(self, number: int, data: bytes, is_whole: bool) -> None:
-        """Bytes of a frame; with the last ones it is whole."""
+        """Receives bytes of a frame; `is_whole`: these complete it."""
         connection = self.connections.get(number)
         if connection is not None:
             connection.receive(data, is_whole)
@@ -86,7 +86,7 @@ class SocketServer:
             self.kernel.emit(NodeRemoved(node=connection.name), connection.name)
 
     def close(self, number: int, why: str = "") -> None:
-        """The broker closes a connection; `why` is what the client did wrong."""
+        """The broker closes a connection; `why` is the client's error."""
         connection = self.connections.get(number)
         if connection is not None and why:
             refused = ClientRefused(node=connection.name, broker=connection.broker.name, why=why)
@@ -99,6 +99,6 @@ class SocketServer:
         self._outputs.append((number, frame))
 
     def take_outputs(self) -> list[Output]:
-        """The frames to send since the last call, in order."""
+        """Returns and clears the frames to send, in order."""
         outputs, self._outputs = self._outputs, []
         return outputs

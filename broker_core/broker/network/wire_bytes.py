@@ -1,4 +1,4 @@
-"""A message in flight as its bytes on the wire, received or encoded, for inspection."""
+"""The bytes on the wire of a message in flight, received or encoded, for inspection."""
 
 from typing import Any, NamedTuple
 
@@ -28,8 +28,8 @@ class WireBytes(NamedTuple):
 
 
 def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> WireBytes | None:
-    """The bytes of a message; None where there are none, such as for ZooKeeper's. A request by TCP is an input of the
-    run, where its bytes are. `question`: the body of the request that a response between nodes of the lab answers.
+    """The bytes of a message; None if there are none, as for ZooKeeper's. A request by TCP is an input of the run,
+    where its bytes are. `question`: the body of the request that a response between nodes of the lab answers.
     """
     api = BY_NAME.get(message.api)
     if api is None or message.kind == "watch":
@@ -63,7 +63,7 @@ def wire_bytes(server: SocketServer, message: Message, question: Any = None) -> 
 
 
 def _client_id(node: str, api: str) -> str:
-    """What Kafka's brokers call themselves when they ask; the lab's clients go by their names."""
+    """The client id of Kafka's brokers when they send requests; the lab's clients use their names."""
     if not is_broker(node):
         return node
     broker_id = broker_id_of(node)

@@ -46,8 +46,8 @@ ZOOKEEPER_PORT = 2181
 
 
 class Broker:
-    """See the module. `name` is the node (`b1`); `state`: starting, up, stopping, exiting; `failure`: why it could
-    not start.
+    """One process of a broker: see the module. `name` is the node (`b1`); `state`: starting, up, stopping, exiting;
+    `failure`: why it could not start.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Broker:
         )
         self._controller_id = -1
 
-    # what the controller and the replica manager ask
+    # What the controller and the replica manager need.
 
     @property
     def now_us(self) -> int:
@@ -122,27 +122,27 @@ class Broker:
 
     @property
     def partitions(self) -> dict[str, Partition]:
-        """The replicas that are open, by name."""
+        """The open replicas, by name."""
         return self.replicas.partitions
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it has begun to stop."""
+        """Whether it has begun to shut down."""
         return self.state == "stopping"
 
     @property
     def quotas(self) -> ReplicationQuotas:
-        """What holds throttled replicas back."""
+        """The quotas of throttled replicas."""
         return self.replicas.quotas
 
     @property
     def dynamic(self) -> DynamicBrokerConfig:
-        """The configuration that this broker was started with, and what has been changed since."""
+        """The configuration that this broker was started with, and its dynamic changes."""
         return self.config_changes.dynamic
 
     @property
     def identity(self) -> dict[str, str]:
-        """What this broker was started with and no other."""
+        """The settings that distinguish this broker from the others."""
         return {
             "broker.id": str(self.broker_id),
             "node.id": str(self.broker_id),
@@ -174,7 +174,7 @@ class Broker:
         return self._controller_id
 
     def controller_changed(self, broker_id: int, controller_epoch: int) -> None:
-        """/controller says something else."""
+        """The content of /controller has changed."""
         self._controller_id = broker_id
         self.replicas.controller_epoch = max(self.replicas.controller_epoch, controller_epoch)
 
@@ -183,7 +183,7 @@ class Broker:
         return topic in self.metadata.topic_ids
 
     def send_to_broker(self, broker_id: int, channel: int, api: str, body: object) -> None:
-        """A request of the controller to a broker, itself included."""
+        """Sends a request of the controller to a broker, possibly itself."""
         label, fields = describe_request(api, body)
         self.kernel.request(
             self.name,
@@ -197,9 +197,9 @@ class Broker:
         )
 
     def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
-        """A follower's log reaches beyond its leader's, and unclean elections are not allowed: before 2.0 a broker
-        halted rather than lose records. Returns whether this one halts; its shutdown may hang. None: ZooKeeper, which
-        has the configuration of the topic, cannot be reached now.
+        """A follower's log ends past its leader's, and unclean elections are not allowed: before 2.0 a broker halted
+        rather than lose records. Returns whether this one halts; its shutdown may hang. None: ZooKeeper, which has the
+        configuration of the topic, cannot be reached now.
         """
         beyond = self.era.replication.beyond_leader_end
         if beyond == "truncate":
@@ -215,14 +215,14 @@ class Broker:
         self.life.exit(why, beyond)
         return True
 
-    # what the APIs use
+    # What the API handlers use.
 
     def leader_and_isr(self, message: Message) -> None:
-        """Makes replicas lead or follow, and responds."""
+        """Makes replicas leaders or followers, and responds."""
         self.role_changes.handle(message)
 
-    # what the coordinators ask
+    # What the coordinators need.
 
     def append_for_coordinator(self, partition: str, data: bytes, waiting: Any, timeout_ms: int) -> Errors:
-        """Appends what a coordinator writes; `waiting` waits until that is committed, for a while."""
+        """Appends a coordinator's batch; `waiting` waits until it is committed, with a timeout."""
         return self.coordinator_appends.append(partition, data, waiting, timeout_ms)

@@ -1,4 +1,4 @@
-"""How a broker learns of new configurations, and applies them (`ZkConfigManager`, `ConfigHandler`).
+"""How a broker is notified of new configurations, and applies them (`ZkConfigManager`, `ConfigHandler`).
 
 A write of a configuration below /config is followed by a child of /config/changes that names it. Every broker watches
 for these, reads the configuration and applies it.
@@ -32,7 +32,7 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 class ConfigHost(Protocol):
-    """What is configured: the broker."""
+    """The broker that is configured."""
 
     broker_id: int
     name: str
@@ -57,35 +57,35 @@ class ConfigHost(Protocol):
 
 
 class ConfigChanges:
-    """See the module. `dynamic` is the broker's own configuration with what has been changed since its start."""
+    """Applies configurations: see the module. `dynamic` is the broker's configuration with its dynamic changes."""
 
     def __init__(self, host: ConfigHost) -> None:
         self.host = host
         self.dynamic = DynamicBrokerConfig(host.config)
         self._last_executed = -1
-        # path of a notification -> when this broker first saw it (ms): by its own clock, since the znode's creation
-        # time differs between two runs of the same history
+        # Path of a notification -> when this broker first saw it (ms): by its own clock, since the znode's creation
+        # time differs between two runs of the same history.
         self._seen_ms: dict[str, int] = {}
 
     def load(self) -> None:
-        """At the start: the broker's configuration as ZooKeeper has it."""
+        """Loads the broker's configuration from ZooKeeper at startup."""
         self.dynamic.update(defaults=read_entity(self.host.zk, "brokers", ConfigZnode.DEFAULT_ENTITY))
         self.dynamic.update(own=read_entity(self.host.zk, "brokers", str(self.host.broker_id)))
         self._use()
 
     def listen(self) -> None:
-        """Watches for changes from now on. What was announced before is known: everything is read at the start."""
+        """Watches for changes from now on. Earlier notifications are ignored: everything is read at startup."""
         numbers = (_number(path) for path in self._notifications())
         self._last_executed = max([self._last_executed, *(number for number in numbers if number is not None)])
 
     def on_change(self) -> None:
-        """The children of /config/changes have changed."""
+        """Handles changed children of /config/changes."""
         now_ms = self.host.wall_ms
         paths = self._notifications()
         for path in paths:
             number = _number(path)
             if number is None:
-                # Kafka fails here: notifications after such a name are never processed
+                # Kafka fails here: notifications after such a name are never processed.
                 return
             if number > self._last_executed:
                 self._execute(path)
@@ -93,7 +93,7 @@ class ConfigChanges:
         self._purge(paths, now_ms)
 
     def _notifications(self) -> list[str]:
-        """The paths, in order of their names; has the next one reported."""
+        """The paths in the order of their names; watches for the next one."""
         parent = ConfigChangeZnode.PARENT
         try:
             paths = sorted(f"{parent}/{name}" for name in self.host.zk.children(parent, watch=True))
@@ -107,7 +107,7 @@ class ConfigChanges:
     def _purge(self, paths: list[str], now_ms: int) -> None:
         for path in paths:
             if now_ms - self._seen_ms[path] > EXPIRATION_MS:
-                # another broker may be faster
+                # Another broker may have deleted it already.
                 with suppress(NoNode):
                     self.host.zk.delete(path)
                 del self._seen_ms[path]
@@ -139,7 +139,7 @@ class ConfigChanges:
             self.host.controller.unclean_election_enabled(topic)
 
     def _brokers_changed(self, name: str) -> None:
-        """`BrokerConfigHandler.processConfigChanges`, and what hangs on a broker's configuration."""
+        """`BrokerConfigHandler.processConfigChanges`, and what depends on a broker's configuration."""
         host = self.host
         overrides = read_entity(self.host.zk, "brokers", name)
         allowed_before = host.config.unclean_leader_election_enable
@@ -193,5 +193,5 @@ class ConfigChanges:
 
 
 def _number(path: str) -> int | None:
-    """The number at the end of a notification's name; None where there is none."""
+    """The number at the end of a notification's name; None if there is none."""
     return parse_integer(path[len(ConfigChangeZnode.SEQUENCE_PATH) :], 64)

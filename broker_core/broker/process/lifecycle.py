@@ -1,4 +1,4 @@
-"""How a broker's process begins and ends (`KafkaServer.startup`, `controlledShutdown`, `shutdown`)."""
+"""Startup and shutdown of a broker's process (`KafkaServer.startup`, `controlledShutdown`, `shutdown`)."""
 
 from typing import Protocol
 
@@ -34,7 +34,7 @@ from broker_core.zk.store import NodeExists
 START_RETRY_TIMER, SHUTDOWN_RETRY_TIMER = "start_retry", "controlled_shutdown_retry"
 LOADING_TIMER = "loading"
 LOADING_PAUSE_US = 10_000
-"""Between two slices of the loading of logs."""
+"""The pause between two slices of loading logs."""
 CONTROLLED_SHUTDOWN = "controlled_shutdown"
 """The context of the request to the controller."""
 START_RETRY_US = 100_000
@@ -42,7 +42,7 @@ _SOMEBODY_THERE = "KeeperException$NodeExistsException: KeeperErrorCode = NodeEx
 
 
 class LivingBroker(LogHost, Protocol):
-    """What begins and ends: the broker."""
+    """The broker that starts and stops."""
 
     broker_id: int
     broker_epoch: int
@@ -68,22 +68,22 @@ class LivingBroker(LogHost, Protocol):
 
 
 class Life:
-    """One life of one broker."""
+    """One life of a broker: from startup to the end of its process."""
 
     def __init__(self, broker: LivingBroker) -> None:
         self._broker = broker
         self._shutdown_attempts = 0
         self._loading: Slices[None] | None = None
-        """The loading of the logs, which does not pickle."""
+        """The loading of the logs, which cannot be pickled."""
 
     @property
     def is_loading(self) -> bool:
-        """Whether logs are being loaded, with more to do: the broker cannot be part of a checkpoint."""
+        """Whether logs are still being loaded: then the broker cannot be part of a checkpoint."""
         return self._loading is not None
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {
             START_RETRY_TIMER: self._try_to_start,
             LOADING_TIMER: self._load_logs,
@@ -92,14 +92,14 @@ class Life:
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
-        """What it does with the response to its request."""
+        """The handlers of responses to its requests, by context."""
         return {CONTROLLED_SHUTDOWN: ResponseHandler(self._on_controlled_shutdown, self._shutdown_refused)}
 
-    # its start
+    # Startup.
 
     def start(self) -> None:
-        """Begins to start. It waits until ZooKeeper has forgotten an earlier life of this broker, as its operator
-        would.
+        """Begins startup. It waits until ZooKeeper has expired the session of an earlier process of this broker, as an
+        operator would.
         """
         broker = self._broker
         broker.directory.disk.makedirs(broker.directory.path)
@@ -107,7 +107,7 @@ class Life:
         self._try_to_start()
 
     def _try_to_start(self, _: None = None) -> None:
-        """Starts if ZooKeeper lets it, else later."""
+        """Starts if ZooKeeper allows it, else later."""
         broker = self._broker
         if broker.zookeeper.has_session(broker.name) or not broker.kernel.connected(broker.name, ZK_NODE):
             broker.timer(START_RETRY_US, START_RETRY_TIMER)
@@ -136,7 +136,7 @@ class Life:
             broker.partitions[name] = yield from broker.replicas.factory.open_in_slices(name, None, work)
 
     def _load_logs(self, _: None = None) -> None:
-        """Loads logs, as many as are a slice of work. After the last slice the broker registers."""
+        """Loads logs, one slice of work at a time. After the last slice the broker registers."""
         broker = self._broker
         if self._loading is not None:
             try:
@@ -155,7 +155,7 @@ class Life:
             broker.timer(START_RETRY_US, LOADING_TIMER)
             return
         if not broker.zookeeper.has_session(broker.name):
-            # it has expired while the logs were loaded
+            # It has expired while the logs were loaded.
             self._connect()
             broker.config_changes.load()
         self._finish_start()
@@ -196,7 +196,7 @@ class Life:
         broker.controller.start()
 
     def _close_what_was_opened(self, is_orderly: bool) -> None:
-        """Aborts the start. Kafka shuts down in order unless a file of a log could not be read at all
+        """Aborts startup. Kafka shuts down cleanly unless a file of a log could not be read at all
         (`LogManager.shutdown`): then logs that were not loaded are missing in the checkpoints, and are recovered from
         scratch.
         """
@@ -233,10 +233,10 @@ class Life:
         broker.zookeeper.close(broker.name)
         self._end("failure")
 
-    # its session with ZooKeeper
+    # The session with ZooKeeper.
 
     def session_expired(self) -> None:
-        """ZooKeeper has given this broker up while it was frozen or cut off: it registers again."""
+        """ZooKeeper has expired the session while the broker was frozen or cut off: it registers again."""
         broker = self._broker
         broker.controller.session_expired()
         self._connect()
@@ -254,7 +254,7 @@ class Life:
         else:
             self.session_expired()
 
-    # its end
+    # Shutdown.
 
     def _end(self, how: str) -> None:
         broker = self._broker
@@ -263,13 +263,13 @@ class Life:
         broker.emit(BrokerStopped(broker=broker.name, how=how))
 
     def killed(self, how: str = "kill") -> None:
-        """SIGKILL, or the machine's end (`how`): nothing more is written. Emits what ended with the process."""
+        """SIGKILL, or a power failure (`how`): nothing more is written. Emits what ended with the process."""
         for partition in self._broker.partitions.values():
             partition.close(clean=False)
         self._end(how)
 
     def stop(self) -> None:
-        """A clean stop: leaderships are handed over first (controlled shutdown), then everything is flushed and
+        """A clean shutdown: leaderships are moved first (controlled shutdown), then everything is flushed and
         closed.
         """
         broker = self._broker
@@ -284,7 +284,7 @@ class Life:
             self._finish_stop()
 
     def _request_shutdown(self, _: None = None) -> None:
-        """Asks the controller to take the leaderships away."""
+        """Asks the controller to move the leaderships."""
         broker = self._broker
         self._shutdown_attempts += 1
         controller_id = broker.known_controller()
@@ -302,7 +302,7 @@ class Life:
         )
 
     def _on_controlled_shutdown(self, _: None, response: ControlledShutdownResponse) -> None:
-        """What the controller says."""
+        """Handles the controller's response."""
         if response.error is Errors.NONE and not response.remaining:
             self._finish_stop()
         else:

@@ -1,5 +1,5 @@
-"""Routes what reaches a broker: requests to the handlers of the APIs, responses and timers to the part that registered
-them, watches to the controller.
+"""Routes the input of a broker: requests to the API handlers, responses and timers to the part that registered them,
+watches to the controller.
 
 What needs ZooKeeper waits here while ZooKeeper cannot be reached, as Kafka's controller thread would.
 """
@@ -70,7 +70,7 @@ class RoutedBroker(BrokerServices, Protocol):
 
 
 class RequestRouter:
-    """The node that the kernel knows as a broker."""
+    """The broker's node in the kernel."""
 
     def __init__(self, broker: RoutedBroker) -> None:
         self._broker = broker
@@ -84,13 +84,13 @@ class RequestRouter:
         self._responses = {CONTROLLER: ResponseHandler(self._controller_response, self._controller_disconnect)}
 
     def register(self, *, timers: Iterable[TimerPart], requests: Iterable[RequestPart]) -> None:
-        """Registers the handlers of these parts. Raises ValueError for a name that another part has."""
+        """Registers the handlers of these parts. Raises ValueError for a name that is registered already."""
         for timer_part in timers:
             _add(self._timers, timer_part.timers)
         for request_part in requests:
             _add(self._responses, request_part.responses)
 
-    # without ZooKeeper
+    # Without ZooKeeper.
 
     def _blocks(self, deliver: Callable[..., None], *arguments: Any) -> bool:
         """Without ZooKeeper the controller's thread and every reader of ZooKeeper block; events are queued."""
@@ -101,21 +101,23 @@ class RequestRouter:
         return True
 
     def deliver_blocked(self, *, watches_ended: bool = False) -> None:
-        """ZooKeeper is reachable again. `watches_ended`: with their session; requests and responses of the meantime
-        still count.
+        """Handles the queued events once ZooKeeper is reachable again. `watches_ended`: with their session; queued
+        requests and responses still count.
         """
         blocked, self._blocked = self._blocked, []
         for deliver, arguments in blocked:
             if not (watches_ended and deliver == self.on_watch):
                 deliver(*arguments)
 
-    # requests and answers
+    # Requests and responses.
 
     def on_request(self, message: Message) -> None:
-        """Hands a request to its API. What needs ZooKeeper waits while ZooKeeper cannot be reached."""
+        """Passes a request to its API's handler. A request that needs ZooKeeper waits while ZooKeeper is
+        unreachable.
+        """
         broker = self._broker
         if broker.state in ("starting", "exiting"):
-            # the socket server takes no connections yet, or no longer
+            # The socket server does not accept connections yet, or no longer.
             self.kernel.close_connection(message)
             return
         if isinstance(message.body, Prepared):
@@ -137,7 +139,7 @@ class RequestRouter:
                 self.kernel.close_connection(message)
 
     def _opens_logs(self, request: LeaderAndIsrRequest) -> bool:
-        """Whether a new log is to be opened, for which the topic's configuration is read."""
+        """Whether a new log will be opened, for which the topic's configuration is read."""
         return any(state.partition not in self._broker.partitions for state in request.partitions)
 
     @guarded("answer")
@@ -149,12 +151,12 @@ class RequestRouter:
 
     @guarded("silence")
     def on_disconnect(self, api: str, context: tuple[str, Any], why: str) -> None:
-        """Reports to the part that sent a request that no response will come."""
+        """Notifies the part that sent a request that there will be no response."""
         name, data = context
         if self._broker.state != "exiting":
             self._responses[name].disconnected(data)
 
-    # the controller's thread
+    # The controller's thread.
 
     def _controller_response(self, to: tuple[int, int], body: Any) -> None:
         if not self._blocks(self._controller_response, to, body):

@@ -1,8 +1,8 @@
 """LeaderAndIsr: replicas become leaders and followers (`ReplicaManager.becomeLeaderOrFollower`).
 
 A request for many partitions is handled in slices, with other requests between them, since a new replica means a folder
-with five files. Kafka's broker has other threads for these. The response is sent after the last slice. If a newer
-controller is heard of between two slices the rest is refused: that controller sends all states itself.
+with five files. Kafka's broker has other threads for these. The response is sent after the last slice. If a request of
+a newer controller arrives between two slices the rest is rejected: that controller sends all states itself.
 """
 
 from typing import Protocol
@@ -25,7 +25,7 @@ PARTITIONS_PER_SLICE = 50
 """As many as `__consumer_offsets` has by default."""
 SLICE_PAUSE_US = 1_000
 BLOCKED_PAUSE_US = 100_000
-"""Until the next look whether ZooKeeper, which has the configuration of new logs, is reachable again."""
+"""The interval at which the reachability of ZooKeeper, which has the configuration of new logs, is checked."""
 
 
 class RolesHost(Protocol):
@@ -45,7 +45,7 @@ class RolesHost(Protocol):
 
 
 class Progress(msgspec.Struct):
-    """A request that is being handled, and the results of its first partitions."""
+    """A request that is being handled, and the results for its first partitions."""
 
     message: Message
     results: list[tuple[str, Errors]]
@@ -57,11 +57,11 @@ class RoleChanges:
     def __init__(self, broker: RolesHost) -> None:
         self._broker = broker
         self._unfinished: dict[str, Progress] = {}
-        """By rpc id."""
+        """The requests in progress, by rpc id."""
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {SLICE_TIMER: self._on_slice}
 
     def handle(self, message: Message) -> None:
@@ -105,7 +105,7 @@ class RoleChanges:
         results = [(state.partition, replicas.become(state)) for state in states]
         for state, (name, error) in zip(states, results, strict=True):
             if name in led and partitions[name].is_leader:
-                continue  # a leader that stays leader in a new epoch stays coordinator (`makeLeaders`)
+                continue  # A leader that stays leader in a new epoch stays coordinator (`makeLeaders`).
             if name.startswith(OFFSETS_TOPIC) and error is Errors.NONE:
                 self._offsets_partition_changed(state)
             elif name.startswith(TRANSACTION_TOPIC) and error is Errors.NONE:

@@ -38,7 +38,7 @@ class AlterPartitionHost(Protocol):
 
 
 class AlterPartitionManager:
-    """See the module."""
+    """The proposed ISR changes of a broker: see the module."""
 
     def __init__(self, host: AlterPartitionHost) -> None:
         self.host = host
@@ -48,12 +48,12 @@ class AlterPartitionManager:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {RETRY_TIMER: self._on_retry}
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
-        """What it does with the responses to its requests."""
+        """The handlers of responses to its requests, by context."""
         return {CONTEXT: ResponseHandler(self._on_response, self._on_disconnect)}
 
     def submit(self, item: AlterPartitionItem) -> None:
@@ -62,7 +62,7 @@ class AlterPartitionManager:
         self._send()
 
     def forget(self, partition: str) -> None:
-        """The partition has another leader now: its change is dropped."""
+        """Drops the change of a partition that has another leader now."""
         self.unsent.pop(partition, None)
 
     def _send(self) -> None:
@@ -89,7 +89,7 @@ class AlterPartitionManager:
         )
 
     def _on_response(self, _: None, response: AlterPartitionResponse) -> None:
-        """Hands each answer to its partition; a request-level error sends everything again after 50 ms."""
+        """Passes each result to its partition; after a request-level error everything is sent again after 50 ms."""
         requested, self.in_flight = self.in_flight, {}
         if response.error is not Errors.NONE:
             self._again(requested)
@@ -100,12 +100,12 @@ class AlterPartitionManager:
         self._send()
 
     def _on_disconnect(self, _: None) -> None:
-        """The controller did not answer."""
+        """The controller did not respond."""
         requested, self.in_flight = self.in_flight, {}
         self._again(requested)
 
     def _on_retry(self, _: None) -> None:
-        """The 50 ms are over."""
+        """The 50 ms have passed."""
         self._retry_pending = False
         self._send()
 

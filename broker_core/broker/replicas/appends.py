@@ -24,37 +24,37 @@ _UNREADABLE = frozenset(
         Errors.RECORD_LIST_TOO_LARGE,
     }
 )
-"""With these errors a response has no log start offset."""
+"""A response with these errors has no log start offset."""
 
 
 class Produces:
-    """See the module. Part of a replica manager, whose partitions it appends to."""
+    """The appends of a replica manager, to its partitions: see the module."""
 
     def __init__(self, replicas: ReplicaAccess, log_appended: Callable[[str], None]) -> None:
         """`log_appended` is called with the name of a partition after each append to it."""
         self._replicas = replicas
         self._log_appended = log_appended
-        #: called when the append of a coordinator is committed, or can no longer be
+        #: Called when the append of a coordinator is committed, or can no longer be.
         self.on_coordinator_append: Callable[[Any, Errors], None]
         self._partitions = replicas.partitions
         self._kernel = replicas.kernel
         self._name = replicas.name
         self._delayed: Purgatory[DelayedProduce] = Purgatory()
-        #: partition -> (what waits, offset that the high watermark must reach), in order
+        #: Partition -> (what waits, offset that the high watermark must reach), in order.
         self.coordinator_appends: dict[str, list[tuple[Any, int]]] = {}
         replicas.high_watermark_listeners.append(self.check)
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
-        """The rpc ids of the requests that wait."""
+        """The rpc ids of delayed requests."""
         return self._delayed.requests()
 
     def take(self, message: Message, body: ProduceRequest, refused: Mapping[str, ProducePartitionResponse]) -> None:
-        """Appends, then answers: at once with acks=1 (acks=0: not at all), when committed with acks=all.
+        """Appends, then responds: at once with acks=1 (acks=0: not at all), when committed with acks=all.
 
         `refused` are the responses for partitions whose records are not appended.
         """
@@ -92,7 +92,7 @@ class Produces:
         try:
             info = partition.append_as_leader(data, acks, now_ms, is_client=is_client)
         except KafkaException as refused:
-            # the exact message is returned for single records only; for other errors clients have their own texts
+            # The exact message is returned for individual records only; for other errors clients have their own texts.
             start = -1 if refused.error in _UNREADABLE else partition.log.log_start_offset
             if isinstance(refused, RecordValidationException):
                 record_errors = refused.record_errors
@@ -101,7 +101,7 @@ class Produces:
                 ), -1
             return ProducePartitionResponse(name, refused.error, log_start_offset=start), -1
         append_time = partition.log.config.message_timestamp_type == "LogAppendTime" and info.record_count
-        # a repeated batch is answered with its timestamp, whatever kind that is
+        # The response to a duplicate batch contains its timestamp, whatever the timestamp type.
         append_time = append_time or info.is_duplicate
         return (
             ProducePartitionResponse(
@@ -182,7 +182,7 @@ class Produces:
             self.on_coordinator_append(waiting, Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def expire_coordinator_append(self, name: str, waiting: Any) -> bool:
-        """Gives up waiting; False when it is done already."""
+        """Stops waiting; False if it has completed already."""
         waits = self.coordinator_appends.get(name, [])
         left = [row for row in waits if row[0] is not waiting]
         if len(left) == len(waits):
@@ -198,7 +198,7 @@ class Produces:
         self._delayed.forget(name)
 
     def check(self, name: str) -> None:
-        """Something happened to this partition that a request may have waited for."""
+        """Completes delayed requests after a change of this partition."""
         if name in self.coordinator_appends:
             self._check_coordinator_appends(name)
         for delayed in self._delayed.watching(name):

@@ -9,7 +9,7 @@ from broker_core.wire.messages import FetchRequest, ProducePartitionResponse
 
 
 class DelayedFetch(msgspec.Struct, gc=False):
-    """A fetch that found too little."""
+    """A fetch that found too few bytes."""
 
     request: str
     message: Message
@@ -20,7 +20,7 @@ class DelayedFetch(msgspec.Struct, gc=False):
 
 class DelayedProduce(msgspec.Struct, gc=False):
     """A produce with acks=all that was appended and waits to be committed. `required` maps a partition to the offset
-    that the high watermark must reach; `answers` holds what is known so far.
+    that the high watermark must reach; `answers` has the results known so far.
     """
 
     request: str
@@ -31,7 +31,7 @@ class DelayedProduce(msgspec.Struct, gc=False):
     timer_id: int
 
     def answer(self, partition: str, error: Errors) -> None:
-        """The result of this partition is known. The base offset is returned with an error, too."""
+        """Sets the result of this partition. The base offset is returned with an error as well."""
         del self.required[partition]
         if error is not Errors.NONE:
             self.answers[partition] = structs.replace(self.answers[partition], error=error)

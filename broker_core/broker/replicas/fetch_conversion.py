@@ -1,4 +1,4 @@
-"""What becomes of answers to fetches of a version older than the log's messages (`KafkaApis.handleFetchRequest`)."""
+"""Conversion of fetch responses for versions older than the log's message format (`KafkaApis.handleFetchRequest`)."""
 
 from msgspec import structs
 
@@ -10,9 +10,9 @@ from broker_core.records.record import CorruptRecord, InvalidRecord
 from broker_core.wire.messages import FetchPartition, FetchPartitionResponse
 
 CONVERSION_ENDS = 10
-"""From this version of Fetch on, answers are as they were read: its readers know all that a log may hold."""
+"""From this version on responses are not converted: its readers support every message format."""
 SOFT_LIMIT_VERSION = 3
-"""From this version on, a first batch larger than what was asked for is sent all the same (KIP-74)."""
+"""From this version on a first batch larger than requested is returned all the same (KIP-74)."""
 _ZSTD_VERSION = 10
 _STORAGE_ERROR_VERSION = 6
 _MAGIC_2_VERSION, _MAGIC_1_VERSION = 4, 2
@@ -21,7 +21,7 @@ _MAGIC_2_VERSION, _MAGIC_1_VERSION = 4, 2
 def convert(
     answer: FetchPartitionResponse, requested: FetchPartition, config: LogConfig, version: int, is_follower: bool
 ) -> FetchPartitionResponse:
-    """The answer as a reader of this version of Fetch understands it. `config` is the log's."""
+    """The response as a reader of this version of Fetch supports it. `config` is the log's."""
     if config.target_compression is CompressionType.ZSTD and version < _ZSTD_VERSION:
         return _unreadable(answer, Errors.UNSUPPORTED_COMPRESSION_TYPE)
     if answer.error is Errors.KAFKA_STORAGE_ERROR and version < _STORAGE_ERROR_VERSION:
@@ -43,7 +43,7 @@ def convert(
 
 
 def _unreadable(answer: FetchPartitionResponse, error: Errors) -> FetchPartitionResponse:
-    """There are records, but not in a form that a reader of this version could have: no list of them, not even an
-    empty one, and nothing that was aborted.
+    """There are records, but not in a form that a reader of this version supports: no list of them, not even an empty
+    one, and no aborted transactions.
     """
     return FetchPartitionResponse(answer.partition, error, aborted_transactions=())

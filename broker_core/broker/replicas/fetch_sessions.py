@@ -1,4 +1,5 @@
-"""Fetch sessions: what a client fetches is said once, and answered with what has changed (KIP-227).
+"""Fetch sessions: a client sends the fetched partitions once, and then receives changes only (KIP-227). Kafka's classes
+are `FetchSession`, `FetchSessionCache` and `IncrementalFetchContext`.
 
 Kafka's classes are `FetchSession`, `FetchSessionCache` and `IncrementalFetchContext`.
 """
@@ -12,7 +13,7 @@ from broker_core.errors import Errors
 from broker_core.wire.messages import FetchPartitionResponse
 
 TopicPartitionKey: TypeAlias = tuple[str, int]
-"""A topic, by name or by id as the client does, and the partition's index."""
+"""A topic, by name or by id as in the request, and the partition's index."""
 
 MAX_EPOCH = 2**31 - 1
 CACHE_SLOTS = 1_000
@@ -24,7 +25,7 @@ _IDS_OF_A_SHARD = MAX_EPOCH // SHARDS
 
 
 def has_shard(session_id: int) -> bool:
-    """Whether the cache has a place for an id: to look elsewhere ends a request (`FetchSessionCache.getCacheShard`)."""
+    """Whether the cache has a shard for an id: without one a request fails (`FetchSessionCache.getCacheShard`)."""
     return -_IDS_OF_A_SHARD < session_id < SHARDS * _IDS_OF_A_SHARD
 
 
@@ -57,7 +58,7 @@ class FetchSession:
     def update(
         self, wanted: Mapping[TopicPartitionKey, SessionPartition], forgotten: Iterable[TopicPartitionKey]
     ) -> None:
-        """Takes new and changed partitions, and drops those that the client no longer wants."""
+        """Adds new and changed partitions, and removes those that the client no longer wants."""
         for key, partition in wanted.items():
             known = self.partitions.get(key)
             if known is not None:
@@ -124,7 +125,7 @@ class FetchSessions:
         forgotten: Iterable[TopicPartitionKey],
         uses_topic_ids: bool,
     ) -> FetchSession | Errors:
-        """The session with what a request changes in it, or why there is none."""
+        """Returns the session with the request's changes applied, or why there is none."""
         session = self._sessions.get(session_id)
         if session is None:
             return Errors.FETCH_SESSION_ID_NOT_FOUND

@@ -21,7 +21,7 @@ _NONE = Errors.NONE
 
 
 class Fetches:
-    """See the module. Part of a replica manager, whose partitions it reads."""
+    """The fetches of a replica manager, from its partitions: see the module."""
 
     def __init__(self, replicas: ReplicaAccess, record_deletion: RecordDeletion) -> None:
         self._replicas = replicas
@@ -41,16 +41,16 @@ class Fetches:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
-        """The rpc ids of the requests that wait."""
+        """The rpc ids of delayed requests."""
         return self._delayed.requests()
 
     def take(self, message: Message, body: FetchRequest) -> None:
-        """Reads first, then takes note of the follower: so an answer with records carries the high watermark of
-        before.
+        """Reads first, then records the follower's fetch: so a response with records carries the previous high
+        watermark.
         """
         answers, byte_count = self._read_all(body)
         has_preferred = any(answer.preferred_read_replica >= 0 for answer in answers)
@@ -67,7 +67,7 @@ class Fetches:
             urgent = any(self._is_stale(requested.partition, body.replica_id) for requested in body.partitions)
             answers, byte_count = self._read_all(body) if urgent else (answers, byte_count)
         is_enough = body.max_wait_ms <= 0 or byte_count >= body.min_bytes or urgent or not body.partitions
-        # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs
+        # `tryCompleteElseWatch`; a fetch that has read nothing is at the end of its logs.
         if is_enough or ((byte_count or has_preferred) and self._is_satisfied(body)):
             self._respond(message, body, answers)
             return
@@ -89,10 +89,10 @@ class Fetches:
         )
 
     def _read_all(self, body: FetchRequest) -> tuple[list[FetchPartitionResponse], int]:
-        """The answers, and how many bytes of records they carry."""
+        """The results, and the size of their records in bytes."""
         answers = []
         byte_count = 0
-        # The sizes that old readers ask for are kept to, even where no batch fits (`hardMaxBytesLimit`).
+        # The sizes in requests of old readers are strict, even if no batch fits (`hardMaxBytesLimit`).
         may_exceed = body.version >= SOFT_LIMIT_VERSION
         replica_id = body.replica_id
         for requested in body.partitions:
@@ -106,7 +106,9 @@ class Fetches:
         return answers, byte_count
 
     def _read_at_end(self, requested: FetchPartition, replica_id: int) -> FetchPartitionResponse | None:
-        """What a follower gets that has all records, as in most partitions of most fetches; None in all other cases."""
+        """The result for a follower that has all records, as for most partitions of most fetches; None in all other
+        cases.
+        """
         name = requested.partition
         partition = self._partitions.get(name)
         if partition is None or not partition.is_leader or replica_id not in partition.remotes:
@@ -142,8 +144,8 @@ class Fetches:
                 return elsewhere
         end_offset = log.log_end_offset
         if replica_id >= 0 and replica_id not in partition.remotes:
-            # a leader in an earlier epoch knows fewer replicas; a request without an epoch makes the follower look for
-            # the leader
+            # A leader in an earlier epoch knows fewer replicas; a request without an epoch makes the follower look up
+            # the leader.
             knows_epoch = requested.current_leader_epoch >= 0
             error = Errors.UNKNOWN_LEADER_EPOCH if knows_epoch else Errors.NOT_LEADER_OR_FOLLOWER
             return FetchPartitionResponse(name, error)
@@ -182,7 +184,7 @@ class Fetches:
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable)
 
     def _read_elsewhere(self, partition: Partition, fetch_offset: int, rack: str) -> FetchPartitionResponse | None:
-        """The response that names the replica that a consumer is to read from, if it is not this one."""
+        """The response that names the preferred read replica of a consumer, if it is not this one."""
         racks = self._replicas.metadata.racks
         preferred = preferred_read_replica(partition, rack, fetch_offset, racks, only_in_sync=self._only_in_sync)
         if preferred == LEADER:
@@ -198,7 +200,7 @@ class Fetches:
     def _read_for_consumer(
         self, partition: Partition, requested: FetchPartition, body: FetchRequest, left: int, min_one_message: bool
     ) -> FetchPartitionResponse:
-        """What is committed; with read_committed only what is stable, and which of it was aborted."""
+        """Committed records; with read_committed only stable ones, and the aborted transactions among them."""
         log = partition.log
         name, offset, high_watermark = partition.name, requested.fetch_offset, partition.high_watermark
         stable = log.last_stable_offset(high_watermark)
@@ -223,11 +225,11 @@ class Fetches:
             if committed_only and records:
                 aborted = tuple((row.producer_id, row.first_offset) for row in log.aborted_transactions(offset, read))
             elif most > 0 and offset < bound:
-                aborted = None  # the first batch does not fit: aborted transactions are null
+                aborted = None  # The first batch does not fit: aborted transactions are null.
         return FetchPartitionResponse(name, _NONE, high_watermark, log.log_start_offset, records, None, stable, aborted)
 
     def _is_stale(self, name: str, replica_id: int) -> bool:
-        """Whether the high watermark has moved since a follower last fetched (`lastSentHighWatermark`)."""
+        """Whether the high watermark has advanced since a follower last fetched (`lastSentHighWatermark`)."""
         partition = self._partitions.get(name)
         remote = partition.remotes.get(replica_id) if partition is not None else None
         return (
@@ -235,13 +237,11 @@ class Fetches:
         )
 
     def _holds_back(self, partition: Partition, replica_id: int) -> bool:
-        """Whether a follower that is not in sync gets no records because its leader's quota is used up."""
+        """Whether a follower that is not in sync gets no records because its leader's quota is exceeded."""
         return replica_id not in partition.isr and self._quota.holds_back(partition.name, self._kernel.now_us)
 
     def _followed(self, requested: FetchPartition, replica_id: int, replica_epoch: int) -> None:
-        """What a follower's fetch changes at the leader: its remote state, perhaps the ISR, perhaps the high
-        watermark.
-        """
+        """Applies a follower's fetch at the leader: its remote state, perhaps the ISR, perhaps the high watermark."""
         partition = self._partitions[requested.partition]
         if self._completes_stale_fetches and replica_id in partition.remotes:
             partition.remotes[replica_id].last_sent_high_watermark = partition.high_watermark
@@ -257,7 +257,7 @@ class Fetches:
         self._delayed.forget(name)
 
     def check(self, name: str) -> None:
-        """Something happened to this partition that a request may have waited for."""
+        """Completes delayed requests after a change of this partition."""
         for delayed in self._delayed.watching(name):
             if self._is_satisfied(delayed.body):
                 self._complete(delayed, "satisfied")
@@ -292,7 +292,7 @@ class Fetches:
             if end_offset > requested.fetch_offset:
                 byte_count = log.bytes_available(requested.fetch_offset, end_offset)
                 if byte_count is None:
-                    return True  # the fetch has fallen behind the current segment, or a new one was just rolled
+                    return True  # The fetch offset is below the active segment, or a new one was just rolled.
                 accumulated += min(byte_count, requested.partition_max_bytes)
         return accumulated >= body.min_bytes
 
@@ -319,7 +319,7 @@ class Fetches:
                 for requested, answer in zip(body.partitions, answers, strict=True)
             ]
         if body.replica_id >= 0:
-            # a follower that came by TCP has its session, if any, with its connection
+            # The session of a follower that fetches over TCP, if any, belongs to its connection.
             if body.session_id:
                 answers = [
                     answer

@@ -23,7 +23,7 @@ TIMER = "isr_propagation"
 
 
 class IsrChangesHost(Protocol):
-    """What is needed of the broker."""
+    """What it needs of the broker."""
 
     kernel: Kernel
     name: str
@@ -38,7 +38,7 @@ class IsrChangesHost(Protocol):
 
 
 class IsrChanges:
-    """The partitions of which the controller does not know yet, looked at every 2.5 s since the broker's start."""
+    """The partitions whose change has not been propagated yet; checked every 2.5 s from the broker's start."""
 
     def __init__(self, host: IsrChangesHost) -> None:
         self.host = host
@@ -50,16 +50,16 @@ class IsrChanges:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {TIMER: self._on_timer}
 
     def start(self) -> None:
-        """The broker is up."""
+        """Begins the checks when the broker is up."""
         self._started_us = self._last_reported_us = self.host.kernel.now_us
 
     def write(self, partition: Partition, isr: tuple[int, ...]) -> int | None:
-        """Writes the state znode of a partition; returns its version. None: ZooKeeper cannot be reached, or another
-        writer was faster.
+        """Writes the state znode of a partition; returns its version. None: ZooKeeper is unreachable, or another write
+        was first.
         """
         host = self.host
         if not host.reaches_zookeeper:
@@ -92,7 +92,7 @@ class IsrChanges:
             self.host.kernel.timer(self.host.name, due_us, TIMER)
 
     def _on_timer(self, _: None) -> None:
-        """Propagates changes that are 5 s old, or all when nothing was propagated for a minute."""
+        """Propagates changes that are 5 s old, or all if nothing was propagated for a minute."""
         self._is_waiting = False
         now_us = self.host.kernel.now_us
         is_due = (

@@ -1,4 +1,4 @@
-"""Where something is in the logs that a broker leads: by time, by leader epoch (`ReplicaManager.fetchOffset`,
+"""Offset lookups in the logs that a broker leads: by timestamp and by leader epoch (`ReplicaManager.fetchOffset`,
 `lastOffsetForLeaderEpoch`).
 """
 
@@ -15,7 +15,7 @@ from broker_core.wire.messages import (
 
 CONSUMER = -1
 DEBUGGING_CONSUMER = -2
-"""A reader that any replica serves."""
+"""The replica id of a reader that any replica serves."""
 LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 MAX_TIMESTAMP = -3
@@ -24,7 +24,7 @@ LATEST_TIERED_TIMESTAMP = -5
 
 
 class OffsetLookups:
-    """See the module. Part of a replica manager, whose partitions it looks into."""
+    """The offset lookups of a replica manager, in its partitions: see the module."""
 
     def __init__(self, replicas: ReplicaAccess) -> None:
         self._replicas = replicas
@@ -42,7 +42,7 @@ class OffsetLookups:
     def _before(
         self, body: ListOffsetsRequest, name: str, leader_epoch: int, timestamp: int, at_most: int
     ) -> ListOffsetsResult:
-        """Version 0: several offsets, by when files were written (`Partition.legacyFetchOffsetsForTimestamp`)."""
+        """Version 0: several offsets, by the last write of segments (`Partition.legacyFetchOffsetsForTimestamp`)."""
         partition = self._partitions.get(name)
         if partition is None:
             return ListOffsetsResult(name, self._replicas.not_leader(name))
@@ -92,7 +92,9 @@ class OffsetLookups:
         return ListOffsetsResult(name, offset=found[1], timestamp=found[0], leader_epoch=found[2])
 
     def for_leader_epochs(self, body: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-        """Where leader epochs end in the logs that this broker leads (`Partition.lastOffsetForLeaderEpoch`)."""
+        """The end offsets of leader epochs in the logs that this broker leads
+        (`Partition.lastOffsetForLeaderEpoch`).
+        """
         results = []
         for name, current_leader_epoch, epoch in body.partitions:
             partition = self._partitions.get(name)

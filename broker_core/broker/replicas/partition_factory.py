@@ -39,7 +39,7 @@ class PartitionFactoryHost(Protocol):
 
 
 class PartitionFactory:
-    """See the module. It also is the host of the partitions that it opens."""
+    """Opens replicas: see the module. It is also the host of the partitions that it opens."""
 
     def __init__(self, host: PartitionFactoryHost, quotas: ReplicationQuotas) -> None:
         self._host = host
@@ -48,17 +48,17 @@ class PartitionFactory:
         self.name = host.name
         self.broker_id = host.broker_id
         self.era = host.era
-        #: settings, overrides and resulting values of the last topic, which its next partition shares
+        #: Settings, overrides and resulting values of the last topic, which its next partition shares.
         self._last_values: tuple[dict[str, str], dict[str, str], dict[str, Value]] | None = None
-        #: what the configuration of the last log was made of, and that configuration
+        #: The inputs of the last log's configuration, and that configuration.
         self._last_config: tuple[Mapping[str, Value], int, LogConfig] | None = None
 
     def open(self, name: str, topic_id: str | None) -> Partition:
-        """Opens or creates a log; `topic_id` None: as its own file says."""
+        """Opens or creates a log; `topic_id` None: as in its own file."""
         return at_once(self.open_in_slices(name, topic_id, Work()))
 
     def open_in_slices(self, name: str, topic_id: str | None, work: Work) -> Slices[Partition]:
-        """The same, with a pause whenever a slice of `work` is full."""
+        """As `open`, with a pause whenever a slice of `work` is full."""
         host = self._host
         topic = topic_of(name)
         configs = self.topic_values(topic)
@@ -99,19 +99,19 @@ class PartitionFactory:
         try:
             values = topic_values(settings, overrides)
         except ConfigException:
-            # an external write in ZooKeeper that Kafka's tools refuse: the topic is treated as without overrides
+            # An external write in ZooKeeper that Kafka's tools reject: the topic is treated as without overrides.
             values = topic_values(settings, {})
         self._last_values = (dict(settings), overrides, values)
         return values
 
-    # what a partition needs of its broker
+    # What a partition needs of its broker.
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the metadata list the broker."""
+        """Whether the broker is in the metadata."""
         return self._host.metadata.is_alive(broker_id)
 
     def log_truncated(self, replica: LocalReplica) -> None:
-        """A log was truncated: its checkpoints follow."""
+        """Updates the checkpoints after a log was truncated."""
         self._host.logs.log_truncated(replica)
 
 

@@ -1,4 +1,4 @@
-"""From which replica a consumer is to read (KIP-392; `ReplicaManager.findPreferredReadReplica`)."""
+"""The preferred read replica of a consumer (KIP-392; `ReplicaManager.findPreferredReadReplica`)."""
 
 from collections.abc import Mapping
 

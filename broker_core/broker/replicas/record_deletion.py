@@ -1,6 +1,6 @@
 """DeleteRecords at the leader (`ReplicaManager.deleteRecords`, `DelayedDeleteRecords`; KIP-107).
 
-The leader raises its log start offset at once. Followers learn it with their next fetch; the response waits until all
+The leader raises its log start offset at once. Followers get it with their next fetch; the response waits until all
 live replicas have followed.
 """
 
@@ -24,8 +24,8 @@ EXPIRED_TIMER = "delete_records_expired"
 
 
 class DelayedDeleteRecords(msgspec.Struct, gc=False):
-    """A request whose records are deleted at the leader. `required`: partition -> the low watermark that it waits for;
-    `answers` are the results known so far.
+    """A request whose records are deleted at the leader. `required`: partition -> the low watermark to reach; `answers`
+    has the results known so far.
     """
 
     request: str
@@ -36,7 +36,7 @@ class DelayedDeleteRecords(msgspec.Struct, gc=False):
     timer_id: int
 
     def answer(self, result: DeleteRecordsResult) -> None:
-        """This partition's part is decided."""
+        """Sets the result of this partition."""
         del self.required[result.partition]
         self.answers[result.partition] = result
 
@@ -61,15 +61,15 @@ class RecordDeletion:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {EXPIRED_TIMER: self.expired}
 
     def parked(self) -> list[str]:
-        """The rpc ids of the requests that wait."""
+        """The rpc ids of delayed requests."""
         return self._purgatory.requests()
 
     def delete(self, message: Message, body: DeleteRecordsRequest) -> None:
-        """Moves the starts of the logs, then answers or waits."""
+        """Advances the log start offsets, then responds or waits."""
         answers: dict[str, DeleteRecordsResult] = {}
         required: dict[str, int] = {}
         for name, offset in body.partitions:
@@ -105,7 +105,7 @@ class RecordDeletion:
         self._purgatory.forget(name)
 
     def check(self, name: str) -> None:
-        """A follower's log start offset may have risen, or the leader changed."""
+        """Completes delayed requests: a follower's log start offset may have advanced, or the leader changed."""
         for delayed in self._purgatory.watching(name):
             if self._try(delayed):
                 self._complete(delayed, "satisfied")
@@ -121,7 +121,7 @@ class RecordDeletion:
             self._complete(delayed, "expired")
 
     def _leader(self, name: str) -> Partition:
-        """The replica, which must lead. Raises KafkaException."""
+        """The replica, which must be the leader. Raises KafkaException."""
         if name not in self._host.metadata.partitions:
             raise KafkaException(Errors.UNKNOWN_TOPIC_OR_PARTITION)
         topic = topic_of(name)

@@ -14,7 +14,7 @@ from broker_core.sim.kernel import Kernel
 
 
 class ReplicaAccess(Protocol):
-    """The open replicas of a broker, and what concerns more than one part."""
+    """The open replicas of a broker, and what concerns several parts."""
 
     kernel: Kernel
     name: str
@@ -36,15 +36,15 @@ class ReplicaAccess(Protocol):
     def wall_ms(self) -> int: ...
 
     def not_leader(self, name: str) -> Errors:
-        """Why a partition is not served here."""
+        """The error for a partition that this broker does not lead."""
 
     def epoch_error(
         self, partition: Partition, current_leader_epoch: int, from_follower: bool = False
     ) -> Errors | None:
-        """What is wrong with a request for a replica in a leader epoch; -1 fits any."""
+        """The error for a request with this leader epoch; -1 is accepted in any epoch."""
 
     def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
-        """A leader wants another ISR."""
+        """Proposes another ISR for a leader."""
 
     def high_watermark_moved(self, partition: Partition) -> None:
         """Calls the listeners."""

@@ -43,7 +43,7 @@ class ReplicaHost(PartitionFactoryHost, IsrChangesHost, Protocol):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the broker shuts down: then it starts no new fetchers."""
+        """Whether the broker is shutting down: then it starts no new fetchers."""
 
     def known_controller(self) -> int: ...
 
@@ -51,7 +51,7 @@ class ReplicaHost(PartitionFactoryHost, IsrChangesHost, Protocol):
 
 
 class ReplicaManager:
-    """See the module. Its parts are tables of data, so that a broker pickles."""
+    """The replicas of a broker: see the module. Its parts are plain data, so that a broker can be pickled."""
 
     def __init__(self, host: ReplicaHost) -> None:
         self.host = host
@@ -83,7 +83,7 @@ class ReplicaManager:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {
             **self.produces.timers,
             **self.fetches.timers,
@@ -96,7 +96,7 @@ class ReplicaManager:
 
     @property
     def responses(self) -> dict[str, ResponseHandler]:
-        """What it does with the responses to its requests."""
+        """The handlers of responses to its requests, by context."""
         return {
             **self.alter_partition.responses,
             replica_fetcher.FETCH: ResponseHandler(self._on_fetch, self._on_fetcher_disconnect),
@@ -108,7 +108,7 @@ class ReplicaManager:
         """The rpc ids of the requests in the purgatories."""
         return self.fetches.parked() + self.produces.parked() + self.record_deletion.parked()
 
-    # the timers and responses of the fetchers, which come and go
+    # The timers and responses of the fetchers, which are added and removed.
 
     def _wake_fetcher(self, leader: int) -> None:
         self.fetchers[leader].on_wake()
@@ -128,7 +128,7 @@ class ReplicaManager:
     def _on_no_offsets(self, question: tuple[int, str, int, int]) -> None:
         self._on_offsets(question, None)
 
-    # for its parts
+    # What its parts need.
 
     @property
     def era(self) -> Era:
@@ -157,18 +157,18 @@ class ReplicaManager:
 
     @property
     def metadata(self) -> MetadataCache:
-        """What this broker knows of the cluster."""
+        """This broker's metadata of the cluster."""
         return self.host.metadata
 
     def known_controller(self) -> int:
         """The controller's broker id, -1 = unknown."""
         return self.host.known_controller()
 
-    # becoming leader or follower
+    # Role changes.
 
     def become(self, state: LeaderAndIsrPartition) -> Errors:
         """One partition of a LeaderAndIsr (`becomeLeaderOrFollower`). A leader epoch that is not greater than the
-        known one is refused, harmlessly: it repeats what is known.
+        current one is rejected, harmlessly: the state is known already.
         """
         if self.broker_id not in state.replicas:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
@@ -182,7 +182,7 @@ class ReplicaManager:
         if state.leader_epoch <= partition.leader_epoch:
             return Errors.STALE_CONTROLLER_EPOCH
         if state.leader < 0:
-            # no leader is none to turn to: everything stays as it is (`makeFollowers`)
+            # Without a leader everything stays as it is (`makeFollowers`).
             return Errors.NONE
         self.alter_partition.forget(state.partition)
         keeps_fetching = not self.host.era.replication.refetches_in_each_epoch and partition.leader_id == state.leader
@@ -192,7 +192,7 @@ class ReplicaManager:
             partition.make_leader(state)
         else:
             partition.make_follower(state)
-            # a leader whom the cluster has not is not fetched from
+            # A leader that is not in the metadata is not fetched from.
             is_there = broker_node(state.leader) in self.kernel.nodes
             if is_there and not self._is_fetching(state.partition, state.leader):
                 self._start_fetching(partition, state.leader)
@@ -213,7 +213,7 @@ class ReplicaManager:
         return fetcher is not None and name in fetcher.states
 
     def halts_instead_of_truncating(self, partition: Partition, why: str) -> bool | None:
-        """Whether this broker rather ends than truncates a log to its leader's end; None = that is not known now."""
+        """Whether this broker halts instead of truncating a log to its leader's end; None = not known now."""
         return self.host.halts_instead_of_truncating(partition, why)
 
     def _stop_fetching(self, name: str) -> None:
@@ -221,7 +221,7 @@ class ReplicaManager:
             fetcher.remove(name)
 
     def stop(self, name: str, delete: bool) -> None:
-        """StopReplica: the replica neither leads nor follows; with `delete` its files go too."""
+        """StopReplica: the replica neither leads nor follows; with `delete` its files are deleted as well."""
         partition = self.partitions.get(name)
         if partition is None:
             return
@@ -243,10 +243,10 @@ class ReplicaManager:
         self.fetches.check(name)
         self.record_deletion.check(name)
 
-    # what its parts ask it
+    # What its parts call.
 
     def not_leader(self, name: str) -> Errors:
-        """Why a partition is not served here: other brokers host it, or it is unknown."""
+        """The error for a partition that this broker does not lead: other brokers host it, or it is unknown."""
         known = name in self.host.metadata.partitions
         return Errors.NOT_LEADER_OR_FOLLOWER if known else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -263,21 +263,21 @@ class ReplicaManager:
         return None if serves else Errors.NOT_LEADER_OR_FOLLOWER
 
     def high_watermark_moved(self, partition: Partition) -> None:
-        """More is committed: producers and consumers may have waited for it."""
+        """The high watermark has advanced: delayed produce and fetch requests may complete."""
         for listener in self.high_watermark_listeners:
             listener(partition.name)
 
     def _log_appended(self, name: str) -> None:
-        """Followers may wait for more than what is committed."""
+        """Followers may wait for records that are not committed yet."""
         self.fetches.check(name)
 
-    # the fetchers' side
+    # Called by the fetchers.
 
     def log_appended_by_follower(self, partition: Partition) -> None:
-        """A follower only serves itself; its delayed operations are re-checked all the same."""
+        """A follower serves only itself; its delayed operations are checked all the same."""
         self.fetches.check(partition.name)
 
-    # the ISR
+    # The ISR.
 
     def shrink_isrs(self) -> None:
         """The job that runs every half `replica.lag.time.max.ms`."""
@@ -287,7 +287,9 @@ class ReplicaManager:
                 self.propose_isr_change(partition, PendingShrink(partition.isr, removed))
 
     def propose_isr_change(self, partition: Partition, change: PendingExpand | PendingShrink) -> None:
-        """A leader wants another ISR: it writes it to ZooKeeper, or asks the controller to, as the era has it."""
+        """Proposes another ISR for a leader, which writes it to ZooKeeper, or asks the controller to, depending on the
+        era.
+        """
         if self.host.era.isr.change == "zookeeper":
             version = self.isr_changes.write(partition, change.proposed_isr)
             if version is not None and partition.commit_isr(change.proposed_isr, version):
@@ -312,12 +314,12 @@ class ReplicaManager:
         )
 
     def isr_change_answered(self, requested: AlterPartitionItem, result: AlterPartitionResult) -> None:
-        """The controller's word on one change (`Partition.submitAlterPartition`)."""
+        """Handles the controller's result for one change (`Partition.submitAlterPartition`)."""
         partition = self.partitions.get(result.partition)
         if partition is None or not partition.is_leader or isinstance(partition.isr_state, CommittedIsr):
             return
         if requested.topic_id and requested.topic_id != partition.log.topic_id:
-            return  # it is of the topic that had this name before
+            return  # It belongs to an earlier topic of this name.
         if result.error is Errors.NONE:
             if result.leader_epoch == partition.leader_epoch and partition.commit_isr(
                 result.isr, result.partition_epoch

@@ -1,4 +1,4 @@
-"""What a broker does with all of its replicas from time to time (`ReplicaManager.startup`)."""
+"""The periodic tasks on all replicas of a broker (`ReplicaManager.startup`)."""
 
 from typing import Protocol
 
@@ -41,17 +41,17 @@ class ReplicaTasks:
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
-        """What it does when each of its timers is due."""
+        """The handlers of its timers, by name."""
         return {ISR_EXPIRATION_TIMER: self._expire_isrs, CHECKPOINT_TIMER: self._checkpoint_high_watermarks}
 
     def start(self) -> None:
-        """Shrinks ISRs from now on."""
+        """Starts shrinking ISRs."""
         lag_ms = self._host.config.replica_lag_time_max_ms
         self._timer(lag_ms * 1_000 // self._host.era.isr.checks_per_lag_time, ISR_EXPIRATION_TIMER)
 
     def start_checkpoints(self) -> None:
-        """Writes the high watermarks from now on, once the first LeaderAndIsr has come
-        (`startHighWatermarkCheckPointThread`). Does nothing later.
+        """Starts writing the high watermarks, once the first LeaderAndIsr has arrived
+        (`startHighWatermarkCheckPointThread`). Later calls do nothing.
         """
         if not self._has_checkpoints:
             self._has_checkpoints = True

@@ -1,4 +1,4 @@
-"""How the APIs of the wire become what a broker's handlers take, and their answers the wire's; one file a family."""
+"""Translation between Kafka's messages and the bodies that handlers use; one file per family of APIs."""
 
 from broker_core.broker.translation import (
     alter_replica_log_dirs,

@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs (API key 34) at a broker with one log directory: there is nowhere to go
+"""AlterReplicaLogDirs (API key 34) at a broker with one log directory: no replica can be moved
 (`kafka.server.ReplicaManager#alterReplicaLogDirs`).
 """
 
@@ -10,12 +10,13 @@ from broker_core.log.files.storage_fault import MAX_FILE_NAME_LENGTH
 from broker_core.wire.schemas import SCHEMAS
 
 _WIRE = SCHEMAS[34].response
-#: A folder on the move has 32 hexadecimal digits, two dots or hyphens and "future" in its name of at most 255 bytes.
+#: The folder of a replica that is being moved has 32 hexadecimal digits, two dots or hyphens and "future" in its name
+#: of at most 255 bytes.
 _MAX_NAME_LENGTH = MAX_FILE_NAME_LENGTH - len(".-future") - 32
 
 
 def body(request: Any, context: RequestContext) -> Any:
-    """The answer; nothing moves."""
+    """The response; nothing is moved."""
     rows = {
         partition: _error(context.broker, directory.path, partition)
         for directory in request.dirs

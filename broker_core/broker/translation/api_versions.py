@@ -16,7 +16,7 @@ _NAMES_VERSION = 3
 
 
 def body(request: Any, context: RequestContext) -> Any:
-    """The ranges of all APIs; an error alone for a client that names itself badly."""
+    """The version ranges of all APIs; only an error for a client with an invalid name."""
     era = context.broker.era
     apis = offered(era)
     if not is_offered(apis, API_VERSIONS, context.version):

@@ -1,5 +1,5 @@
-"""What a controller and brokers ask each other: LeaderAndIsr (API key 4), StopReplica (5), UpdateMetadata (6),
-ControlledShutdown (7) and AlterPartition (56). A broker without an authoriser takes them from anybody.
+"""Requests between a controller and brokers: LeaderAndIsr (API key 4), StopReplica (5), UpdateMetadata (6),
+ControlledShutdown (7) and AlterPartition (56). A broker without an authorizer accepts them from any client.
 """
 
 from collections.abc import Iterable, Iterator
@@ -105,7 +105,7 @@ def _become_answer(body: LeaderAndIsrResponse, request: Any, context: RequestCon
 
 
 def _epoch(told: int) -> int:
-    """A broker epoch; who does not know it is believed to know the broker that there is."""
+    """A broker epoch; a sender that does not know it means the running process."""
     return told if told != -1 else 2**63 - 1
 
 
@@ -169,7 +169,7 @@ def _update_body(request: Any, context: RequestContext) -> Any:
             for topic, topic_id, state in _states(request)
             if can_be(topic, state.partition_index)
         ),
-        # the wire does not say of which life a broker is; one that the lab has not is left out
+        # The request does not identify the broker's process; a broker that the lab does not have is left out.
         tuple((each.id, known.get(each.id, -1)) for each in request.live_brokers if each.id in context.cluster.brokers),
         tuple((each.id, each.rack) for each in request.live_brokers if each.rack is not None),
     )
@@ -221,7 +221,7 @@ def _alter_body(request: Any, context: RequestContext) -> AlterPartitionRequest:
 
 
 def _altered(request: Any, context: RequestContext) -> Iterator[tuple[str | None, Any]]:
-    """(topic, partition) of what is to be altered; None for a topic id that the controller does not know."""
+    """(topic, partition) of the partitions to alter; None for a topic id that the controller does not know."""
     for topic in request.topics:
         has_ids = context.version >= _IDS_IN_ALTER_PARTITION
         name = context.topic_of(topic.topic_id) if has_ids else topic.topic_name

@@ -1,4 +1,4 @@
-"""OffsetCommit (API key 8) and OffsetFetch (9), which is of several groups from version 8 on (KIP-709)."""
+"""OffsetCommit (API key 8) and OffsetFetch (9), which is for several groups from version 8 on (KIP-709)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -29,7 +29,7 @@ _GROUPS_VERSION = 8
 def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
     partitions = partitions_of(request.topics)
     if context.version > 0:
-        partitions = dict(partitions).items()  # one that is there twice counts as it is there last
+        partitions = dict(partitions).items()  # Of duplicates the last one counts.
     return OffsetCommitRequest(
         request.group_id,
         tuple(
@@ -59,7 +59,7 @@ def _commit_answer(body: OffsetCommitResponse, request: Any, context: RequestCon
 
 
 def _partitions(topics: Iterable[Any] | None) -> tuple[str, ...] | None:
-    """What is asked of a group; None = all that it has."""
+    """The requested partitions of a group; None = all."""
     if topics is None:
         return None
     return tuple(dict(partitions_of(topics, partitions="partition_indexes")))
@@ -75,7 +75,7 @@ def _fetch_body(request: Any, context: RequestContext) -> OffsetFetchRequest | U
         )
     groups = tuple((group.group_id, _partitions(group.topics)) for group in request.groups)
     body = OffsetFetchRequest("", groups=groups, require_stable=request.require_stable)
-    # without groups: the answer has at least one in Kafka, which fails to find it
+    # Without groups: Kafka fails because it expects at least one in the response.
     return body if groups else Unanswered(body)
 
 

@@ -1,4 +1,4 @@
-"""What translations between the wire and the bodies of the core have in common."""
+"""Shared by the translations between Kafka's messages and the bodies of the core."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -50,7 +50,7 @@ class ClusterAddresses(Protocol):
 
 
 class RequestContext(NamedTuple):
-    """What belongs to a request besides its fields: its version, the client and its host, and the broker."""
+    """The context of a request: its version, the client and its host, and the broker."""
 
     version: int
     client_id: str
@@ -59,23 +59,23 @@ class RequestContext(NamedTuple):
     cluster: ClusterAddresses
 
     def topic_of(self, topic_id: str) -> str | None:
-        """The name behind a topic id, as the broker's metadata have it."""
+        """The name for a topic id in the broker's metadata."""
         return next((name for name, known in self.broker.metadata.topic_ids.items() if known == topic_id), None)
 
     def topic_id_of(self, topic: str) -> str:
-        """The id behind a name; the zero id where there is none."""
+        """The id for a topic name; the zero id if there is none."""
         return self.broker.metadata.topic_ids.get(topic) or NO_TOPIC_ID
 
 
 class Immediate(NamedTuple):
-    """A response that needs nothing but what a connection knows."""
+    """A response that needs nothing but the state of the connection."""
 
     response: Any
 
 
 class Unanswered(NamedTuple):
-    """What the handler takes of a request on whose response Kafka fails: no response comes to it, nor to what its
-    connection asks later.
+    """The body of a request on whose response Kafka fails: neither it nor later requests on the connection get a
+    response.
     """
 
     body: Any
@@ -87,9 +87,9 @@ def no_answer(body: Any, request: Any, context: RequestContext) -> Any:
 
 
 class Translation(NamedTuple):
-    """How an API is translated: `body(request, context)` gives what the broker's handler takes, or Immediate, or
-    Unanswered; `answer(body, request, context)` makes the response from what the handler answered. Requests and
-    responses are values of the API's schemas.
+    """How an API is translated: `body(request, context)` returns the handler's body, or Immediate, or Unanswered;
+    `answer(body, request, context)` makes the response from the handler's result. Requests and responses are values of
+    the API's schemas.
     """
 
     body: Callable[[Any, RequestContext], Any]
@@ -102,7 +102,7 @@ def immediate(response: Callable[[Any, RequestContext], Any]) -> Translation:
 
 
 def can_be(topic: str, index: int) -> bool:
-    """Whether a partition may be called so. What else a request of a controller names must not become a folder."""
+    """Whether this is a valid partition name. Other names in a controller's request must not become folders."""
     return index >= 0 and why_no_topic_name(topic) is None
 
 
@@ -128,7 +128,7 @@ def index_of(partition: Any) -> int:
 
 
 def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
-    """Rows by topic, in the order in which topics come first."""
+    """Rows grouped by topic, in the order in which the topics occur."""
     topics: dict[str, list[tuple[int, T]]] = {}
     for partition, row in rows:
         topic, index = parse_requested(partition)
@@ -139,8 +139,8 @@ def by_topic(rows: Iterable[tuple[str, T]]) -> dict[str, list[tuple[int, T]]]:
 def by_requested_topic(
     rows: Iterable[tuple[str, T]], topics: Iterable[Any], context: RequestContext
 ) -> dict[str, list[tuple[int, T]]]:
-    """As `by_topic`, and before these the topics of a request that name no partition, where they are not there: what is
-    there is answered by its partitions alone.
+    """As `by_topic`, preceded by requested topics without partitions that do not exist; for existing ones the response
+    has their partitions only.
     """
     known = context.broker.metadata.topic_ids
     empty = [topic.name for topic in topics if not topic.partitions and topic.name not in known]

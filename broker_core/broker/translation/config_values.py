@@ -1,4 +1,6 @@
-"""How configurations are numbered on the wire (`ConfigEntry.ConfigSource`, `ConfigResource.Type`, `ConfigType`)."""
+"""The numeric codes of configuration sources and types (`ConfigEntry.ConfigSource`, `ConfigResource.Type`,
+`ConfigType`).
+"""
 
 from broker_core.config_defs.keys import ConfigType
 from broker_core.wire.messages.configs import ConfigSource

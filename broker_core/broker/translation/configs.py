@@ -52,7 +52,7 @@ _KEYS: dict[int, Mapping[str, ConfigKey]] = {
 
 _NOT_IN_ZOOKEEPER = "Config type client-metrics is only supported on KRaft clusters"
 _MALFORMED = exception_message(Errors.INVALID_REQUEST)
-"""What is said of every resource where one is of a type that does not exist."""
+"""The error for every resource if one has an unknown type."""
 
 Refusal = tuple[Errors, str | None]
 
@@ -61,7 +61,7 @@ def _resource(asked_for: Any) -> ConfigResource:
     return ConfigResource(_TYPES[asked_for.resource_type], asked_for.resource_name)  # type: ignore[arg-type]
 
 
-# describing
+# Describe.
 
 
 def _describe_body(request: Any, context: RequestContext) -> Any:
@@ -99,7 +99,7 @@ def _described(result: DescribeConfigsResult, each: Any, request: Any) -> Any:
         error_message=result.message,
         resource_type=each.resource_type,
         resource_name=each.resource_name,
-        # in the order of the hash map in which `ConfigHelper` holds them
+        # In the order of the hash map of `ConfigHelper`.
         configs=[_entry(entries[name], each.resource_type, request) for name in scala_hash_set_order(entries)],
     )
 
@@ -130,13 +130,11 @@ def _documentation(name: str, resource_type: int, request: Any) -> str | None:
     return documentation("topic" if resource_type == TOPIC_RESOURCE else "broker").get(name)
 
 
-# altering
+# Alter.
 
 
 def _refusals(request: Any, context: RequestContext, *, is_incremental: bool) -> list[Refusal | None]:
-    """For each resource, why it is refused for how the request is written; None when it is not
-    (`ConfigAdminManager.preprocess`).
-    """
+    """The error of each resource whose entry is malformed; None if it is not (`ConfigAdminManager.preprocess`)."""
     counts = Counter((each.resource_type, each.resource_name) for each in request.resources)
     return [
         _ONCE if counts[each.resource_type, each.resource_name] > 1 else _refusal(each, context, is_incremental)
@@ -176,7 +174,7 @@ def _alter_body(request: Any, context: RequestContext) -> AlterConfigsRequest | 
         if refusal is None
     )
     body = AlterConfigsRequest(resources, request.validate_only)
-    # Kafka answers each resource once, and fails on one that is there twice
+    # Kafka responds once for each resource, and fails on a duplicate.
     names = [(each.resource_type, each.resource_name) for each in request.resources]
     return Unanswered(body) if len(names) > len(set(names)) else body
 

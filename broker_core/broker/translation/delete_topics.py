@@ -13,7 +13,7 @@ _TOPIC_IDS_VERSION = 6
 
 
 def _topics(request: Any, context: RequestContext) -> list[Any]:
-    """What is asked for, in the shape of version 6."""
+    """The requested topics, in the format of version 6."""
     if context.version >= _TOPIC_IDS_VERSION:
         return list(request.topics)
     return [_STATE.DeleteTopicState(name=name) for name in request.topic_names]
@@ -53,7 +53,7 @@ def _answer(body: DeleteTopicsResponse, request: Any, context: RequestContext) -
         elif result is not None:
             error, name, message = result.error, result.name, result.message
         elif topic.topic_id == NO_TOPIC_ID:
-            # neither a name nor an id: as for a topic that one may not know of
+            # Neither a name nor an id: the error is that of an unauthorised topic.
             error, name, message = Errors.TOPIC_AUTHORIZATION_FAILED, None, None
         else:
             error, name, message = Errors.UNKNOWN_TOPIC_ID, None, None

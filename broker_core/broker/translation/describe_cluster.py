@@ -13,7 +13,7 @@ _CONTROLLERS = 2
 
 
 def body(request: Any, context: RequestContext) -> Any:
-    """What the broker knows of its cluster; nothing has to be asked (`AuthHelper.computeDescribeClusterResponse`)."""
+    """The broker's metadata of its cluster; no handler is needed (`AuthHelper.computeDescribeClusterResponse`)."""
     if request.endpoint_type not in (_BROKERS, _CONTROLLERS):
         return _CLUSTER.type(
             error_code=Errors.UNSUPPORTED_ENDPOINT_TYPE.code,

@@ -14,7 +14,7 @@ from broker_core.wire.schemas import SCHEMAS
 _WIRE = SCHEMAS[1].response
 _TOPIC_IDS_VERSION = 13
 _FOLLOWER_VERSION = 11
-"""From here on a consumer may read from a follower (KIP-392)."""
+"""From this version on a consumer may fetch from a follower (KIP-392)."""
 _REPLICA_STATE_VERSION = 15
 _LEADER_VERSION = 16
 _ISOLATION_LEVELS = (0, 1)
@@ -43,7 +43,7 @@ def _requested_partitions(request: Any, version: int) -> dict[TopicPartitionKey,
 
 
 def _name(key: TopicPartitionKey, partition: SessionPartition, context: RequestContext) -> str | None:
-    """The topic's name; behind an id it is kept once it was found."""
+    """The topic's name; for an id it is cached once resolved."""
     if partition.topic is None:
         partition.topic = context.topic_of(key[0]) if context.version >= _TOPIC_IDS_VERSION else key[0]
     return partition.topic
@@ -70,7 +70,7 @@ def _body(request: Any, context: RequestContext) -> Any:
         )
         if isinstance(found, Errors):
             return Immediate(_WIRE.type(error_code=found.code, session_id=0))
-        wanted = found.partitions or wanted  # a session without partitions has ended: a fetch without session
+        wanted = found.partitions or wanted  # A session without partitions ends: fetch without session.
     partitions = []
     for key, each in wanted.items():
         name = _name(key, each, context)
@@ -106,7 +106,7 @@ def _body(request: Any, context: RequestContext) -> Any:
 
 
 def _refused(request: Any, version: int, error: Errors) -> Any:
-    """The error of the whole request; before topic ids it is also in each partition."""
+    """The error of the whole request; before topic ids it is set for each partition as well."""
     topics = request.topics if version < _TOPIC_IDS_VERSION else ()
     return _WIRE.type(
         error_code=error.code,
@@ -133,7 +133,7 @@ def _refused(request: Any, version: int, error: Errors) -> Any:
 def _rows(
     body: FetchResponse, wanted: dict[TopicPartitionKey, SessionPartition], context: RequestContext
 ) -> list[tuple[TopicPartitionKey, FetchPartitionResponse]]:
-    """The response of each partition; missing ones come last."""
+    """The response for each partition; missing ones come last."""
     found = {row.partition: row for row in body.partitions}
     rows = []
     for key, each in wanted.items():
@@ -173,7 +173,7 @@ def _answer(body: FetchResponse, request: Any, context: RequestContext) -> Any:
             leader.leader_id, leader.leader_epoch = current_leader(row.partition, context)
             leaders.add(leader.leader_id)
         if not topics or topics[-1][0] != topic:
-            topics.append((topic, []))  # a session's partitions may be interleaved: each run gets its own entry
+            topics.append((topic, []))  # The partitions of a session may be interleaved: each run gets its own entry.
         topics[-1][1].append(partition)
     return _WIRE.type(
         session_id=session.session_id if session is not None else 0,

@@ -1,4 +1,4 @@
-"""FindCoordinator (API key 10), of one key or, from version 4 on, of several (KIP-699)."""
+"""FindCoordinator (API key 10), for one key or, from version 4 on, for several (KIP-699)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from broker_core.wire.schemas import SCHEMAS
 _WIRE = SCHEMAS[10].response
 _BATCH_VERSION = 4
 _SHARE_GROUP = 2
-"""A kind of keys that 3.9 accepts from version 6 on, and that has no coordinator yet (KIP-932)."""
+"""A key type that 3.9 accepts from version 6 on, and that has no coordinator yet (KIP-932)."""
 _SHARE_GROUP_VERSION = 6
 
 
@@ -68,7 +68,7 @@ def _text(found: FindCoordinatorResponse) -> str:
 
 
 def _text_of_key(found: FindCoordinatorResponse) -> str:
-    """Batched responses carry the message of an exception only; a key without a coordinator has none."""
+    """Batched responses contain only the message of an exception; a key without a coordinator has none."""
     return exception_message(found.error) if found.error is Errors.INVALID_REQUEST else ""
 
 

@@ -28,7 +28,7 @@ _DELETE = SCHEMAS[42].response
 _OFFSET_DELETE = SCHEMAS[47].response
 
 GROUP_OPERATIONS = 328
-"""All that may be done with a group, as a bit field: read, delete, describe."""
+"""All operations on a group, as a bit field: read, delete, describe."""
 
 CLASSIC = "classic"
 

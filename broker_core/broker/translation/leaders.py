@@ -10,13 +10,13 @@ from broker_core.wire.codec import Schema
 
 
 def current_leader(partition: str, context: RequestContext) -> tuple[int, int]:
-    """Leader and leader epoch as the broker's metadata have them; -1 where it does not know."""
+    """Leader and leader epoch in the broker's metadata; -1 if unknown."""
     state = context.broker.metadata.partitions.get(partition)
     return (state.leader, state.leader_epoch) if state is not None else (-1, -1)
 
 
 def endpoints(schema: Schema, broker_ids: Iterable[int], context: RequestContext) -> list[Any]:
-    """Where these brokers are reached, those that live."""
+    """The endpoints of these brokers, of those that are alive."""
     found = []
     for broker_id in sorted(broker_ids):
         metadata = context.broker.metadata

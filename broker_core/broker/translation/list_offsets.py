@@ -14,7 +14,7 @@ _WIRE = SCHEMAS[2].response
 
 _ISOLATION_LEVELS = (0, 1)
 _MIN_VERSIONS = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
-"""From which version on a client may ask for an offset that has no timestamp of its own."""
+"""The version from which on a client may request each special timestamp."""
 
 
 def _is_supported(timestamp: int, version: int) -> bool:
@@ -22,7 +22,7 @@ def _is_supported(timestamp: int, version: int) -> bool:
 
 
 def _refusals(request: Any, context: RequestContext) -> list[tuple[str, Any, Errors]]:
-    """Each partition that is asked for, with the reason why that cannot be answered; NONE where it can."""
+    """Each requested partition with its error; NONE if it can be looked up."""
     asked_for = list(partitions_of(request.topics))
     counts = Counter(name for name, _ in asked_for)
     rows = []

@@ -22,10 +22,10 @@ _LEAVE = SCHEMAS[13].response
 _SYNC = SCHEMAS[14].response
 
 _MEMBERS_VERSION = 3
-"""From here on several members leave in one request."""
+"""From this version on several members leave in one request."""
 _NULL_PROTOCOL_VERSION = 7
 _SYNC_PROTOCOL_VERSION = 5
-"""From here on a member has to say what it expects."""
+"""From this version on a member must name its protocol."""
 
 
 def _join_body(request: Any, context: RequestContext) -> JoinGroupRequest:

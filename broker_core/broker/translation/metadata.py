@@ -19,13 +19,13 @@ _WIRE = SCHEMAS[3].response
 
 TOPIC_OPERATIONS = 3576
 CLUSTER_OPERATIONS = 8096
-"""All operations that there are, as bit fields: without an authoriser everybody may do everything."""
+"""All operations, as bit fields: without an authorizer every client may do everything."""
 
 _FLAG_VERSION = 4
-"""From here on a client says whether topics shall be created; before, they always were."""
+"""From this version on the request says whether topics may be created; before, they always were."""
 
 _IDS_VERSION = 12
-"""From here on topics may be asked for by id. The field is there since 10."""
+"""From this version on topics may be requested by id. The field exists since version 10."""
 
 
 def _body(request: Any, context: RequestContext) -> Any:
@@ -45,7 +45,9 @@ def _body(request: Any, context: RequestContext) -> Any:
 
 
 def _refusal(request: Any, version: int) -> Errors | None:
-    """Why a request is refused as a whole: ids before their time, or a topic that is named by nothing."""
+    """Why a request is rejected as a whole: topic ids in a version that does not support them, or a topic with neither
+    name nor id.
+    """
     asked_for = [(topic.name, topic.topic_id) for topic in request.topics or ()]
     if version < _IDS_VERSION and any(name is None or topic_id != NO_TOPIC_ID for name, topic_id in asked_for):
         return Errors.INVALID_REQUEST
@@ -54,7 +56,7 @@ def _refusal(request: Any, version: int) -> Errors | None:
 
 
 def _ids(request: Any) -> list[str]:
-    """The topic ids of a request, each once. Where there is one, names do not count."""
+    """The topic ids of a request, without duplicates. If there are any, names are ignored."""
     return list(dict.fromkeys(topic.topic_id for topic in request.topics or () if topic.topic_id != NO_TOPIC_ID))
 
 

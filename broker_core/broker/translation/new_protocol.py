@@ -1,4 +1,4 @@
-"""The group protocol of KIP-848, which a broker in ZooKeeper mode advertises and does not speak."""
+"""The group protocol of KIP-848, which a broker in ZooKeeper mode advertises but does not support."""
 
 from typing import Any
 

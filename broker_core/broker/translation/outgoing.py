@@ -1,4 +1,4 @@
-"""What the lab's own nodes ask each other, as values of the wire: the other way round than `Translation.body`.
+"""Requests between the lab's own nodes as Kafka's messages: the reverse of `Translation.body`.
 
 Nodes exchange bodies in memory. For inspection such a message is encoded as Kafka's own clients and brokers would; the
 run does not depend on these bytes.
@@ -31,11 +31,11 @@ from broker_core.wire.schemas import BY_NAME
 
 _BROKER_STATE_VERSION = 15
 _FLAT = frozenset({"AllocateProducerIds", "ControlledShutdown", "EndTxn", "Heartbeat", "InitProducerId"})
-"""Whose bodies have the fields of the wire."""
+"""APIs whose bodies have the same fields as Kafka's messages."""
 
 
 def request_of(api: str, body: Any, context: RequestContext) -> Any | None:
-    """A request of a node as a value of the API's schema; None for an API that is not among those written here."""
+    """A node's request as a value of the API's schema; None for an API that is not defined here."""
     if api in _FLAT:
         schema = BY_NAME[api].request
         known = {field.name for field in schema.structs[schema.name].fields}
@@ -229,7 +229,7 @@ def _stop_replica(body: StopReplicaRequest, context: RequestContext) -> Any:
         controller_id=body.controller_id, controller_epoch=body.controller_epoch, broker_epoch=body.broker_epoch
     )
     rows_by_topic = by_topic((each.partition, each) for each in body.partitions)
-    if context.version >= 3:  # each partition says for itself whether it is deleted
+    if context.version >= 3:  # Each partition has its own delete flag.
         message.topic_states = [
             wire.StopReplicaTopicState(
                 topic_name=topic,

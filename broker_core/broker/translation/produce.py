@@ -21,7 +21,7 @@ def _body(request: Any, context: RequestContext) -> ProduceRequest | Unanswered:
     body = ProduceRequest(
         request.acks,
         request.timeout_ms,
-        tuple((name, each.records) for name, each in partitions.items()),  # of one that is there twice, the last
+        tuple((name, each.records) for name, each in partitions.items()),  # Of duplicates the last one counts.
         request.transactional_id,
         context.version,
         context.client_id == _ADMIN_CLIENT,

@@ -60,7 +60,7 @@ def _entity(entry: Any) -> QuotaEntity:
 
 
 def _alter_answer(body: AlterClientQuotasResponse, request: Any, context: RequestContext) -> Any:
-    """An entity that was named twice is answered once."""
+    """A duplicate entity gets one result."""
     decided = dict(zip(map(_entity, request.entries), body.results, strict=True))
     results = [(dict(entity), result) for entity, result in decided.items()]
     return _ALTER.type(

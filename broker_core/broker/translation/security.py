@@ -1,6 +1,6 @@
-"""What a broker without security answers: no authoriser, no SASL on a plaintext port, no tokens.
+"""The responses of a broker without security: no authorizer, no SASL on a plaintext port, no tokens.
 
-Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all answers are prepared.
+Handlers of `kafka.server.KafkaApis` and `ZkAdminManager`; all responses are immediate.
 """
 
 from collections.abc import Iterable
@@ -36,11 +36,11 @@ _KINDS = (
 
 
 _UNKNOWN = 0
-"""The number of no kind of resource, pattern, operation or permission: who sends it is not listened to any further."""
+"""The code UNKNOWN of resource types, patterns, operations and permissions: a request with it closes the connection."""
 
 
 def _refuse_unknown(rows: Iterable[Any]) -> None:
-    """Raises WireError as Kafka's requests do when they are read."""
+    """Raises WireError, as Kafka does when it parses such a request."""
     for row in rows:
         kinds = [getattr(row, name) for name in _KINDS if hasattr(row, name)]
         if _UNKNOWN in kinds:

@@ -21,7 +21,7 @@ _GROW = SCHEMAS[37].response
 
 
 def _assignment(topic: Any) -> dict[int, tuple[int, ...]]:
-    """The replicas by partition, rising. One that is there twice counts as it is there last."""
+    """The replicas by partition, in increasing order. Of duplicates the last one counts."""
     return dict(sorted({each.partition_index: tuple(each.broker_ids) for each in topic.assignments}.items()))
 
 
@@ -45,7 +45,9 @@ def _create_answer(body: CreateTopicsResponse, request: Any, context: RequestCon
 
 
 def _created(topic: Any, result: TopicResult, context: RequestContext) -> Any:
-    """A topic's part of the answer; of one that there is, its shape and configurations too."""
+    """A topic's part of the response; for a created one with its partition count, replication factor and
+    configurations.
+    """
     if result.error is not Errors.NONE:
         message = result.message
         if result.error is Errors.NOT_CONTROLLER:

@@ -40,7 +40,7 @@ _MARKERS = SCHEMAS[27].response
 _COMMIT = SCHEMAS[28].response
 
 _BATCH_VERSION = 4
-"""From here on AddPartitionsToTxn is of brokers, for several transactions."""
+"""From this version on AddPartitionsToTxn is sent by brokers, for several transactions."""
 
 
 def _init_body(request: Any, context: RequestContext) -> InitProducerIdRequest:
@@ -77,7 +77,7 @@ def _add_partitions_body(request: Any, context: RequestContext) -> AddPartitions
         for each in request.transactions
     )
     body = AddPartitionsToTxnRequest(transactions, context.version)
-    # no transactions: each of them would bring the answer a step nearer
+    # No transactions: the response is complete only when one of them is handled.
     return body if transactions else Unanswered(body)
 
 
@@ -97,7 +97,7 @@ def _topic_results(errors: PartitionErrors) -> list[Any]:
 
 
 def _same_result(topics: Any, error: Errors) -> list[Any]:
-    """The topics as they were asked, with what is there twice and those without partitions."""
+    """The topics in the order of the request, with duplicates and topics without partitions."""
     return [
         _ADD_PARTITIONS.AddPartitionsToTxnTopicResult(
             name=topic.name,
@@ -122,7 +122,7 @@ def _add_partitions_answer(body: AddPartitionsToTxnResponse, request: Any, conte
     if context.version < _BATCH_VERSION:
         topics = results_of(0, request.v3_and_below_topics, results[0][1])
         return _ADD_PARTITIONS.type(results_by_topic_v3_and_below=topics)
-    # of a transaction that is there twice, the first one
+    # Of duplicate transactions the first one counts.
     first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     return _ADD_PARTITIONS.type(
         error_code=body.error.code,
@@ -167,7 +167,7 @@ def _markers_body(request: Any, context: RequestContext) -> WriteTxnMarkersReque
         for marker in request.markers
     )
     body = WriteTxnMarkersRequest(markers)
-    # a partition twice under one marker: Kafka waits for the second one to be written, too, and writes one
+    # A partition listed twice under one marker: Kafka waits for two writes, and does only one.
     is_named_twice = any(len(marker.partitions) > len(set(marker.partitions)) for marker in markers)
     return Unanswered(body) if is_named_twice else body
 

@@ -1,5 +1,5 @@
-"""UpdateFeatures (API key 57): in ZooKeeper mode no feature is supported and none finalized, so that each update is
-refused (`kafka.controller.KafkaController#validateFeatureUpdate`).
+"""UpdateFeatures (API key 57): in ZooKeeper mode no feature is supported and none finalized, so each update is rejected
+(`kafka.controller.KafkaController#validateFeatureUpdate`).
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ _TYPES_VERSION = 1
 
 
 def body(request: Any, context: RequestContext) -> Any:
-    """The answer; the znode /feature stays as it is."""
+    """The response; the znode /feature is not changed."""
     if not context.broker.controller.is_active:
         return _WIRE.type(
             error_code=Errors.NOT_CONTROLLER.code,
@@ -28,7 +28,7 @@ def body(request: Any, context: RequestContext) -> Any:
                 error_code=Errors.INVALID_REQUEST.code,
                 error_message=refusal(update.feature, _kind(update, context.version), update.max_version_level),
             )
-            # of one that is there twice, the first
+            # Of duplicates the first one counts.
             for update in {update.feature: update for update in reversed(request.feature_updates)}.values()
         ],
     )
@@ -42,7 +42,7 @@ def _kind(update: Any, version: int) -> int:
 
 
 def refusal(feature: str, kind: int, level: int) -> str:
-    """Why a controller refuses an update: level 0 would delete the feature."""
+    """Why a controller rejects an update: level 0 would delete the feature."""
     if not feature:
         return "Feature name can not be empty."
     if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):

@@ -11,9 +11,9 @@ from broker_core.log.segment_facts import LOG_SUFFIX
 from broker_core.sim.disk import CutFact, Disk
 
 SLICE_BYTES = 4 * 1024 * 1024
-"""The most bytes of `.log` files that a slice archives."""
+"""The limit of bytes of `.log` files that a slice archives."""
 OTHER_FILE_BYTES = 32 * 1024
-"""What any other file counts. It is archived whole: an index has at most segment.index.bytes, most of which may never
+"""The cost of any other file. It is archived whole: an index has at most segment.index.bytes, most of which may never
 have been written, and how many were is not known of a file that an earlier process wrote.
 """
 
@@ -26,7 +26,7 @@ class RemovedFiles(NamedTuple):
 
 
 class FileRemoval:
-    """Files to be removed, and the archived pieces of the one whose turn it is. It pickles with its broker."""
+    """Files to be removed, and the archived pieces of the current one. Pickled with its broker."""
 
     def __init__(self, disk: Disk, paths: Sequence[str]) -> None:
         self._disk = disk
@@ -39,7 +39,7 @@ class FileRemoval:
         return not self._paths
 
     def run_slice(self) -> RemovedFiles:
-        """Removes the next files, or archives a piece of a large one. Files that no longer exist are passed over."""
+        """Removes the next files, or archives a piece of a large one. Files that no longer exist are skipped."""
         cuts: list[CutFact] = []
         count = 0
         left = SLICE_BYTES

@@ -1,4 +1,4 @@
-"""The loading of logs in slices of bounded work: a broker that recovers large logs must not hold up the others."""
+"""The loading of logs in slices of bounded work: a broker that recovers large logs must not block the others."""
 
 from collections.abc import Generator
 from typing import TypeAlias, TypeVar
@@ -6,10 +6,10 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 
 SLICE_BYTES = 4 * 1024 * 1024
-"""The most bytes of batches that are checked between two pauses, but for one batch that is larger."""
+"""The limit of bytes of batches that are checked between two pauses, unless a single batch is larger."""
 SLICE_BATCHES = 1_000
 LOG_BATCHES = 20
-"""What opening a log counts, beside its batches: its files and their first and last entries are read."""
+"""The cost of opening a log, besides its batches: its files and their first and last entries are read."""
 
 Slices: TypeAlias = Generator[None, None, T]
 """Work that pauses at each `yield`, and its result."""

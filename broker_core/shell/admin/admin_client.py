@@ -1,4 +1,4 @@
-"""The admin client that a tool opens before it asks anything (`AdminClientConfig`, `ClientUtils`): its configurations,
+"""The admin client that a tool opens before its first request (`AdminClientConfig`, `ClientUtils`): its configurations,
 which a file may hold, and the brokers that the command line names.
 """
 
@@ -22,7 +22,7 @@ ADMIN_CONFIGS = table(
     ConfigKey("retries", _INT, INT_MAX, 0, INT_MAX),
     ConfigKey("default.api.timeout.ms", _INT, 60_000, 0),
 )
-"""Those that are checked, in the order in which the client reads them."""
+"""The validated configurations, in the order in which the client reads them."""
 
 NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
 CONFIG_EXCEPTION = "org.apache.kafka.common.config.ConfigException"
@@ -32,9 +32,8 @@ _ADDRESS = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-
 def open_admin_client(
     process: Process, options: ParsedOptions, option: str = "command-config", defaults: Mapping[str, str] = NO_DEFAULTS
 ) -> None:
-    """Reads the file that the option names, if it was given, and looks at the brokers' addresses. How long the tool
-    asks in all is the file's `default.api.timeout.ms`. `defaults`: what the tool gives the client where the file says
-    nothing.
+    """Reads the file of the option, if given, and validates the brokers' addresses. The tool's timeout is the file's
+    `default.api.timeout.ms`. `defaults`: the tool's configurations that the file may override.
 
     Raises JavaException for what the client is not made with, and ShellError for security, which brokers here have not.
     """
@@ -44,7 +43,7 @@ def open_admin_client(
 
 
 def check_client(process: Process, given: dict[str, str], servers: str | None) -> None:
-    """The same for configurations that were read already."""
+    """The same for configurations that have been read already."""
     try:
         values: dict[str, Any] = {
             key: row.parse(given[key]) if key in given else row.default for key, row in ADMIN_CONFIGS.items()

@@ -1,6 +1,6 @@
-"""The conditions that `wait` and scripts name.
+"""The conditions of `wait` and scripts.
 
-What concerns the cluster's state holds when ZooKeeper says so and the metadata of every live broker agrees with it.
+A condition on the cluster's state holds when it is so in ZooKeeper and the metadata of every live broker agrees.
 """
 
 import re
@@ -36,13 +36,13 @@ _OF_GROUP = re.compile(r"(?:group|committed) (\S+) .*")
 
 
 def group_of(text: str) -> str | None:
-    """The group that a condition speaks of."""
+    """The group of a condition."""
     match = _OF_GROUP.fullmatch(text.strip())
     return None if match is None else match[1]
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition that a text states. Raises ShellError."""
+    """Parses a condition. Raises ShellError."""
     for pattern, make in _CONDITIONS:
         match = pattern.fullmatch(text.strip())
         if match is not None:
@@ -55,7 +55,7 @@ def _ids(text: str) -> tuple[int, ...]:
 
 
 def _metadata(cluster: ClusterApi) -> list[MetadataResponse] | None:
-    """What the live brokers know; None while one of them is starting and cannot be asked."""
+    """The metadata of the live brokers; None while one of them is starting and does not respond."""
     if any(cluster.broker_state(broker_id) == "starting" for broker_id in cluster.broker_ids):
         return None
     return [cluster.metadata_of(broker_id) for broker_id in up_brokers(cluster)]
@@ -77,7 +77,7 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
     truth = (state["leader"], tuple(state["isr"]))
     era = cluster.era
     if era.isr.change == "zookeeper" and not era.isr.notifies_controller:
-        # leaders change the ISR without a notification
+        # Leaders change the ISR without a notification.
         return truth if all(each is not None and each[0] == truth[0] for each in seen) else None
     return truth if all(each == truth for each in seen) else None
 
@@ -124,7 +124,7 @@ def _controller(sign: str, wanted: str) -> Condition:
 
 
 def brokers_are(wanted: tuple[int, ...]) -> Condition:
-    """These brokers are registered, and every live one knows them."""
+    """Whether exactly these brokers are registered, and every live one knows them."""
 
     def holds(cluster: ClusterApi) -> bool:
         known = _metadata(cluster)
@@ -177,7 +177,7 @@ def _committed(group: str, partition: str, wanted: str) -> Condition:
 
 
 def _group(group: str, state: str, members: str | None) -> Condition:
-    """Stable must hold for a while without a change: a rebalance often follows another."""
+    """Stable must hold for a while without a change, because a rebalance often follows another."""
     seen: list[tuple[object, int]] = []
 
     def holds(cluster: ClusterApi) -> bool:

@@ -18,9 +18,9 @@ from broker_core.wire.messages import (
 )
 
 _CALLS = {"DescribeGroups": "describeConsumerGroups", "DeleteGroups": "deleteConsumerGroups"}
-"""What the admin client calls a request, where it does not go by the API's name."""
+"""The admin client's names of requests that differ from the name of the API."""
 _FIRST_APIS = {"DescribeGroups": "CONSUMER_GROUP_DESCRIBE"}
-"""What it would send first, were it answered what the broker speaks."""
+"""The request that it would send first to a broker whose API versions it knew."""
 LEADER_LOGGER = "org.apache.kafka.clients.admin.internals.PartitionLeaderStrategy"
 _NO_TOPIC = frozenset({Errors.UNKNOWN_TOPIC_OR_PARTITION, Errors.INVALID_TOPIC_EXCEPTION})
 _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS})
@@ -29,7 +29,7 @@ _RETRIED = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE, 
 def find_coordinator(
     process: Process, group: str, limit_us: int | None = None, call: str = "findCoordinator"
 ) -> Asking[int | None]:
-    """The broker that coordinates a group; None if none was found in time. The first such request in a cluster creates
+    """The coordinator of a group; None if none was found in time. The first lookup in a cluster creates
     `__consumer_offsets`. `call`: the client's name of the request.
     """
     deadline_us = process.now_us + (process.api_timeout_us if limit_us is None else limit_us)
@@ -45,7 +45,7 @@ def find_coordinator(
 
 
 def _error_of(response: Any) -> Errors:
-    """The error that says whether the coordinator was the right one."""
+    """The error that shows whether the broker is still the coordinator."""
     whole: Errors | None = getattr(response, "error", None)
     if whole is not None:
         return whole
@@ -56,7 +56,7 @@ def _error_of(response: Any) -> Errors:
 
 
 def query_coordinator(process: Process, group: str, api: str, body: Any) -> Asking[Any]:
-    """Sends a request to the group's coordinator. Raises JavaException when no answer comes in time."""
+    """Sends a request to the group's coordinator. Raises JavaException if no response arrives in time."""
     deadline_us = process.now_us + process.api_timeout_us
     name = _CALLS.get(api, api[0].lower() + api[1:])
     call = f"{name}(api=FIND_COORDINATOR)"
@@ -78,7 +78,7 @@ def query_coordinator(process: Process, group: str, api: str, body: Any) -> Aski
 
 
 def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
-    """A group as its coordinator describes it; an unknown one is Dead."""
+    """A group as described by its coordinator; an unknown one is Dead."""
     response = yield from query_coordinator(process, group, "DescribeGroups", DescribeGroupsRequest((group,)))
     described: DescribedGroup = response.groups[0]
     if described.error is not Errors.NONE:
@@ -87,7 +87,7 @@ def describe_group(process: Process, group: str) -> Asking[DescribedGroup]:
 
 
 def committed_offsets(process: Process, group: str) -> Asking[dict[str, int]]:
-    """All that a group has committed."""
+    """All committed offsets of a group."""
     response = yield from query_coordinator(process, group, "OffsetFetch", OffsetFetchRequest(group))
     return {name: offset for name, offset, *_ in response.partitions}
 
@@ -95,7 +95,8 @@ def committed_offsets(process: Process, group: str) -> Asking[dict[str, int]]:
 def list_groups(process: Process, *, is_filtered: bool = False) -> Asking[list[tuple[str, str, str]]]:
     """All groups of all brokers: (group, protocol type, state).
 
-    Raises JavaException when one of them says nothing: where the tool filters, it does not wrap what the future says.
+    Raises JavaException if one of them does not respond: when the tool filters, it does not wrap the future's
+    exception.
     """
     known = yield from metadata(process, (), "listConsumerGroups")
     found: dict[str, tuple[str, str, str]] = {}
@@ -115,9 +116,9 @@ def list_groups(process: Process, *, is_filtered: bool = False) -> Asking[list[t
 
 
 def list_offsets(process: Process, partitions: list[str], timestamp: int) -> Asking[dict[str, int]]:
-    """Offsets of partitions by time (-1 latest, -2 earliest); -1 where no record is as late.
+    """Offsets of partitions by time (-1 latest, -2 earliest); -1 if no record is as late.
 
-    Raises JavaException for a topic that there is not, and when a partition has no leader as long as the tool asks.
+    Raises JavaException for an unknown topic, and for a partition without a leader until the tool's timeout.
     """
     found: dict[str, int] = {}
     failed: dict[str, JavaException] = {}
@@ -173,6 +174,6 @@ def _no_topic(process: Process, partition: str, error: Errors) -> JavaException:
 
 
 def _in_futures(cause: str) -> JavaException:
-    """An exception as the tool wraps it: once by the future, once by itself."""
+    """An exception as the tool wraps it: once in the future, once itself."""
     outer = f"java.util.concurrent.ExecutionException: {cause}"
     return JavaException("java.lang.RuntimeException", outer, (outer, cause))

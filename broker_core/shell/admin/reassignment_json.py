@@ -69,7 +69,7 @@ def plan_entries(text: str) -> tuple[list[tuple[str, tuple[int, ...]]], dict[tup
 
 
 def plan_to_execute(text: str) -> tuple[Plan, dict[tuple[str, int], str]]:
-    """A plan that can be tried. Raises JavaException for one that makes no sense."""
+    """A plan that can be executed. Raises JavaException for an inconsistent one."""
 
     def refused(why: str) -> JavaException:
         return JavaException(COMMON + "AdminCommandFailedException", why)
@@ -95,7 +95,7 @@ def plan_to_execute(text: str) -> tuple[Plan, dict[tuple[str, int], str]]:
 
 
 def as_json(plan: Mapping[str, tuple[int, ...]]) -> str:
-    """A plan as the tool prints it, sorted."""
+    """A plan as printed by the tool, sorted."""
     partitions = []
     for partition in sorted(plan, key=TopicPartition.parse):
         topic, number = TopicPartition.parse(partition)
@@ -106,7 +106,7 @@ def as_json(plan: Mapping[str, tuple[int, ...]]) -> str:
 
 
 def duplicates(names: Iterable[Name]) -> list[Name]:
-    """What is there more than once."""
+    """The duplicates."""
     listed = list(names)
     return list(dict.fromkeys(each for at, each in enumerate(listed) if each in listed[:at]))
 

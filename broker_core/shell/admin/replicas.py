@@ -1,4 +1,4 @@
-"""A replica as its files and its broker show it. Down and frozen brokers are read from their disks alone."""
+"""A replica's files and its broker's state. For down and frozen brokers only their disks are read."""
 
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def readings(cluster: ClusterApi, partition: str) -> list[ReplicaReading]:
 
 
 def log_start(cluster: ClusterApi, reading: ReplicaReading, partition: str) -> int:
-    """Where the log begins: as the broker says, else its first segment, or later as its checkpoint says."""
+    """The log start offset: of the broker, else of its first segment, or of its checkpoint if that is higher."""
     if reading.live is not None:
         return reading.live.log_start_offset
     first = reading.segments[0][0] if reading.segments else 0
@@ -78,7 +78,7 @@ def batches(cluster: ClusterApi, reading: ReplicaReading) -> Generator[tuple[byt
 
 
 def text(data: bytes | None) -> str:
-    """A key or value for people; `null` for none."""
+    """A key or value as text; `null` for none."""
     return "null" if data is None else data.decode("utf-8", "backslashreplace")
 
 
@@ -129,7 +129,7 @@ def segments(cluster: ClusterApi, partition: str) -> list[str]:
 def steady(
     process: Process, read: Callable[[ClusterApi, str], list[str]], partition: str
 ) -> Generator[Wait, Any, list[str]]:
-    """What two readings 0.7 s apart agree on, or the last one after 12 s."""
+    """The reading on which two attempts 0.7 s apart agree, or the last one after 12 s."""
     deadline_us = process.now_us + STEADY_LIMIT_US
     last = read(process.cluster, partition)
     while process.now_us < deadline_us:

@@ -1,4 +1,4 @@
-"""Requests of the tools, as Kafka's admin client sends them: metadata from any broker, changes to the controller."""
+"""Requests of the tools, as sent by Kafka's admin client: metadata from any broker, changes to the controller."""
 
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -15,27 +15,27 @@ Asking = Generator[Wait, Any, T]
 
 REQUEST_TIMEOUT_US = 30_000_000
 ANSWER_TIME_US = 10_000_000
-"""How much longer the shell waits than a broker may take, so that the broker's own timeout is reported."""
+"""The margin by which the shell waits longer than the broker's timeout, so that the broker's own error is reported."""
 RETRY_BACKOFF_US = 100_000
 
 
 def api_key(api: str) -> str:
-    """`OffsetFetch` as the admin client writes it: `OFFSET_FETCH`."""
+    """The API's name in the admin client: `OFFSET_FETCH` for `OffsetFetch`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", api).upper()
 
 
 def timed_out(call: str) -> JavaException:
-    """What the admin client says of a call for which it has found no broker in time."""
+    """The admin client's error for a call for which no broker was available in time."""
     return JavaException(ERRORS_PACKAGE + "TimeoutException", f"Timed out waiting for a node assignment. Call: {call}")
 
 
 def metadata(
     process: Process, topics: tuple[str, ...] | None, call: str, *, create: bool = False
 ) -> Asking[MetadataResponse]:
-    """Metadata of these topics, or of all (None), from the first broker that answers. `create`: those that are absent
-    are made.
+    """Metadata of these topics, or of all (None), from the first broker that responds. `create`: missing ones are
+    created.
 
-    Raises JavaException when none does in time; it names the `call` that needed it.
+    Raises JavaException if none responds in time; it names the `call` that needed it.
     """
     deadline_us = process.now_us + process.api_timeout_us
     label = (
@@ -58,8 +58,8 @@ def metadata(
 
 
 def until_ready(process: Process, broker_id: int, deadline_us: int, call: str) -> Asking[None]:
-    """Waits for a broker whom the metadata has named: the client sends nothing before that broker has said what it
-    speaks, and asks for no other one meanwhile. A frozen broker takes the connection and says nothing.
+    """Waits for a broker from the metadata: the client sends nothing before it has that broker's API versions, and uses
+    no other broker in the meantime. A frozen broker accepts the connection and does not respond.
 
     Raises JavaException at the deadline.
     """
@@ -75,8 +75,8 @@ def _unsent(call: str) -> JavaException:
 
 
 def late_for(process: Process, broker_id: int, call: str) -> JavaException:
-    """What the client says of a call that only this broker could have answered. As long as others know a frozen broker
-    it has a connection.
+    """The client's error for a call that only this broker could have answered. A frozen broker stays connected while
+    the others know it.
     """
     cluster = process.cluster
     is_known = any(broker_id in cluster.metadata_of(each).brokers for each in up_brokers(cluster))
@@ -86,7 +86,7 @@ def late_for(process: Process, broker_id: int, call: str) -> JavaException:
 
 
 def query_controller(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the current controller. Raises JavaException if no broker answers in time."""
+    """Sends a request to the current controller. Raises JavaException if no broker responds in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         known = yield from metadata(process, (), call)
@@ -101,14 +101,14 @@ def query_controller(process: Process, api: str, body: Any, call: str) -> Asking
 
 
 def _error_of(response: Any) -> Errors:
-    """The error of a whole response of the controller, or the first of a topic."""
+    """The error of the controller's whole response, or the first one of a topic."""
     results: tuple[TopicResult, ...] = getattr(response, "topics", ())
     whole: Errors = getattr(response, "error", Errors.NONE)
     return next((result.error for result in results if result.error is not Errors.NONE), whole)
 
 
 def query_any(process: Process, api: str, body: Any, call: str) -> Asking[Any]:
-    """Sends a request to the first broker that answers. Raises JavaException if no broker answers in time."""
+    """Sends a request to the first broker that responds. Raises JavaException if none responds in time."""
     deadline_us = process.now_us + process.api_timeout_us
     while process.now_us < deadline_us:
         for broker_id in up_brokers(process.cluster):
@@ -145,7 +145,7 @@ def query_replica(
             response = yield Call(requested, api, body, f"{api} {partition}")
             if not isinstance(response, Disconnected):
                 error = error_of(response)
-                # the leader moves, a broker that is named does not
+                # The leader may move; a broker that is named does not.
                 if not error.retriable or (requested == broker_id and error is Errors.NOT_LEADER_OR_FOLLOWER):
                     return response
         yield Sleep(RETRY_BACKOFF_US)
@@ -153,7 +153,7 @@ def query_replica(
 
 
 def query_broker(process: Process, broker_id: int, api: str, body: Any, timeout_us: int) -> Asking[Any]:
-    """Sends a request to one broker, which may have to start first; None when it has not answered in time."""
+    """Sends a request to one broker, which may have to start first; None if it does not respond in time."""
     deadline_us = process.now_us + timeout_us
     while process.now_us < deadline_us:
         if broker_id in up_brokers(process.cluster):
@@ -165,7 +165,7 @@ def query_broker(process: Process, broker_id: int, api: str, body: Any, timeout_
 
 
 def bootstrap(process: Process, arguments: Sequence[str]) -> str:
-    """The command line as the tool sees it, which names the brokers that are up."""
+    """The command line with the brokers that are up as bootstrap servers."""
     if any(word.partition("=")[0] == "--bootstrap-server" for word in arguments):
         return " ".join(arguments)
     cluster = process.cluster
@@ -174,7 +174,7 @@ def bootstrap(process: Process, arguments: Sequence[str]) -> str:
 
 
 def raise_first_error(results: tuple[TopicResult, ...]) -> None:
-    """Raises JavaException for the first topic that was refused."""
+    """Raises JavaException for the first rejected topic."""
     for result in results:
         if result.error is not Errors.NONE:
             raise JavaException.of(result.error, result.message)

@@ -1,4 +1,4 @@
-"""The throttles that kafka-reassign-partitions.sh sets and takes away (`ReassignPartitionsCommand`, KIP-73)."""
+"""The throttles that kafka-reassign-partitions.sh sets and removes (`ReassignPartitionsCommand`, KIP-73)."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
@@ -25,14 +25,14 @@ FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
 
 
 class Move(NamedTuple):
-    """From which brokers to which a partition is copied."""
+    """The source and destination brokers of a partition's move."""
 
     sources: tuple[int, ...]
     destinations: tuple[int, ...]
 
 
 def moves(ongoing: Collection[OngoingReassignment], proposed: Plan, current: Plan) -> dict[str, Move]:
-    """What is copied already, and what will be (`calculateProposedMoveMap`)."""
+    """The moves in progress, and the new ones (`calculateProposedMoveMap`)."""
     found = {
         each.partition: Move(
             tuple(broker for broker in each.replicas if broker not in each.adding_replicas), each.adding_replicas
@@ -47,7 +47,7 @@ def moves(ongoing: Collection[OngoingReassignment], proposed: Plan, current: Pla
 
 
 def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second: int) -> Asking[None]:
-    """Limits the copying: the topics name the replicas, the brokers the rate."""
+    """Throttles the moves: topics have the throttled replicas, brokers the rate."""
     leaders: dict[str, set[str]] = {}
     followers: dict[str, set[str]] = {}
     for partition, move in moving.items():
@@ -68,13 +68,13 @@ def set_throttles(process: Process, moving: Mapping[str, Move], bytes_per_second
 
 
 def clear_brokers(process: Process, brokers: Collection[int]) -> Asking[None]:
-    """No rate any more."""
+    """Removes the rate of brokers."""
     ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)]
     yield from alter_brokers(process, brokers, *ops)
 
 
 def clear_topic(process: Process, topic: str) -> Asking[None]:
-    """No throttled replicas any more."""
+    """Removes the throttled replicas of a topic."""
     ops = [AlterConfigOp(name, "", "DELETE") for name in (LEADER_REPLICAS, FOLLOWER_REPLICAS)]
     yield from alter_topic(process, topic, *ops)
 
@@ -87,8 +87,8 @@ def alter_topic(process: Process, topic: str, *ops: AlterConfigOp) -> Asking[Non
 
 
 def alter_brokers(process: Process, brokers: Collection[int], *ops: AlterConfigOp) -> Asking[None]:
-    """Changes the configuration of several brokers. The client sends to all at once: changes at brokers that respond
-    hold even if another one fails. Raises JavaException.
+    """Changes the configuration of several brokers. The client sends to all at once: the changes of brokers that
+    respond remain even if another one fails. Raises JavaException.
     """
     up = up_brokers(process.cluster)
     for broker_id in sorted(brokers, key=lambda each: (each not in up, each)):
@@ -96,7 +96,7 @@ def alter_brokers(process: Process, brokers: Collection[int], *ops: AlterConfigO
 
 
 def _alter_broker(process: Process, broker_id: int, *ops: AlterConfigOp) -> Asking[None]:
-    """The same for one, which only that broker does."""
+    """Changes the configuration of one broker, which must handle the request itself."""
     body = IncrementalAlterConfigsRequest(((ConfigResource("BROKER", str(broker_id)), ops),))
     late = late_for(process, broker_id, "incrementalAlterConfigs")
     response = yield from query_broker(process, broker_id, "IncrementalAlterConfigs", body, process.api_timeout_us)

@@ -1,4 +1,4 @@
-"""Groups of before 0.9 as seen from outside: they exist in ZooKeeper only."""
+"""Groups of consumers before 0.9 as seen from outside: they exist in ZooKeeper only."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from broker_core.shell.grammar.cluster_api import ClusterApi
 
 
 class OldGroup(NamedTuple):
-    """A group in the words of later ones. `members`: what each owns, by its id."""
+    """A group in the terms of later ones. `members`: the partitions of each, by its id."""
 
     state: str
     members: dict[str, list[str]]
@@ -30,7 +30,7 @@ def old_group(cluster: ClusterApi, name: str) -> OldGroup:
                 partition_name(topic, number) for number in _names(cluster, f"/brokers/topics/{topic}", "partitions")
             )
     for topic in znodes.children(cluster, f"{root}/owners"):
-        # an external client may create znodes with any name
+        # An external client may create znodes with any name.
         numbers = filter(str.isdecimal, znodes.children(cluster, f"{root}/owners/{topic}"))
         for number in sorted(numbers, key=int):
             # a stream of a member: its id, a minus and the stream's number
@@ -42,12 +42,12 @@ def old_group(cluster: ClusterApi, name: str) -> OldGroup:
 
 
 def old_committed_offset(cluster: ClusterApi, name: str, partition: str) -> int | None:
-    """The offset that a group has written down; None where it has not."""
+    """The stored offset of a group; None if there is none."""
     text = znodes.text_of(cluster, offset_path(name, partition))
     return int(text) if text.isdecimal() else None
 
 
 def _names(cluster: ClusterApi, path: str, field: str) -> list[str]:
-    """The names in an object of a znode's JSON; empty without such an object."""
+    """The names in an object of a znode's JSON; empty if there is no such object."""
     named = (znodes.json_of(cluster, path) or {}).get(field)
     return list(named) if isinstance(named, dict) else []

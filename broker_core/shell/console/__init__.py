@@ -1,1 +1,1 @@
-"""What the console producer and consumer share: options, formatters, transactions."""
+"""Shared by the console producer and consumer: options, formatters, transactions."""

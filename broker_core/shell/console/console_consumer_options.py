@@ -1,4 +1,4 @@
-"""The options of kafka-console-consumer.sh, and what they ask for (`ConsoleConsumerOptions`)."""
+"""The options of kafka-console-consumer.sh (`ConsoleConsumerOptions`)."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -64,10 +64,10 @@ RESETS: Mapping[str, int | None] = {"earliest": EARLIEST_TIMESTAMP, "latest": LA
 
 
 class ReadPlan(NamedTuple):
-    """What is to be read: a partition, or all of the topics of these names.
+    """What to read: a partition, or all partitions of these topics.
 
     `start`: an offset, or EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. `reset`: where to continue after an offset that is
-    out of range; None = fail. `timeout_us` None = none.
+    out of range; None = fail. `timeout_us` None = no timeout.
     """
 
     topics: re.Pattern[str]
@@ -75,7 +75,7 @@ class ReadPlan(NamedTuple):
     start: int
     reset: int | None
     timeout_us: int | None
-    #: the topic to ask for, None = look through all
+    #: The topic whose metadata is requested, None = all topics.
     requested: tuple[str] | None
     settings: GroupConsumerSettings
 
@@ -86,7 +86,7 @@ class ReadPlan(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """What the constructor of the tool's options finds out, in its order."""
+    """What the constructor of the tool's options determines, in its order."""
 
     consumer: dict[str, str]
     start: int
@@ -95,7 +95,9 @@ class Properties(NamedTuple):
 
 
 def properties_of(process: Process, options: ParsedOptions, random_group: str) -> Properties:
-    """Checks the options in the tool's order. Raises ToolUsageError, OptionError, TerseException and JavaException."""
+    """Validates the options in the tool's order. Raises ToolUsageError, OptionError, TerseException and
+    JavaException.
+    """
     check_help(options, "This tool helps to read data from Kafka topics and outputs it to standard output.")
     _check_required(options)
     from_file = {}
@@ -116,8 +118,8 @@ def properties_of(process: Process, options: ParsedOptions, random_group: str) -
 
 
 def plan_of(options: ParsedOptions, properties: Properties) -> ReadPlan:
-    """What the tool is to read. Raises ConfigException for a configuration that a consumer does not take, and
-    JavaException for a regular expression that is none.
+    """What the tool reads. Raises ConfigException for an invalid consumer configuration, and JavaException for an
+    invalid regular expression.
     """
     include = _included(options)
     topic = options.value("topic") or ""
@@ -141,7 +143,7 @@ _PATTERN_FAULTS: tuple[tuple[str, str, Callable[[int, int], int]], ...] = (
     ("unterminated character set", "Unclosed character class", lambda at, length: length - 1),
     ("nothing to repeat", "Dangling meta character '?'", lambda at, length: at),
 )
-"""How Python's complaint of a regular expression begins, what Java says instead, and where it sees the fault."""
+"""The beginning of Python's error for a regular expression, Java's message, and the position that Java reports."""
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -179,7 +181,9 @@ def _check_required(options: ParsedOptions) -> None:
 def _consumer_properties(
     options: ParsedOptions, from_file: Mapping[str, str], given: Mapping[str, str], random_group: str
 ) -> dict[str, str]:
-    """The consumer's configurations. Raises ToolUsageError when groups are named that differ, or beside a partition."""
+    """The consumer's configurations. Raises ToolUsageError if different groups are named, or a group together with a
+    partition.
+    """
     named = [options.value("group"), from_file.get("group.id"), given.get("group.id")]
     groups = list(dict.fromkeys(group for group in named if group is not None))
     if len(groups) > 1:

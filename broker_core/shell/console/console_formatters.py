@@ -1,4 +1,4 @@
-"""Records as kafka-console-consumer.sh prints them (`DefaultMessageFormatter` and what else --formatter names)."""
+"""Formatters of kafka-console-consumer.sh (`DefaultMessageFormatter` and the others for --formatter)."""
 
 import re
 import struct
@@ -28,21 +28,21 @@ Deserializer = Callable[[bytes], str]
 
 
 class MessageFormatter(Protocol):
-    """`text` is all that is written for a record, line ends included. Raises JavaException where it cannot be read;
-    what was written until then is its attribute `written`.
+    """`text` is the output for a record, line ends included. Raises JavaException if it cannot be read; what was
+    written before is its attribute `written`.
     """
 
     def text(self, partition: str, record: Record) -> str: ...
 
 
 def formatter_of(process: Process, name: str, properties: Mapping[str, str]) -> MessageFormatter:
-    """The formatter of a class. Raises ToolUsageError for one that there is not."""
+    """The formatter of a class. Raises ToolUsageError for an unknown one."""
     if name in _DEPRECATED:
         newer = PACKAGE + re.split(r"[.$]", name)[-1]
         process.err(
             f"WARNING: {name} is deprecated and will be removed in the next major release. Please use {newer} instead"
         )
-        # those of the coordinators print something else than the newer ones
+        # The formatters of the coordinators have another output than the newer ones.
         name = name if name in INTERNAL_FORMATTERS else newer
     if name == PACKAGE + "NoOpMessageFormatter":
         return NoOpMessageFormatter()
@@ -62,7 +62,7 @@ class NoOpMessageFormatter:
 
 
 class DefaultMessageFormatter:
-    """Columns with separators between. The formatter that logs each record besides does the same here."""
+    """Columns with separators. The formatter that also logs each record does the same here."""
 
     def __init__(self, process: Process, properties: Mapping[str, str]) -> None:
         self._prints = {
@@ -108,7 +108,7 @@ class DefaultMessageFormatter:
 
 
 def _deserializer(process: Process, class_name: str | None) -> Deserializer:
-    """What reads the fields; plain text for a class that there is not, which is logged."""
+    """The deserializer of the fields; plain text for an unknown class, which is logged."""
     if class_name is None:
         return _utf8
     found = _DESERIALIZERS.get(class_name.removeprefix(_SERIALIZATION))
@@ -136,7 +136,7 @@ def _number(name: str, form: str) -> Deserializer:
 
 
 def _bytes(data: bytes) -> str:
-    """`Bytes.toString`: printable ASCII as it is, all else in hexadecimal."""
+    """`Bytes.toString`: printable ASCII unchanged, everything else in hexadecimal."""
     return "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else f"\\x{byte:02X}" for byte in data)
 
 

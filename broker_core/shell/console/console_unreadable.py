@@ -1,4 +1,4 @@
-"""What a formatter of kafka-console-consumer.sh throws for a record that it cannot read."""
+"""The exception of a formatter of kafka-console-consumer.sh for a record that it cannot read."""
 
 from broker_core.shell.java.errors import JavaException
 

@@ -1,7 +1,7 @@
-"""What groups and transactions write down, as kafka-console-consumer.sh prints it with the formatters for that.
+"""Formatters of kafka-console-consumer.sh for the internal topics.
 
-Those of `org.apache.kafka.tools.consumer` print JSON, without an end of line (`ApiMessageFormatter`). Those of the
-coordinators themselves, which Kafka 3.9 has besides, print a line a record (`GroupMetadataManager`, `TransactionLog`).
+Those of `org.apache.kafka.tools.consumer` print JSON without a line end (`ApiMessageFormatter`). Those of the
+coordinators, which Kafka 3.9 also has, print one line per record (`GroupMetadataManager`, `TransactionLog`).
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ _VERSION_BYTES = 2
 
 
 class _Topic(NamedTuple):
-    """An internal topic's keys by their versions, and what a formatter shows: a key, a value and its latest version."""
+    """The keys of an internal topic by version, and what a formatter prints: a key, a value and its latest version."""
 
     keys: Mapping[int, Struct]
     key: Struct
@@ -60,7 +60,7 @@ class ApiMessageFormatter:
         self._topic = topic
 
     def text(self, partition: str, record: Record) -> str:
-        """JSON, one record behind the other."""
+        """JSON, without a separator between records."""
         key: Json = None
         if record.key is not None:
             version = _version(record.key)
@@ -78,7 +78,7 @@ class ApiMessageFormatter:
 
 
 class CoordinatorFormatter:
-    """Key and value with `::` between. `shown` gives both as text; a value that is a tombstone is NULL."""
+    """Key and value separated by `::`. `shown` returns both as text; a tombstone is NULL."""
 
     def __init__(self, topic: _Topic, kind: str, shown: Callable[[dict[str, Any], dict[str, Any] | None], str]) -> None:
         self._topic = topic
@@ -86,7 +86,7 @@ class CoordinatorFormatter:
         self._shown = shown
 
     def text(self, partition: str, record: Record) -> str:
-        """A line, or nothing for a record that is about something else."""
+        """A line, or nothing for a record of another type."""
         if record.key is None:
             return ""
         version = _version(record.key)

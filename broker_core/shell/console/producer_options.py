@@ -1,4 +1,4 @@
-"""The options of `producer open`, and the defaults of a producer of the cluster's era."""
+"""The options of `producer open`, and the defaults of a producer in the cluster's era."""
 
 import msgspec
 
@@ -24,14 +24,14 @@ NUMBERS = {
     "--max-request-size": "max.request.size",
     "--metadata-max-age-ms": "metadata.max.age.ms",
 }
-"""Options with a number, and the settings that they mean."""
+"""Numeric options, and their settings."""
 TEXTS = {
     "--acks": "acks",
     "--idempotence": "enable.idempotence",
     "--compression": "compression.type",
     "--transactional-id": "transactional.id",
 }
-"""Options that take a setting's text as it is."""
+"""Options whose text is the value of a setting."""
 CHOICES = {
     "--acks": tuple(ACKS),
     "--idempotence": TRUTH,
@@ -43,7 +43,7 @@ OPEN_OPTIONS = (*CHOICES, *NUMBERS, "--transactional-id")
 
 
 def parse_options(words: list[str]) -> dict[str, str]:
-    """The options of `open` as they were typed. Raises ShellError."""
+    """Parses the options of `open`. Raises ShellError."""
     given = dict(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(word not in OPEN_OPTIONS for word in words[::2]):
         raise UsageError(text("shell.invalid_options", words=" ".join(words)))
@@ -56,13 +56,13 @@ def parse_options(words: list[str]) -> dict[str, str]:
 
 
 def wants_ids(given: dict[str, str]) -> bool:
-    """Whether it was said that the producer numbers its batches."""
+    """Whether idempotence was requested."""
     return given.get("--idempotence") == "true" or "--transactional-id" in given
 
 
 def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
     """The settings of a producer with these options; others are defaults of the cluster's era. Raises ConfigException,
-    and JavaException for values that exclude each other.
+    and JavaException for conflicting values.
     """
     configs = {"request.timeout.ms": "5000", "delivery.timeout.ms": "15000", "max.block.ms": "15000"}
     configs |= {name: given[option] for option, name in NUMBERS.items() if option in given}
@@ -76,13 +76,13 @@ def settings_of(given: dict[str, str], era: Era) -> ProducerSettings:
 
 
 def what_to_change(given: dict[str, str], message: str) -> str:
-    """The options that a complaint about a producer's settings is about; all of them if it names none."""
+    """The options that an error in a producer's settings refers to; all of them if it names none."""
     blamed = [option for option in given if (NUMBERS | TEXTS).get(option, "") in message.split()]
     return " / ".join(blamed or given)
 
 
 def shown_settings(settings: ProducerSettings) -> tuple[tuple[str, str], ...]:
-    """What the page names of a producer's settings: those that matter here, by Kafka's names."""
+    """The settings that the page shows, by Kafka's names."""
     shown = [
         ("acks", str(settings.acks)),
         ("linger.ms", str(settings.linger_ms)),

@@ -1,4 +1,4 @@
-"""The transactions of the lab's producers at the shell, in the words of Kafka's own (`KafkaProducer`)."""
+"""Transactions of the lab's producers in the shell, with the exceptions and messages of `KafkaProducer`."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ def late(producer: Producer, what: str) -> str:
 
 
 def init_transactions(process: Process, producer: Producer) -> Asking[None]:
-    """Waits for the producer's id and epoch, and says why they do not come."""
+    """Waits for the producer's id and epoch, and reports why there are none."""
     manager = producer.transactions
     manager.begin()
     yield Until(lambda _: manager.state != "initializing", limit_us(process, producer), poll_us=1_000)
@@ -50,12 +50,12 @@ def await_initialization(process: Process, producer: Producer) -> Asking[None]:
 
 
 def is_spent(producer: Producer) -> bool:
-    """Whether a producer can only be replaced by opening another: it never got its id, or was fenced."""
+    """Whether a producer can only be replaced by another one: it never got its id, or was fenced."""
     return producer.transactions.timed_out == INIT or producer.transactions.state == "fatal error"
 
 
 def no_such_producer(process: Process, name: str) -> int:
-    """What a command says that names a producer which is not open; the exit code."""
+    """Prints the error for a producer that is not open; returns the exit code."""
     process.out(f"no such producer: {name}")
     refuse(process, text("shell.no_producer", name=name))
     return 1
@@ -108,7 +108,7 @@ def _await_end(process: Process, producer: Producer, verb: str) -> Asking[None]:
 
 
 def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]:
-    """A producer that is closed leaves no transaction open (`Sender.run`)."""
+    """Aborts the open transaction of a producer that is closed (`Sender.run`)."""
     manager = producer.transactions
     if manager.transactional_id and manager.state in ("in transaction", "abortable error"):
         producer.end_transaction(commits=False)
@@ -116,7 +116,7 @@ def abort_open_transaction(process: Process, producer: Producer) -> Asking[None]
 
 
 def failed_before(manager: TransactionManager) -> str:
-    """What every call throws after an error (`TransactionManager.maybeFailWithError`)."""
+    """The exception that every call throws after an error (`TransactionManager.maybeFailWithError`)."""
     name, message = manager.error or ("", "")
     who = (
         f"Producer with transactionalId '{manager.transactional_id}' and (producerId={manager.producer_id}, "
@@ -144,7 +144,7 @@ def must_retry(manager: TransactionManager, method: str) -> str:
 
 
 def why_not(producer: Producer, partition: str) -> str:
-    """What `KafkaProducer.send` throws where the state of the transaction allows no record; nothing where it does."""
+    """The exception of `KafkaProducer.send` if the transaction's state does not allow records; else empty."""
     manager = producer.transactions
     if not manager.transactional_id or manager.state == "in transaction":
         return ""
@@ -155,11 +155,11 @@ def why_not(producer: Producer, partition: str) -> str:
     if not manager.has_ids:
         why = "before completing a call to initTransactions"
     else:
-        # Kafka has two spaces here
+        # Kafka has two spaces here.
         why = f"while in state  {JAVA_STATES[manager.state]}"
     return f"IllegalStateException: Cannot add partition {partition} to transaction {why}"
 
 
 def result_is_in(producer: Producer, sequence: int) -> Callable[[ClusterApi], bool]:
-    """Whether a batch that was sent with `keep_result` has ended."""
+    """Whether a batch that was sent with `keep_result` is complete."""
     return lambda cluster: sequence in producer.results

@@ -1,1 +1,1 @@
-"""The grammar of the console: words, options, commands, and what a running command may wait for."""
+"""The grammar of the console: words, options, commands, and what a running command can wait for."""

@@ -1,4 +1,4 @@
-"""What the shell asks of a cluster. The cluster implements it; tests of the shell may do so too."""
+"""The shell's interface to a cluster. The cluster implements it; tests of the shell may do so as well."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -54,7 +54,7 @@ class ClusterApi(Protocol):
         ...
 
     def start_failure(self, broker_id: int) -> Text | str:
-        """Why the broker's last start failed; "" when it did not."""
+        """Why the broker's last start failed; "" if it did not."""
         ...
 
     def broker_port(self, broker_id: int) -> int:
@@ -71,7 +71,7 @@ class ClusterApi(Protocol):
         ...
 
     def metadata_of(self, broker_id: int) -> MetadataResponse:
-        """What a live broker would answer to a MetadataRequest for all topics, at once and without a message."""
+        """The response of a live broker to a MetadataRequest for all topics, at once and without a message."""
         ...
 
     def described_group(self, group: str) -> DescribedGroup | None:
@@ -79,11 +79,11 @@ class ClusterApi(Protocol):
         ...
 
     def committed_offset(self, group: str, partition: str) -> int:
-        """What a group has committed; -1 for nothing."""
+        """The committed offset of a group; -1 if there is none."""
         ...
 
     def live_replica(self, partition: str, broker_id: int) -> LiveReplica | None:
-        """What a broker that is up holds in memory; None where it has no such replica."""
+        """The state of a replica in the memory of a broker that is up; None if it has no such replica."""
         ...
 
     def kill_broker(self, broker_id: int) -> None:
@@ -119,29 +119,29 @@ class ClusterApi(Protocol):
         ...
 
     def cut_link(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """Nothing passes between two nodes (by name) any more, or nothing from `a` to `b`."""
+        """Cuts the link between two nodes (by name), or one direction of it, from `a` to `b`."""
         ...
 
     def restore_link(self, a: str, b: str) -> None:
-        """The link works again."""
+        """Restores the link."""
         ...
 
     def hold_fetches(self, follower: str, leader: str) -> None:
-        """What one node asks another as its follower waits on its way."""
+        """Holds the fetch requests of one node to another."""
         ...
 
     def release_fetches(self, follower: str, leader: str) -> None:
-        """It resumes."""
+        """Releases held fetch requests."""
         ...
 
     def slow_disk(self, broker_id: int, latency_us: int) -> None:
-        """Each append of a broker takes so much longer."""
+        """Delays each append of a broker by this time."""
         ...
 
     def slow_fsync(self, broker_id: int, latency_us: int) -> None:
-        """Each fsync that an append of a broker waits for takes so much longer."""
+        """Delays each fsync that an append of a broker waits for by this time."""
         ...
 
     def expire_session(self, broker_id: int) -> None:
-        """ZooKeeper gives up a broker's session."""
+        """ZooKeeper expires a broker's session."""
         ...

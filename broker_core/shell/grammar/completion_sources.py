@@ -1,4 +1,4 @@
-"""Where completion takes names from."""
+"""Sources of names for completion."""
 
 from broker_core.log.dump import DUMPED_SUFFIXES
 from broker_core.shell.grammar.cluster_api import ClusterApi
@@ -6,21 +6,21 @@ from broker_core.shell.grammar.process import up_brokers
 
 
 def topics(cluster: ClusterApi) -> list[str]:
-    """Topics as the first live broker knows them."""
+    """The topics in the metadata of the first live broker."""
     for broker_id in up_brokers(cluster):
         return [name for name, _, _ in cluster.metadata_of(broker_id).topics]
     return []
 
 
 def partitions(cluster: ClusterApi) -> list[str]:
-    """Partitions as the first live broker knows them."""
+    """The partitions in the metadata of the first live broker."""
     for broker_id in up_brokers(cluster):
         return [row[0] for row in cluster.metadata_of(broker_id).partitions]
     return []
 
 
 def log_files(cluster: ClusterApi, typed: str) -> list[str]:
-    """What a list of files of logs, with commas between, may become: folders, and files that a dump can show."""
+    """The completions of a comma-separated list of log files: folders, and files that can be dumped."""
     before, comma, path = typed.rpartition(",")
     folder, slash, _ = path.rpartition("/")
     if slash:

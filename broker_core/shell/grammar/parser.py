@@ -1,7 +1,7 @@
 """Lines into words, words into options.
 
-Words split as in a POSIX shell: quotes and backslashes, no expansion, no pipes. Options are read like the option
-parser of Kafka's tools (joptsimple) reads them, and complain in its words.
+Words split as in a POSIX shell: quotes and backslashes, no expansion, no pipes. Options are parsed as by the option
+parser of Kafka's tools (joptsimple), with its error messages.
 """
 
 import re
@@ -16,7 +16,7 @@ from broker_core.texts import Rejection
 
 UNIT_US = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "": 1_000_000}
 _TIME = re.compile(r"(\d{1,11}(?:\.\d+)?)(ms|s|m)?")
-"""So many digits of any unit are microseconds of less than 64 bits."""
+"""The most digits of any unit whose microseconds fit into 64 bits."""
 
 
 class ShellError(Rejection):
@@ -24,7 +24,7 @@ class ShellError(Rejection):
 
 
 class Word(NamedTuple):
-    """A word of a line with its place in it; `end` is where it stops. `open` when a quote in it is not closed."""
+    """A word of a line with its position; `end` is where it ends. `open` if a quote in it is not closed."""
 
     text: str
     start: int
@@ -71,7 +71,7 @@ def words_of(line: str) -> list[Word]:
 
 
 def split(line: str) -> list[str]:
-    """The words of a line. Raises ShellError when a quote is not closed."""
+    """The words of a line. Raises ShellError if a quote is not closed."""
     words = words_of(line)
     if words and words[-1].open:
         raise ShellError("shell.quote_open", rest=line[words[-1].start :])
@@ -79,13 +79,13 @@ def split(line: str) -> list[str]:
 
 
 def is_background(line: str) -> bool:
-    """Whether a line ends with an `&` of its own: a script does not wait for that command, as in a POSIX shell."""
+    """Whether a line ends with an unquoted `&`: a script does not wait for that command, as in a POSIX shell."""
     words = words_of(line)
     return bool(words) and line[words[-1].start : words[-1].end] == "&"
 
 
 def quoted(word: str) -> str:
-    """The word as it must be typed."""
+    """The word with quotes if it needs them."""
     if word and re.fullmatch(r"[\w@%+=:,./^<>\[\]{}*-]+", word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"
@@ -116,7 +116,9 @@ def duration_us(word: str) -> int:
 
 
 def take_here_strings(words: list[str]) -> tuple[list[str], list[str]]:
-    """Words and lines of input: what follows a `<<<` is input, as in bash. Raises ShellError when nothing follows."""
+    """The words and the lines of input: what follows a `<<<` is input, as in bash. Raises ShellError if nothing
+    follows.
+    """
     rest: list[str] = []
     lines: list[str] = []
     at = 0
@@ -133,17 +135,16 @@ def take_here_strings(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 class Option(msgspec.Struct, frozen=True):
-    """An option of a tool. `argument` names what follows it, empty for a flag."""
+    """An option of a tool. `argument` is the name of its argument, empty for a flag."""
 
     name: str
     about: str
     argument: str = ""
     kind: Literal["String", "Integer", "Long"] = "String"
     repeats: bool = False
-    #: whether the argument may be left out
+    #: Whether the argument is optional.
     optional: bool = False
-    #: how completion finds values: `topic`, `partition`, `broker`, `file`, `log files`, or words to choose from with
-    #: `|` between
+    #: The source of completions: `topic`, `partition`, `broker`, `file`, `log files`, or words separated by `|`.
     values: str = ""
 
 
@@ -158,7 +159,9 @@ class OptionError(Exception):
 
 
 class ParsedOptions:
-    """What was given. Values stay text until asked for, so that a bad number is noticed when joptsimple notices it."""
+    """The given options. Values stay text until requested, so that an invalid number raises its error when joptsimple
+    would.
+    """
 
     def __init__(self, options: Sequence[Option]) -> None:
         self._options = {option.name: option for option in options}
@@ -173,7 +176,7 @@ class ParsedOptions:
         return self._given.get(name, [])
 
     def value(self, name: str) -> str | None:
-        """The value of an option that may be given once. Raises OptionError when it was given more often."""
+        """The value of an option that may be given once. Raises OptionError if it was given more often."""
         values = self._given.get(name)
         if not values:
             return None
@@ -185,7 +188,7 @@ class ParsedOptions:
         return values[0]
 
     def integer(self, name: str) -> int | None:
-        """The number given for an option. Raises OptionError when it is none, or too large for its Java type."""
+        """The number of an option. Raises OptionError if it is not a number, or too large for its Java type."""
         value = self.value(name)
         if value is None:
             return None
@@ -207,7 +210,7 @@ class ParsedOptions:
         return partition_name(topic, number)
 
     def parse(self, words: Sequence[str]) -> "ParsedOptions":
-        """Reads the words. Raises OptionError for an unknown option or a missing argument."""
+        """Parses the words. Raises OptionError for an unknown option or a missing argument."""
         at = 0
         while at < len(words):
             word = words[at]

@@ -1,6 +1,6 @@
-"""A command that runs: a generator in simulated time.
+"""A running command: a generator in simulated time.
 
-It yields what it waits for and is resumed with the result; what it returns is its exit code.
+It yields what it waits for and is resumed with the result; its return value is its exit code.
 """
 
 from collections.abc import Callable, Generator
@@ -20,7 +20,7 @@ class Sleep(NamedTuple):
 
 
 class Until(NamedTuple):
-    """Resumed with True once the predicate holds, with False at `deadline_us`. It is asked every `poll_us`."""
+    """Resumed with True once the predicate holds, with False at `deadline_us`. It is evaluated every `poll_us`."""
 
     predicate: Callable[[ClusterApi], bool]
     deadline_us: int
@@ -28,7 +28,7 @@ class Until(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A request to a broker. Resumed with the body of the answer, or with Disconnected."""
+    """A request to a broker. Resumed with the body of the response, or with Disconnected."""
 
     broker_id: int
     api: str
@@ -38,7 +38,7 @@ class Call(NamedTuple):
 
 
 class Disconnected(NamedTuple):
-    """No answer came. `why`: refused, closed or timed out."""
+    """There was no response. `why`: refused, closed or timed out."""
 
     why: str
 
@@ -49,15 +49,15 @@ Running: TypeAlias = Generator[Wait, Any, int]
 
 
 class Process:
-    """What a command has in hands: the cluster, its input, and where to print."""
+    """The environment of a command: the cluster, its input, and its output."""
 
     def __init__(self, cluster: ClusterApi, stdin: list[str], files: dict[str, str]) -> None:
         self.cluster = cluster
         self.stdin = stdin
-        #: texts that `file` has written, by name
+        #: Files written by `file`, by name.
         self.files = files
         self.printed: list[str] = []
-        #: how long a tool asks for something in all (`default.api.timeout.ms`)
+        #: The timeout of a tool's calls (`default.api.timeout.ms`).
         self.api_timeout_us = DEFAULT_API_TIMEOUT_US
 
     @property
@@ -67,7 +67,7 @@ class Process:
 
     @property
     def wall_ms(self) -> int:
-        """What a clock on the wall shows: the run's start plus simulated time."""
+        """Calendar time in ms: the run's start plus simulated time."""
         return self.cluster.clients.start_wall_ms + self.now_us // 1000
 
     def out(self, text: str) -> None:
@@ -75,21 +75,21 @@ class Process:
         self.printed += text.split("\n")
 
     def out_message(self, message: Text) -> None:
-        """A message of the lab on standard output, as a code."""
+        """Prints a message of the lab to standard output, as a code."""
         self.printed.append(f"{MESSAGE_MARK}{message.code}")
 
     def err(self, text: str) -> None:
-        """A line on standard error, or several."""
+        """Prints one or more lines to standard error."""
         self.printed += [ERROR_MARK + line for line in text.split("\n")]
 
 
 def up_brokers(cluster: ClusterApi) -> list[int]:
-    """The brokers that answer."""
+    """The brokers that respond."""
     return [broker_id for broker_id in cluster.broker_ids if cluster.broker_state(broker_id) == "up"]
 
 
 def settled(process: Process, limit_us: int = 30_000_000) -> Generator[Wait, Any, bool]:
-    """Waits until all live brokers have known the same for a moment; False when that does not come about in time."""
+    """Waits until all live brokers have had the same metadata for a moment; False if that does not happen in time."""
     cluster = process.cluster
     deadline_us = process.now_us + limit_us
     before = None

@@ -1,4 +1,4 @@
-"""What a command is, and how a line finds its command."""
+"""The definition of a command, and the lookup of a line's command."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -36,14 +36,14 @@ class Command(NamedTuple):
 
 
 MAX_FORMS_LENGTH = 200
-"""Characters of forms in an error; of a command with more of them it names the verbs."""
+"""The limit of the characters of forms in an error; if a command's forms are longer, the error names its verbs."""
 
 MAX_NEAR_NAMES = 3
-"""Commands that the error of an unknown one names."""
+"""Commands that the error for an unknown one names."""
 
 
 class UsageError(Exception):
-    """Arguments that a command does not accept, and why. The shell adds what the command accepts."""
+    """Arguments that a command does not accept, and why. The shell adds the accepted forms."""
 
     def __init__(self, what: Text) -> None:
         super().__init__(what)
@@ -61,7 +61,7 @@ class Grammar:
             self.commands[command.name] = command
 
     def find(self, words: Sequence[str]) -> Command:
-        """The command that a line names. Raises ShellError."""
+        """The command of a line. Raises ShellError."""
         if not words:
             raise ShellError("shell.line_empty")
         command = self.commands.get(words[0])
@@ -78,7 +78,7 @@ class Grammar:
         return command
 
     def _unknown(self, word: str) -> ShellError:
-        """The error of a name that no command has, with the names and forms that come closest to it."""
+        """The error for an unknown command, with the closest names and forms."""
         verbs = [form for command in self.commands.values() for form, _ in command.forms if word in form.split()[1:2]]
         near = get_close_matches(word, self.commands, MAX_NEAR_NAMES)
         if found := (verbs or near)[:MAX_NEAR_NAMES]:
@@ -87,7 +87,7 @@ class Grammar:
 
 
 def not_understood(name: str, arguments: Sequence[str]) -> UsageError:
-    """The error of a command whose arguments have none of its forms."""
+    """The error for arguments that match none of a command's forms."""
     return UsageError(text("shell.not_understood", line=" ".join([name, *arguments])))
 
 
@@ -110,8 +110,8 @@ def usage_error(command: Command, what: Text, verb: str = "") -> ShellError:
 
 
 def refuse(process: Process, message: Text) -> None:
-    """Prints a message of the lab on the standard error of a running command, as a code; Kafka's own words are printed
-    there as they are.
+    """Prints a message of the lab to the standard error of a running command, as a code; Kafka's own messages are
+    printed there unchanged.
     """
     process.err(message.code)
 

@@ -1,4 +1,4 @@
-"""Transcripts: sessions at a shell with what they printed, and scripts, which are sessions without that.
+"""Transcripts: shell sessions with their output, and scripts, which are sessions without output.
 
 A `.scenario` file holds lines `$ command`, `< input` and output, `#! setting` and `# comment`. A `.lab` file holds a
 command a line, and `< input`; one that ends with `&` is not waited for. What cannot be the same twice (ids, times,
@@ -31,11 +31,11 @@ CLUSTER_DEFAULTS = {
     "transaction.state.log.min.isr": "2",
     "log.initial.task.delay.ms": "1000",
 }
-"""What the clusters of transcripts are configured with, besides what a transcript says itself."""
+"""The default configuration of the clusters of transcripts."""
 
 
 class TranscriptCommand(NamedTuple):
-    """A command with its input and the output that is expected of it; `number` is its line in the file."""
+    """A command with its input and expected output; `number` is its line in the file."""
 
     line: str
     stdin: tuple[str, ...]
@@ -59,7 +59,7 @@ class Transcript(NamedTuple):
 
     @property
     def broker_config(self) -> dict[str, str]:
-        """The whole configuration of the brokers."""
+        """The complete configuration of the brokers."""
         return {**CLUSTER_DEFAULTS, **self.config}
 
 
@@ -141,7 +141,7 @@ def _trimmed(lines: list[str]) -> list[str]:
     return lines
 
 
-# what cannot be the same twice
+# What differs between runs.
 
 _NAMES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"127\.0\.0\.1:\d{4,5}\b"), "127.0.0.1:<port>"),
@@ -174,7 +174,7 @@ _WARNING = re.compile(r"! WARN (?!.*Got error produce response.*NOT_ENOUGH_REPLI
 
 
 def normalise(line: str, printed: list[str], exit_code: int, members: dict[str, str] | None = None) -> list[str]:
-    """The output of a command as a transcript holds it: standard output, standard error, the exit code.
+    """The output of a command in the format of a transcript: standard output, standard error, the exit code.
 
     `members` keeps the names of the random parts of member ids, for all commands of a transcript.
     """
@@ -187,7 +187,7 @@ def normalise(line: str, printed: list[str], exit_code: int, members: dict[str, 
             stderr[number:] = ["! <usage>"]
             break
     if tool == "producer":
-        stderr = []  # Kafka's client logs what it throws, and a transcript has what it throws
+        stderr = []  # Kafka's client logs what it throws; a transcript has the exception only.
     if tool == "kafka-consumer-groups.sh":
         stdout = _sorted_tables([_COORDINATOR.sub(_coordinator, text) for text in stdout])
     stdout = _trimmed([_named(text, tool) for text in stdout])
@@ -217,7 +217,7 @@ _HIDDEN_COLUMNS = {
 
 
 def _without_ids(table: list[str]) -> list[str]:
-    """The table of kafka-transactions.sh without what differs each time; its rows sorted."""
+    """The table of kafka-transactions.sh without what differs between runs; its rows are sorted."""
     columns = [name.strip() for name in table[0].split("\t")]
     rows = [
         [
@@ -230,13 +230,13 @@ def _without_ids(table: list[str]) -> list[str]:
 
 
 def _coordinator(match: re.Match[str]) -> str:
-    """A coordinator in a table, whose padding depends on how long its port is."""
+    """A coordinator in a table, whose padding depends on the length of its port."""
     padding = len(match[2]) - (_RECORDED_PORT_LENGTH - len(match[1]))
     return "127.0.0.1:<port>  (<broker>)" + " " * padding
 
 
 def _sorted_tables(lines: list[str]) -> list[str]:
-    """Blocks of lines with a blank line between; in each, what follows the header is sorted."""
+    """Blocks of lines separated by a blank line; the lines after each header are sorted."""
     tables: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
@@ -271,11 +271,11 @@ def _named(text: str, tool: str) -> str:
     return _MILLISECONDS.sub("<n> ms", text) if tool == "producer" else text
 
 
-# playing
+# Playing.
 
 
 class Playable(Protocol):
-    """A run, as far as playing needs it (`broker_core.run.Run`)."""
+    """The part of a run that playing needs (`broker_core.run.Run`)."""
 
     @property
     def now_us(self) -> int: ...
@@ -290,34 +290,34 @@ class Playable(Protocol):
     def step_event(self) -> bool: ...
 
     def take(self) -> list[Any]:
-        """What happened since the last call: envelope, patch, bytes of each event."""
+        """Returns and clears the events since the last call: envelope, patch and bytes of each."""
         ...
 
 
 class PlayedCommand(NamedTuple):
-    """A command that ran, with all it printed, standard error marked with `! `."""
+    """A command that ran, with its output; lines of standard error begin with `! `."""
 
     step: TranscriptCommand
     printed: list[str]
     exit_code: int
-    #: names of member ids that have been seen in the transcript
+    #: Names of the member ids in the transcript.
     members: dict[str, str]
 
     @property
     def output(self) -> list[str]:
-        """As a transcript holds it."""
+        """Its output in the format of a transcript."""
         return normalise(self.step.line, self.printed, self.exit_code, self.members)
 
 
 def ready_line(brokers: Iterable[int]) -> str:
-    """The command with which a session begins: wait until the cluster is there."""
+    """The first command of a session: waits until the cluster is up."""
     return f'wait "brokers == [{",".join(map(str, sorted(brokers)))}]" 60s'
 
 
 def run_command(
     run: Playable, line: str, stdin: tuple[str, ...] = (), source: str = "play", keep: list[bytes] | None = None
 ) -> tuple[list[str], int]:
-    """Runs a command to its end; returns its output and exit code. The bytes of all events meanwhile are added to
+    """Runs a command to its end; returns its output and exit code. The bytes of all events in the meantime are added to
     `keep`. A command that ends with `&` is not waited for.
 
     Raises ShellError for a line that cannot be run. A command that would never end is interrupted after ten minutes
@@ -353,12 +353,12 @@ def play(transcript: Transcript, run: Playable, source: str = "play") -> Iterato
 
 
 def shown_raw(step: TranscriptCommand, printed: list[str], exit_code: int) -> list[str]:
-    """The command and all that it printed, as lines of a transcript in which nothing is replaced."""
+    """The command and its complete output, in the format of a transcript but without replacements."""
     lines = [f"$ {step.line}", *(f"< {line}".rstrip(" ") for line in step.stdin)]
     return [*lines, *(shown(line).rstrip() for line in printed), *([f"[exit {exit_code}]"] if exit_code else [])]
 
 
 def difference(played: PlayedCommand) -> list[str]:
-    """How the output differs from the expected one, as a unified diff; empty when it does not."""
+    """A unified diff of the output and the expected one; empty if they are equal."""
     expected = list(played.step.expected)
     return list(unified_diff(expected, played.output, lineterm="", n=1))[2:]

@@ -1,4 +1,4 @@
-"""`--zookeeper`, by which the admin tools found the cluster before Kafka 3.0: older texts are full of it."""
+"""`--zookeeper`, the option of the admin tools before Kafka 3.0, which many older texts use."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ _TOOLS = ("kafka-configs.sh", "kafka-reassign-partitions.sh", "kafka-topics.sh")
 
 
 def without_zookeeper(words: Sequence[str], era: Era) -> list[str]:
-    """The words of a command. In a cluster of an older era they lose the option and its value: the tools speak to the
-    lab's brokers all the same. A value that is missing is left to the tool to complain of.
+    """The words of a command, without this option and its value in a cluster of an older era: the tools use the lab's
+    brokers all the same. A missing value is left for the tool to report.
     """
     rest = list(words)
     if era.zookeeper.used_by_tools and words and words[0] in _TOOLS:
@@ -28,6 +28,6 @@ def without_zookeeper(words: Sequence[str], era: Era) -> list[str]:
 
 
 def with_hint(process: Process, running: Running) -> Running:
-    """The command, behind a line that says how it is written today."""
+    """The command with a hint at the current form of the option."""
     refuse(process, text("shell.zookeeper_option"))
     return (yield from running)

@@ -1,1 +1,1 @@
-"""What Kafka's tools inherit from Java: option parsers, JSON, configuration classes and their error texts."""
+"""The Java behaviour of Kafka's tools: option parsers, JSON, configuration classes and their error messages."""

@@ -1,5 +1,5 @@
-"""Command lines that are read by argparse4j rather than joptsimple: a command, then its options, and complaints in that
-parser's words, below the usage of the command.
+"""Command lines that are parsed by argparse4j instead of joptsimple: a command, then its options, with that parser's
+error messages below the usage of the command.
 """
 
 import re
@@ -17,11 +17,11 @@ _COMMIT = "f745dfdcee2b9851"
 _NEGATIVE_NUMBER = re.compile(r"-\d+(\.\d*)?")
 _CHANGED, _ADDED, _LEFT_OUT = 2, 1, 4
 _UNLIKE = 7
-"""A command that costs so much to be made of what was typed is not suggested."""
+"""A command at this edit distance from the input is not suggested."""
 
 
 class BadArguments(Exception):
-    """The arguments are not understood: `command` says whose usage is printed."""
+    """Invalid arguments: `command` is the one whose usage is printed."""
 
     def __init__(self, command: str, message: str) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class Tool(NamedTuple):
     has_version: bool = False
 
     def flag(self, name: str) -> str:
-        """An option as complaints name it."""
+        """The name of an option in error messages."""
         return f"--{name}/{self.short[name]}" if name in self.short else f"--{name}"
 
 
@@ -79,7 +79,7 @@ class VersionScreen(BadArguments):
 
 
 def complain(process: Process, tool: Tool, error: BadArguments) -> int:
-    """Prints what is wrong, or what was asked for. Returns the exit code."""
+    """Prints the error, or the requested help. Returns the exit code."""
     if isinstance(error, VersionScreen):
         process.out(f"{KAFKA_VERSION} (Commit:{_COMMIT})")
         return 0
@@ -94,7 +94,7 @@ def complain(process: Process, tool: Tool, error: BadArguments) -> int:
 
 
 def parse(tool: Tool, arguments: Sequence[str]) -> Parsed:
-    """Reads a command line. Raises BadArguments."""
+    """Parses a command line. Raises BadArguments."""
     own = [Option(name.removeprefix("--"), "", "value") for name in tool.before]
     given, words = _read(tool, "", list(arguments), own)
     if not words:
@@ -108,7 +108,7 @@ def parse(tool: Tool, arguments: Sequence[str]) -> Parsed:
     for name in reversed(tool.required.get(command, ())):
         if name not in values:
             raise BadArguments(command, f"argument {tool.flag(name)} is required")
-    # of what is given twice the last counts, unless all do
+    # Of duplicates the last one counts, unless all do.
     repeats = {option.name for option in known if option.repeats}
     counted = [(name, value) for name in values for value in values[name][0 if name in repeats else -1 :]]
     flags = {option.name for option in known if not option.argument}
@@ -118,7 +118,7 @@ def parse(tool: Tool, arguments: Sequence[str]) -> Parsed:
 
 
 def _command(tool: Tool, word: str) -> str:
-    """The command that a word is, or is the only beginning of."""
+    """The command of a word, or the only one that it is a prefix of."""
     found = [each for each in tool.commands if each.startswith(word)]
     if word in tool.commands or len(found) == 1:
         return word if word in tool.commands else found[0]
@@ -132,7 +132,7 @@ def _command(tool: Tool, word: str) -> str:
 
 
 def _edits(word: str, other: str) -> int:
-    """What it takes to make a word another one. Neighbours that change places cost nothing."""
+    """The edit distance of two words. Swapping adjacent characters costs nothing."""
     rows = [[_ADDED * at for at in range(len(other) + 1)]]
     for at, letter in enumerate(word):
         row = [_LEFT_OUT * (at + 1)]
@@ -154,7 +154,7 @@ def _is_flag(word: str) -> bool:
 def _read(
     tool: Tool, command: str, words: list[str], options: Sequence[Option]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """The options up to the first word that is none, and what is left from there on."""
+    """Parses options up to the first word that is not one; returns the remaining words."""
     known = {option.name: option for option in options} | {_HELP: Option(_HELP, "")}
     if tool.has_version and not command:
         known[_VERSION] = Option(_VERSION, "")
@@ -180,7 +180,7 @@ def _read(
 
 
 def _name(tool: Tool, command: str, flag: str, known: Mapping[str, Option], word: str) -> str:
-    """The option that a flag is, or is the only beginning of."""
+    """The option of a flag, or the only one that it is a prefix of."""
     names = {f"--{name}": name for name in known}
     names |= {short: name for name, short in {_HELP: "-h", _VERSION: "-v", **tool.short}.items() if name in known}
     if flag in names:

@@ -1,4 +1,4 @@
-"""What the tools with commands print below their usage when they are asked for help, as 3.9.1 lays it out."""
+"""The help screens of the tools with commands, in the layout of 3.9.1."""
 
 TRANSACTIONS = {
     "": """\

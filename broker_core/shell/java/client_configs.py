@@ -1,5 +1,5 @@
-"""What each of the Java clients is configured with for its connections and metrics (`CommonClientConfigs`). Nothing
-here depends on it, but a value that is none ends a tool.
+"""The configurations of all Java clients for connections and metrics (`CommonClientConfigs`). They have no effect here,
+but an invalid value ends a tool.
 """
 
 from collections.abc import Mapping
@@ -38,11 +38,11 @@ NO_REPORTER = (
     'java.lang.NullPointerException: Cannot invoke "java.util.Optional.ifPresent(java.util.function.Consumer)" because '
     '"this.clientTelemetryReporter" is null'
 )
-"""What constructors of producers and consumers trip over, as they clean up after a metrics reporter without a class."""
+"""The error of producers' and consumers' constructors when they clean up after a metrics reporter without a class."""
 
 
 def check_connection(given: Mapping[str, str]) -> None:
-    """Raises ConfigException for the first value that is none."""
+    """Raises ConfigException for the first invalid value."""
     for name, key in CONNECTION_CONFIGS.items():
         if name in given:
             key.parse(given[name])

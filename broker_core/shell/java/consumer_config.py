@@ -1,4 +1,4 @@
-"""Configurations of consumers as the Java client takes them (`org.apache.kafka.clients.consumer.ConsumerConfig`)."""
+"""Configurations of consumers, validated as in the Java client (`org.apache.kafka.clients.consumer.ConsumerConfig`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ _PROTOCOLS = ("CONSUMER", "CLASSIC")
 
 
 class NotConstructed(Exception):
-    """A consumer cannot be made of its configurations: `causes` as `class: message`, outermost first."""
+    """A consumer cannot be created with its configurations: `causes` as `class: message`, outermost first."""
 
     def __init__(self, *causes: str) -> None:
         super().__init__(causes[0])
@@ -63,7 +63,7 @@ CONSUMER_CONFIGS = table(
     ConfigKey("isolation.level", _STRING, "read_uncommitted", words=("read_committed", "read_uncommitted")),
     ConfigKey("allow.auto.create.topics", _BOOLEAN, True),
 )
-"""Those that are checked, in the order in which the client reads them."""
+"""The validated configurations, in the order in which the client reads them."""
 
 _NAMES = (
     "session.timeout.ms",
@@ -87,8 +87,8 @@ _NAMES = (
 
 
 def settings_of(given: Mapping[str, str], topics: tuple[str, ...], *, is_pattern: bool) -> GroupConsumerSettings:
-    """What a member of the group `group.id` with these configurations does. Raises ConfigException with the client's
-    message, NotConstructed, or JavaException.
+    """The settings of a member of the group `group.id` with these configurations. Raises ConfigException with the
+    client's message, NotConstructed, or JavaException.
     """
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in CONSUMER_CONFIGS.items()

@@ -1,4 +1,4 @@
-"""How Kafka's command line tools complain: usage errors, exceptions, and what they log of them."""
+"""Errors of Kafka's command line tools: usage errors, exceptions, and their log lines."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -11,7 +11,7 @@ from broker_core.shell.grammar.parser import Option, OptionError, ParsedOptions,
 from broker_core.shell.grammar.process import Process
 
 EXECUTION_EXCEPTION = "java.util.concurrent.ExecutionException"
-"""What a future throws."""
+"""The exception of a future."""
 ERRORS_PACKAGE = "org.apache.kafka.common.errors."
 
 
@@ -19,12 +19,12 @@ _OF_COMMON = ("InvalidRecordException", "KafkaException")
 
 
 def error_class(name: str) -> str:
-    """An exception of Kafka's clients with its package."""
+    """The full name of an exception class of Kafka's clients."""
     return f"org.apache.kafka.common.{name}" if name in _OF_COMMON else ERRORS_PACKAGE + name
 
 
 class JavaException(Exception):
-    """What a tool would throw: the class, its message, and the exceptions behind it as `class: message`."""
+    """An exception of a tool: the class, its message, and the causes as `class: message`."""
 
     def __init__(self, java_class: str, message: str, causes: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -34,25 +34,25 @@ class JavaException(Exception):
 
     @staticmethod
     def of(error: Errors, message: str | None = None) -> "JavaException":
-        """The exception of a protocol error, with what the broker said about it."""
+        """The exception of a protocol error, with the broker's message."""
         return JavaException(error_class(exception_class(error)), exception_message(error, message))
 
     @staticmethod
     def in_future(error: Errors, message: str | None = None) -> "JavaException":
-        """The same as it comes out of a future, whose text repeats it."""
+        """The same as thrown by a future, whose text repeats it."""
         name = error_class(exception_class(error))
         cause = f"{name}: {exception_message(error) if message is None else message}"
         return JavaException("java.util.concurrent.ExecutionException", cause, (cause,))
 
     @staticmethod
     def thrown(error: "OptionError | JavaException") -> "JavaException":
-        """An exception of the tool as it is, or that of its option parser."""
+        """The exception of the tool unchanged, or that of its option parser."""
         if isinstance(error, JavaException):
             return error
         return JavaException(error.java_class, error.message, error.causes)
 
     def wrapped_in(self, java_class: str) -> "JavaException":
-        """The cause of another exception, whose text repeats it."""
+        """The same as the cause of another exception, whose text repeats it."""
         cause = self.stack_trace()[0]
         return JavaException(java_class, cause, (cause, *self.causes))
 
@@ -66,7 +66,7 @@ ZERO_UUID = "A" * 22
 
 
 def is_int(text: str) -> bool:
-    """`Integer.parseInt` takes it."""
+    """Whether `Integer.parseInt` accepts it."""
     return parse_integer(text) is not None
 
 
@@ -79,7 +79,7 @@ def parse_int(text: str) -> int:
 
 
 def parse_uuid(text: str) -> str:
-    """An id of a topic in the form in which it is printed (`Uuid.fromString`). Raises JavaException."""
+    """Parses a topic id as it is printed (`Uuid.fromString`). Raises JavaException."""
     try:
         if len(text) > 24:
             raise ValueError(f"Input string with prefix `{text[:24]}` is too long to be decoded as a base64 UUID")
@@ -111,7 +111,7 @@ def _decode_base64(text: str) -> bytes:
 
 
 def load_properties(process: Process, name: str) -> dict[str, str]:
-    """A file of properties (`Utils.loadProps`). Raises JavaException when there is none."""
+    """Reads a properties file (`Utils.loadProps`). Raises JavaException if it does not exist."""
     if name not in process.files:
         raise JavaException("java.nio.file.NoSuchFileException", name)
     properties = {}
@@ -137,7 +137,7 @@ class ToolUsageError(Exception):
 
 
 def log_error(process: Process, lines: Sequence[str], logger: str) -> None:
-    """A message that the tool logs as an error; `logger` follows it on the last line."""
+    """Prints a message that the tool logs as an error; `logger` follows it on the last line."""
     *before, last = lines
     for number, line in enumerate([*before, f"{last} ({logger})"]):
         process.err(f"ERROR {line}" if number == 0 else line)
@@ -162,7 +162,7 @@ KAFKA_VERSION = "3.9.1"
 
 
 class VersionRequested(ToolUsageError):
-    """The tool prints the version of Kafka, and ends."""
+    """The tool prints the version of Kafka and ends."""
 
 
 def check_help(options: ParsedOptions, about: str) -> None:
@@ -176,7 +176,7 @@ def check_help(options: ParsedOptions, about: str) -> None:
 
 
 def check_required(options: ParsedOptions, *names: str) -> None:
-    """Raises ToolUsageError for the first of these that is not given (`CommandLineUtils.checkRequiredArgs`)."""
+    """Raises ToolUsageError for the first of these options that is missing (`CommandLineUtils.checkRequiredArgs`)."""
     for name in names:
         if name not in options:
             raise ToolUsageError(f'Missing required argument "[{name}]"')
@@ -194,12 +194,12 @@ def justified(text: str, width: int) -> list[str]:
     """Wraps a message at `width` characters and justifies all lines but the last (argparse4j)."""
     lines: list[list[str]] = [[]]
     for word in text.split(" "):
-        # A word may be broken behind its hyphens, as java.text.BreakIterator sees them.
+        # A word may be broken after its hyphens, as by java.text.BreakIterator.
         parts = re.split(r"(?<=-)(?=[^-\d])", word)
         for place, part in enumerate(parts):
             line = lines[-1]
             longer = [*line[:-1], line[-1] + part] if place and line else [*line, part]
-            # The space behind a word counts when the word finds its line, and the end of the line behind the last one.
+            # The space after a word counts when the word is placed, and the line end after the last one.
             if line and len(" ".join(longer)) + (place == len(parts) - 1) > width:
                 lines.append([part])
             else:

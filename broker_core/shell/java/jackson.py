@@ -33,7 +33,7 @@ class _Found(Exception):
 
 
 def fault(text: str) -> Fault | None:
-    """The first fault of a text; None where its first value is sound."""
+    """The first error in a text; None if its first value is valid."""
     try:
         _Reader(text).value()
     except _Found as found:
@@ -48,7 +48,7 @@ def _shown(character: str) -> str:
 
 
 class _Reader:
-    """Reads one value as Jackson does and stops at the first unexpected character."""
+    """Parses one value as Jackson does and stops at the first unexpected character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -166,7 +166,7 @@ class _Reader:
             self._some_digits("Exponent indicator", behind_sign=has_sign)
 
     def _after_sign(self, sign: str) -> None:
-        """Reads the digit behind a sign."""
+        """Reads the digit after a sign."""
         word = next((word for word in ("Infinity", "INF") if self.text.startswith(word, self.at)), "")
         if word:
             self.at += len(word)
@@ -191,7 +191,7 @@ class _Reader:
         start = self.at
         self._digits()
         if self.at == start:
-            # At the end of the text it is the last character that is named.
+            # At the end of the text the error names the last character.
             fault_at = self.at if self.at < len(self.text) else self.at - 1
             character = self.text[fault_at]
             why = f"{what} not followed by a digit"
@@ -251,8 +251,8 @@ class _Reader:
         return _Found(Fault(EOF_EXCEPTION, (message, f" at {self._source(self.at)}")))
 
     def _source(self, at: int) -> str:
-        """A place as Jackson names it: the column is that of the next character."""
-        # a line break that is at fault itself belongs to the line that it ends
+        """A position as named by Jackson: the column is that of the next character."""
+        # A line break that is itself the error belongs to the line that it ends.
         before = at - 1 if at and self.text[at - 1] == "\n" and self.in_string else at
         line_start = self.text.rfind("\n", 0, before) + 1
         return _SOURCE.format(self.text.count("\n", 0, before) + 1, at - line_start + 1)

@@ -1,5 +1,5 @@
-"""JSON as Kafka's tools read it from files (`org.apache.kafka.server.util.Json`, Jackson): values of the wrong kind are
-complained of as there.
+"""JSON files of Kafka's tools (`org.apache.kafka.server.util.Json`, Jackson), with the same error messages for values
+of the wrong type.
 """
 
 import json
@@ -17,7 +17,7 @@ class NotJson(ValueError):
 
 
 def parse(text: str) -> Any:
-    """The first value in a text; what follows it is passed over. Raises NotJson."""
+    """The first value in a text; what follows it is ignored. Raises NotJson."""
     try:
         value, _ = _DECODER.raw_decode(text.lstrip())
     except ValueError as error:
@@ -26,7 +26,7 @@ def parse(text: str) -> Any:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Raises JavaException for another kind of value; so do all below."""
+    """An object. Raises JavaException for another type; so do all functions below."""
     if not isinstance(value, dict):
         raise _mapping(f"Expected JSON object, received {_shown(value)}")
     return value
@@ -40,26 +40,26 @@ def as_array(value: Any) -> list[Any]:
 
 
 def field(value: dict[str, Any], name: str) -> Any:
-    """What an object has under a name, which must be there."""
+    """A field of an object, which must exist."""
     if name not in value:
         raise _mapping(f"No such field exists: `{name}`")
     return value[name]
 
 
 def as_string(value: Any) -> str:
-    """A text."""
+    """A string."""
     if not isinstance(value, str):
         raise _expected("String", value)
     return value
 
 
 def as_int(value: Any) -> int:
-    """A whole number of 32 bits."""
+    """A 32-bit integer."""
     return _whole("Integer", _INT, value)
 
 
 def as_long(value: Any) -> int:
-    """A whole number of 64 bits."""
+    """A 64-bit integer."""
     return _whole("Long", _LONG, value)
 
 

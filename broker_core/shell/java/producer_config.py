@@ -1,4 +1,4 @@
-"""Configurations of producers as the Java client takes them (`org.apache.kafka.clients.producer.ProducerConfig`)."""
+"""Configurations of producers, validated as in the Java client (`org.apache.kafka.clients.producer.ProducerConfig`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ PRODUCER_CONFIGS = table(
     ConfigKey("partitioner.availability.timeout.ms", _LONG, 0, 0),
     ConfigKey("partitioner.ignore.keys", _BOOLEAN, False),
 )
-"""Those that are checked, in the order in which the client reads them."""
+"""The validated configurations, in the order in which the client reads them."""
 
 BUILT_IN = "built-in"
 PARTITIONER_CLASSES = {
@@ -51,7 +51,7 @@ PARTITIONER_CLASSES = {
     "org.apache.kafka.clients.producer.UniformStickyPartitioner": "sticky",
     "org.apache.kafka.clients.producer.internals.DefaultPartitioner": "sticky",
 }
-"""`partitioner.class`, and which of the lab's partitioners that is."""
+"""Values of `partitioner.class`, and the lab's partitioners for them."""
 
 _NAMES = (
     "retries",
@@ -69,9 +69,9 @@ _NAMES = (
 
 
 def settings_of(given: Mapping[str, str]) -> ProducerSettings:
-    """What a producer with these configurations does. Raises ConfigException with the client's message.
+    """The settings of a producer with these configurations. Raises ConfigException with the client's message.
 
-    As in the client a producer is idempotent unless that was switched off, or another configuration rules it out.
+    As in the client a producer is idempotent unless that was disabled, or conflicts with another configuration.
     """
     values: dict[str, Any] = {
         name: key.parse(given[name]) if name in given else key.default for name, key in PRODUCER_CONFIGS.items()
@@ -103,7 +103,7 @@ def settings_of(given: Mapping[str, str]) -> ProducerSettings:
 
 def fitted(settings: ProducerSettings, era: Era, *, is_given: bool) -> ProducerSettings:
     """The same with enough time for a delivery: linger.ms may be the only setting given. `is_said`: whether
-    delivery.timeout.ms was given, so that Kafka refuses it (`KafkaProducer.configureDeliveryTimeout`); where the era's
+    delivery.timeout.ms was given, so that Kafka rejects it (`KafkaProducer.configureDeliveryTimeout`); where the era's
     producer has no such setting it is the lab's own, and any value is accepted. Raises JavaException.
     """
     if is_given and not era.producer.has_delivery_timeout:
@@ -116,12 +116,12 @@ def fitted(settings: ProducerSettings, era: Era, *, is_given: bool) -> ProducerS
 
 
 def not_constructed(*causes: str) -> JavaException:
-    """What the constructor of a producer throws when one of its parts cannot be made."""
+    """The exception of the producer's constructor when one of its parts cannot be created."""
     return JavaException("org.apache.kafka.common.KafkaException", "Failed to construct kafka producer", causes)
 
 
 def _obstacle(values: Mapping[str, Any], acks: int, *, is_requested: bool) -> bool:
-    """Whether the other configurations rule idempotence out. Raises ConfigException if it was asked for."""
+    """Whether the other configurations conflict with idempotence. Raises ConfigException if it was requested."""
     complaint = ""
     if values["retries"] == 0:
         complaint = "Must set retries to non-zero when using the idempotent producer."
@@ -137,8 +137,8 @@ def _obstacle(values: Mapping[str, Any], acks: int, *, is_requested: bool) -> bo
 
 
 def era_settings(settings: ProducerSettings, era: Era) -> ProducerSettings:
-    """The same without idempotence where the era's brokers know none (KIP-98), and with the era's partitioner unless
-    another was asked for.
+    """The same without idempotence if the era's brokers do not support it (KIP-98), and with the era's partitioner
+    unless another one was requested.
     """
     idempotent = settings.enable_idempotence and era.transactions.are_supported
     partitioner = era.producer.partitioner if settings.partitioner == BUILT_IN else settings.partitioner

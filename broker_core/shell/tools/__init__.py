@@ -1,4 +1,4 @@
-"""The tools of the shell, a module each."""
+"""The tools of the shell, one module each."""
 
 from broker_core.shell.grammar.registry import Command
 from broker_core.shell.tools.kafka import cluster as kafka_cluster
