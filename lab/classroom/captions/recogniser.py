@@ -16,6 +16,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,8 @@ MIN_LIMIT_S = 60.0
 MAX_COMPLAINT = 300
 """Characters of what it wrote to its standard error that are told."""
 _READ_BYTES = 64 * 1024
+_END_S = 5.0
+"""How long the pipes of a killed process may stay open."""
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
@@ -109,6 +112,7 @@ async def _read(process: Process, name: str) -> tuple[bytes, bytes]:
         return bytes(printed), await complaining
     finally:
         complaining.cancel()
+        await asyncio.wait([complaining])
 
 
 async def _last(stream: asyncio.StreamReader) -> bytes:
@@ -119,7 +123,18 @@ async def _last(stream: asyncio.StreamReader) -> bytes:
 
 
 async def _kill(process: Process) -> None:
-    """Also what it has started, which is in its session."""
+    """Kills the process and everything in its session, and waits for it."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    await asyncio.shield(process.wait())
+    # `wait` waits for the end of both pipes too. A pipe that was paused, since more was printed than read, has to be
+    # read to see it; one that is held open by a process of another session has none.
+    ending: list[asyncio.Task[Any]] = [asyncio.create_task(process.wait())]
+    ending += [asyncio.create_task(_drain(stream)) for stream in (process.stdout, process.stderr)]
+    _, left = await asyncio.wait(ending, timeout=_END_S)
+    for task in left:
+        task.cancel()
+
+
+async def _drain(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(_READ_BYTES):
+        pass

@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import signal
 import stat
 import time
+from asyncio.subprocess import PIPE
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,6 +92,18 @@ def test_one_that_does_not_end_is_killed_with_what_it_started(
     refusal = refused(install(f"#!/bin/sh\nsleep 1000 &\necho $! > {pid}\nwait\n"), tmp_path / "a.webm")
     assert refusal.id == "refusal.recogniser_slow"
     is_gone(int(pid.read_text()))
+
+
+def test_one_whose_output_is_not_read_any_more_is_killed() -> None:
+    async def flood_and_kill() -> int | None:
+        process = await asyncio.create_subprocess_exec("yes", stdout=PIPE, stderr=PIPE, start_new_session=True)
+        output = process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+        while output.is_reading():
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(recogniser._kill(process), 60)
+        return process.returncode
+
+    assert asyncio.run(flood_and_kill()) == -signal.SIGKILL
 
 
 def is_gone(pid: int) -> None:
