@@ -117,9 +117,9 @@ def sql(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]
 
 
 def sql_without_spark(query: str, place: str | None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The result of a query in SQLite, within the limits of the tables page, on all units and columns.
+    """The result of a query in DuckDB, within the limits of the tables page, on all units and columns.
 
-    Raises AnalyticsError if SQLite rejects the query.
+    Raises AnalyticsError if DuckDB rejects the query.
     """
     store, found = newest(place)
     try:

@@ -20,8 +20,8 @@ order by answers desc""",
 from gold.stuck_points
 order by learners desc, median_s desc""",
     "hints": """select lesson, step, count(*) as learners,
-  round(avg(case when hints_before > 0 then "right" end), 2) as right_with_hint,
-  round(avg(case when hints_before = 0 then "right" end), 2) as right_without
+  round(avg("right"::int) filter (hints_before > 0), 2) as right_with_hint,
+  round(avg("right"::int) filter (hints_before = 0), 2) as right_without
 from gold.attempt_steps
 group by lesson, step
 having learners >= 5
@@ -31,23 +31,23 @@ order by lesson, step""",
 from gold.run_summary
 group by era""",
     "acks": """select run, branch, acks,
-  median(latency_us) / 1000.0 as p50_ms, quantile(latency_us, 0.99) / 1000.0 as p99_ms
+  median(latency_us) / 1000.0 as p50_ms, quantile_cont(latency_us, 0.99) / 1000.0 as p99_ms
 from gold.commit_latency
 group by run, branch, acks
 order by p99_ms desc""",
     "failovers": """select run, branch, topic, partition, leader_epoch,
-  unavailable_us / 1000 as unavailable_ms, unclean, truncated_records
+  unavailable_us // 1000 as unavailable_ms, unclean, truncated_records
 from gold.failovers
 order by unavailable_us desc
 limit 50""",
     "rebalances": """select run, "group", count(*) as rebalances,
-  sum(stopped_us) / 1000 as stopped_ms, max(members) as members
+  sum(stopped_us) // 1000 as stopped_ms, max(members) as members
 from gold.rebalances
 group by run, "group"
 order by stopped_ms desc""",
-    "settings": """select s.value as min_insync_replicas, count(*) as runs, sum(r.lost_records) as lost,
-  median(r.commit_p99_us) / 1000.0 as commit_p99_ms
-from gold.run_summary r, json_each(r.settings) s
-where s.key = 'min.insync.replicas'
-group by s.value""",
+    "settings": """select settings['min.insync.replicas'] as min_insync_replicas, count(*) as runs,
+  sum(lost_records) as lost, median(commit_p99_us) / 1000.0 as commit_p99_ms
+from gold.run_summary
+where min_insync_replicas is not null
+group by all""",
 }

@@ -37,11 +37,8 @@ AT_ONCE = 2
 
 _CHILD = Path(__file__).with_name("sql_child.py")
 _ASIDE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'", re.DOTALL)
-_COUNT_ALL = re.compile(r"count\s*\(\s*\*\s*\)", re.IGNORECASE)
-_FIRST = re.compile(r"\s*select\s+[\w\s,.*]+\s+from\s+[\w.]+\s+limit\s+(\d{1,9})\s*;?\s*", re.IGNORECASE)
-"""Questions that any rows of a table answer."""
 _NAME = re.compile(r"\w+")
-_TYPES = {"int": "integer", "bigint": "integer", "boolean": "integer", "double": "real", "binary": "blob"}
+_TYPES = {"string": "varchar", "binary": "blob"}
 _turns: "dict[asyncio.AbstractEventLoop, asyncio.Semaphore]" = {}
 _asking: set[int] = set()
 """Users with a question in progress."""
@@ -58,7 +55,7 @@ class Answer(NamedTuple):
 
 
 async def ask(store: Store, build: Build, query: str, visible: Visible, asker: int | None = None) -> Answer:
-    """The result of a query in SQLite on a build.
+    """The result of a query in DuckDB on a build.
 
     Args:
         store: the tables.
@@ -138,6 +135,8 @@ def _answer(said: bytes, took_ms: int, build: int) -> Answer:
     match found.get("error"):
         case None:
             return Answer(found["columns"], found["rows"], found["is_cut"], took_ms, build)
+        case "mistake" if found["line"] is None:
+            raise Refusal("refusal.sql_failed", problem=found["problem"])
         case "mistake":
             raise Refusal("refusal.sql_mistake", field=str(found["line"]), line=found["line"], problem=found["problem"])
         case "refused":
@@ -151,20 +150,13 @@ def _answer(said: bytes, took_ms: int, build: int) -> Answer:
 
 
 def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str, Any]:
-    """The order for the process: the tables and columns that the query names."""
-    bare = _COUNT_ALL.sub(" ", _ASIDE.sub(" ", query))
-    words = {word.lower() for word in _NAME.findall(bare)}
-    first = _FIRST.fullmatch(_ASIDE.sub(" ", query))
-    has_all = "*" in bare or "natural" in words
-    tables = [
-        _table(store, build, table, visible, None if has_all else words)
-        for name, table in TABLES.items()
-        if name.partition(".")[2] in words
-    ]
+    """The order for the process: the tables that the query names."""
+    words = {word.lower() for word in _NAME.findall(_ASIDE.sub(" ", query))}
     return {
         "query": query,
-        "tables": tables,
-        "first_rows": int(first[1]) if first and "distinct" not in words else None,
+        "tables": [
+            _table(store, build, table, visible) for name, table in TABLES.items() if name.partition(".")[2] in words
+        ],
         "memory_bytes": MEMORY_BYTES,
         "cpu_s": round(LIMIT_S) + 2,
         "max_rows": MAX_ROWS,
@@ -173,19 +165,42 @@ def _order(store: Store, build: Build, query: str, visible: Visible) -> dict[str
 
 
 def columns_of(table: Table, visible: Visible) -> list[tuple[str, str]]:
-    """The visible columns with their SQLite types."""
+    """The visible columns with their types in DuckDB."""
     return [
-        (column.name, _TYPES.get(column.type, "text"))
-        for column in table.stored
-        if visible.is_everything or not column.personal
+        (column.name, _type(column.type)) for column in table.stored if visible.is_everything or not column.personal
     ]
 
 
-def _table(store: Store, build: Build, table: Table, visible: Visible, words: set[str] | None) -> dict[str, Any]:
-    columns = columns_of(table, visible)
-    chosen = [one for one in columns if words is None or one[0].lower() in words] or columns[:1]
+def _type(spark: str) -> str:
+    """A type in DuckDB from one in Spark's DDL: `map<string,int>` is `map(varchar, int)`."""
+    outer, nested, inner = spark.partition("<")
+    if not nested:
+        return _TYPES.get(outer, outer)
+    parts = _parts(inner[:-1])
+    if outer == "array":
+        return f"{_type(parts[0])}[]"
+    if outer == "struct":
+        fields = [part.partition(":") for part in parts]
+        return "struct(" + ", ".join(f'"{name}" {_type(type)}' for name, _, type in fields) + ")"
+    return f"{outer}({', '.join(map(_type, parts))})"
+
+
+def _parts(inner: str) -> list[str]:
+    """What commas separate, except within a nested type."""
+    found, depth = [""], 0
+    for letter in inner:
+        depth += (letter == "<") - (letter == ">")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return found
+
+
+def _table(store: Store, build: Build, table: Table, visible: Visible) -> dict[str, Any]:
     layer, _, name = table.name.partition(".")
-    return {"layer": layer, "name": name, "columns": chosen, "files": _files(store, build, table, visible)}
+    columns, files = columns_of(table, visible), _files(store, build, table, visible)
+    return {"layer": layer, "name": name, "columns": columns, "files": files}
 
 
 def _files(store: Store, build: Build, table: Table, visible: Visible) -> list[dict[str, Any]]:

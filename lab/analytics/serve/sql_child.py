@@ -1,73 +1,47 @@
 """The process that runs one SQL query. It does not import the lab: the order lists the rows that it may read.
 
 Standard input: an order as JSON (sql_box.py makes it). Standard output: an empty line when the tables are loaded, then
-one JSON object with the rows or the error. Tables are copied into memory first; then the process gives up the right to
-open anything, so that the query has no access to files and network. An authorizer permits only reading these rows.
+one JSON object with the rows or the error. DuckDB plans the query on empty tables; the columns that the plan reads are
+copied into memory, of them the visible rows; then the process gives up the right to open anything, so that the query
+has no access to files and network. The databases refuse such access, too, and whatever is not one `select`.
 """
 
+import glob
 import json
 import math
 import re
 import resource
-import sqlite3
-import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+import duckdb
 
-class NoPandas:
-    """pyarrow imports pandas if it is installed, which takes longer than most queries and is not needed here."""
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name.partition(".")[0] == "pandas":
-            raise ModuleNotFoundError(name)
-
-
-if __name__ == "__main__":
-    sys.meta_path.insert(0, NoPandas)
-import pyarrow.dataset as ds  # noqa: E402
-
-BATCH_ROWS = 65_536
-ROWS_AT_ONCE = 500
-"""Of one statement that copies rows."""
+THREADS = 2
+BATCH_ROWS = 1_000
 MAX_TEXT = 1_000_000
-"""Of one value, bytes."""
+"""Of one value, characters."""
 ROOM = 256 << 20
-"""What the process may take besides the tables, bytes: Python's own and the answer."""
+"""What the process may take besides DuckDB's memory, bytes: Python's own and the answer."""
 LAYERS = ("bronze", "silver", "gold")
-LISTS = ("json_each", "json_tree")
-_DENIED = frozenset({"load_extension", "fts3_tokenizer", "sqlite_compileoption_get", "sqlite_compileoption_used"})
-_ASIDE = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'", re.DOTALL)
-_TOKEN = re.compile(r"\w+|\S")
-_NEAR = re.compile(r'near "(?P<what>.+)": syntax error', re.DOTALL)
-_UNKNOWN = re.compile(r"(?:no such (?:table|column|function)|ambiguous column name|misuse of aggregate): (?P<what>.+)")
-_UNREADABLE = re.compile(r'unrecognized token: "(?P<what>.+)', re.DOTALL)
-
-
-class Median:
-    """`median(x)` and, with a second argument, `quantile(x, share)`; null without a value."""
-
-    def __init__(self) -> None:
-        self._values: list[float] = []
-        self._share = 0.5
-
-    def step(self, value: float | None, share: float = 0.5) -> None:
-        self._share = share
-        if value is not None:
-            self._values.append(value)
-
-    def finalize(self) -> float | None:
-        if not self._values:
-            return None
-        if self._share == 0.5:
-            return statistics.median(self._values)
-        ordered = sorted(self._values)
-        place = min(max(self._share, 0.0), 1.0) * (len(ordered) - 1)
-        low = math.floor(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+_CONFIG: dict[str, Any] = {
+    "threads": THREADS,
+    "temp_directory": "",
+    "home_directory": "/nowhere",
+    "secret_directory": "/nowhere",
+    "allow_persistent_secrets": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "enable_external_file_cache": False,
+    # A name that is no table would be looked up among the variables of this module.
+    "python_enable_replacements": False,
+}
+_LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
+_CLASS = re.compile(r"^[A-Za-z]+ Error: ")
+_REFUSED = re.compile(r"Permission Error|configuration has been locked|read-only mode|exists in the \w+ extension")
+_PASSED = ("PROJECTION", "LIMIT", "STREAMING_LIMIT")
 
 
 def main() -> None:
@@ -80,137 +54,144 @@ def main() -> None:
     json.dump(answer, sys.stdout, ensure_ascii=True)
 
 
-def opened(order: dict[str, Any]) -> sqlite3.Connection:
+def _answer(order: dict[str, Any]) -> dict[str, Any]:
+    found = planned(order)
+    if "error" in found:
+        return found
+    connection = opened(order)
+    try:
+        for table in order["tables"]:
+            columns = found["columns"].get(f"{table['layer']}.{table['name']}")
+            if columns is not None:
+                _load(connection, table, columns, found["rows"])
+    except duckdb.OutOfMemoryException:
+        return {"error": "memory"}
+    lock(connection)
+    confine(order)
+    print(flush=True)
+    return ask(connection, order["query"], order["max_rows"], order["max_bytes"])
+
+
+def opened(order: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the empty tables of an order."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    connection.execute("pragma temp_store = memory")
-    connection.execute(f"pragma hard_heap_limit = {int(order['memory_bytes'])}")
+    connection = duckdb.connect(":memory:", config={**_CONFIG, "memory_limit": f"{order['memory_bytes']}B"})
     for layer in LAYERS:
-        connection.execute(f"attach ':memory:' as {layer}")
+        connection.execute(f"create schema {layer}")
     for table in order["tables"]:
-        columns = ", ".join(f'"{column}" {type}' for column, type in table["columns"])
-        connection.execute(f"create table {_name(table)} ({columns})")
-    connection.create_aggregate("median", 1, Median)  # type: ignore[arg-type]
-    connection.create_aggregate("quantile", 2, Median)  # type: ignore[arg-type]
-    for name in LISTS:
-        # SQLite declares them on first use, which the authorizer would treat as a schema change.
-        connection.execute(f"select * from {name}('[]')")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, len(LAYERS))
+        columns = ", ".join(f"{_quoted(name)} {type}" for name, type in table["columns"])
+        connection.execute(f"create table {_quoted(table['layer'], table['name'])} ({columns})")
+    connection.execute(f"set search_path = '{','.join(LAYERS)}'")
     return connection
 
 
-def _answer(order: dict[str, Any]) -> dict[str, Any]:
+def lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Takes files, network, extensions and settings away from a database, for good."""
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+
+
+def planned(order: dict[str, Any]) -> dict[str, Any]:
+    """The columns that a query reads, by table, and the rows of each that are enough for its answer; its error if it
+    has one. It is planned in a database of its own, which is locked: even a plan opens the files that a query names.
+    """
     connection = opened(order)
-    # Errors in the query are reported before its tables are read.
-    connection.set_authorizer(allows)
-    mistake = checked(connection, order["query"])
-    if mistake is not None:
-        return mistake
-    connection.set_authorizer(None)
-    for table in order["tables"]:
-        _load(connection, table, order["first_rows"])
-    connection.set_authorizer(allows)
-    confine(order)
-    print(flush=True)
-    return _ask(connection, order["query"], order["max_rows"], order["max_bytes"])
-
-
-def checked(connection: sqlite3.Connection, query: str) -> dict[str, Any] | None:
-    """Errors of a query that can be detected without rows; None if there are none."""
-    words = _bare(query).lower().split(None, 1)
-    if words and words[0] == "explain":
-        return None
+    known = connection.execute("select name from duckdb_optimizers() where name <> 'unused_columns'").fetchall()
+    # The others would remove the scans of tables that are empty here.
+    connection.execute(f"set disabled_optimizers = '{','.join(name for (name,) in known)}'")
+    lock(connection)
+    query = order["query"]
     try:
-        connection.execute(f"explain {query}")
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        return _mistake(connection, query, error)
-    # Others, such as vacuum, are only rejected when they run.
-    return None if words and re.match(r"(select|with|values)\b|\(", words[0]) else {"error": "refused"}
+        refused = _refused(connection, query)
+        if refused is not None:
+            return refused
+        plan = json.loads(connection.execute(f"explain (format json) {query}").fetchall()[0][1])
+    except duckdb.Error as error:
+        return _mistake(str(error))
+    columns: dict[str, list[str]] = {}
+    for node in plan:
+        for table, names in _scans(node):
+            columns[table] = list(dict.fromkeys((*columns.get(table, ()), *names)))
+    return {"columns": columns, "rows": _enough(plan[0], order["max_rows"] + 1)}
 
 
-def _name(table: dict[str, Any]) -> str:
-    return f'{table["layer"]}."{table["name"]}"'
+def _refused(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any] | None:
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        return {"error": "several" if statements else "empty"}
+    return None if statements[0].type == duckdb.StatementType.SELECT else {"error": "refused"}
 
 
-def _load(connection: sqlite3.Connection, table: dict[str, Any], first_rows: int | None) -> None:
-    """Copies the requested columns and visible rows of a table, up to the limit."""
-    columns = [name for name, _ in table["columns"]]
-    connection.execute("begin")
-    for batch in _batches(table["files"], columns):
-        chosen = batch if first_rows is None else batch.slice(0, first_rows)
-        _insert(connection, _name(table), columns, chosen)
-        if first_rows is not None:
-            first_rows -= chosen.num_rows
-            if not first_rows:
-                break
-    connection.execute("commit")
+def _scans(node: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """The tables that a plan reads, and the columns of each."""
+    said = node["extra_info"]
+    if "Table" in said:
+        # Of a struct, the plan names the fields.
+        names = said.get("Projections") or []
+        read = [names] if isinstance(names, str) else names
+        yield said["Table"].partition(".")[2], [name.partition(".")[0] for name in read]
+    for child in node["children"]:
+        yield from _scans(child)
 
 
-def _insert(connection: sqlite3.Connection, table: str, columns: list[str], batch: Any) -> None:
-    """Copies the rows of a batch, many with each statement: row by row takes three times as long."""
-    width = len(columns)
-    values: list[Any] = [None] * (width * batch.num_rows)
-    for place, column in enumerate(columns):
-        if column in batch.schema.names:
-            values[place::width] = _values(batch.column(column))
-    row = f"({', '.join('?' * width)})"
-    many = max(1, min(ROWS_AT_ONCE, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width))
-    whole = batch.num_rows // many * many * width
-    for rows, first, end in ((many, 0, whole), (1, whole, len(values))):
-        size = rows * width
-        parts = (values[at : at + size] for at in range(first, end, size))
-        connection.executemany(f"insert into {table} values {', '.join([row] * rows)}", parts)
+def _enough(node: dict[str, Any], rows: int) -> int | None:
+    """How many rows of its table answer a query that only projects and limits; None for other queries."""
+    said = node["extra_info"]
+    if "Table" in said:
+        return rows
+    if node["name"] not in _PASSED or len(node["children"]) != 1:
+        return None
+    if node["name"] != "PROJECTION":
+        if "Limit" not in said:
+            return None
+        rows = min(rows, int(said["Limit"])) + int(said.get("Offset", 0))
+    return _enough(node["children"][0], rows)
 
 
-def _batches(files: list[dict[str, Any]], columns: list[str]) -> Iterator[Any]:
+def _load(connection: duckdb.DuckDBPyConnection, table: dict[str, Any], needed: list[str], rows: int | None) -> None:
+    """Copies the visible rows of the needed columns of a table."""
+    name = _quoted(table["layer"], table["name"])
+    asked = needed or [table["columns"][0][0]]
+    for where, paths in _groups(table["files"]):
+        listed = ", ".join(_text(glob.escape(path)) for path in paths)
+        source = f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false)"
+        there = {row[0] for row in connection.execute(f"describe from {source}").fetchall()}
+        # Files may be older than a column. What is left out is null.
+        known = [column for column in asked if column in there] or [table["columns"][0][0]]
+        columns = ", ".join(map(_quoted, known))
+        limit = "" if rows is None else f" limit {rows}"
+        connection.execute(f"insert into {name} ({columns}) select {columns} from {source} where {where}{limit}")
+
+
+def _groups(files: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """The files, those of which the same rows are visible together, with the condition for these rows."""
+    groups: dict[str, list[str]] = {}
     for file in files:
-        stored = ds.dataset(file["path"], format="parquet")
-        there = [column for column in columns if column in stored.schema.names]
-        seen = None
-        for choices in file["where"]:
-            # Each is a list of (column, values), of which one must hold.
-            alike = None
-            for column, values in choices:
-                found = ds.field(column).isin(values) if values else ds.scalar(False)
-                alike = found if alike is None else alike | found
-            seen = alike if seen is None else seen & alike
-        yield from stored.to_batches(columns=there, filter=seen, batch_size=BATCH_ROWS)
+        parts = sorted(map(str, Path(file["path"]).rglob("*.parquet")))
+        groups.setdefault(_condition(file["where"]), []).extend(parts or [file["path"]])
+    return list(groups.items())
 
 
-def _values(column: Any) -> list[Any]:
-    """The values as SQLite accepts them; lists, maps and structs as JSON."""
-    kind = str(column.type)
-    if kind == "string":
-        # A text that repeats is converted once.
-        found = column.dictionary_encode()
-        texts = [*found.dictionary.to_pylist(), None]
-        return [texts[place] for place in found.indices.fill_null(len(texts) - 1).to_pylist()]
-    values: list[Any] = column.to_pylist()
-    if kind.startswith("map"):
-        return [None if value is None else json.dumps(dict(value), ensure_ascii=False) for value in values]
-    if kind.startswith(("list", "struct", "large_list")):
-        return [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
-    return values
+def _condition(where: list[list[tuple[str, list[str]]]]) -> str:
+    """Each is a list of (column, values), of which one must hold."""
+    alternatives = [
+        " or ".join(f"{_quoted(column)} in ({', '.join(map(_text, values))})" for column, values in choices if values)
+        for choices in where
+    ]
+    return " and ".join(f"({one or 'false'})" for one in alternatives) or "true"
 
 
-def allows(action: int, one: str | None, other: str | None, database: str | None, within: str | None) -> int:
-    """SQLite's authorizer: rows of the tables and functions over them, and nothing else."""
-    match action:
-        case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
-            return sqlite3.SQLITE_OK
-        # Without a column, rows are only counted.
-        case sqlite3.SQLITE_READ if database in LAYERS or one in LISTS or not other:
-            return sqlite3.SQLITE_OK
-        case sqlite3.SQLITE_FUNCTION if (other or "").lower() not in _DENIED:
-            return sqlite3.SQLITE_OK
-    return sqlite3.SQLITE_DENY
+def _quoted(*names: str) -> str:
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
 
 
 def confine(order: dict[str, Any]) -> None:
     """Limits the process: from here on nothing can be opened or started, and time and memory are limited."""
     used_s = math.ceil(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
-    limit_s = used_s + order["cpu_s"]
+    limit_s = used_s + order["cpu_s"] * THREADS
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -222,83 +203,61 @@ def confine(order: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
 
-def _ask(connection: sqlite3.Connection, query: str, max_rows: int, max_bytes: int) -> dict[str, Any]:
+def ask(connection: duckdb.DuckDBPyConnection, query: str, max_rows: int, max_bytes: int) -> dict[str, Any]:
+    """The rows of a query, or its error."""
     try:
+        refused = _refused(connection, query)
+        if refused is not None:
+            return refused
+        connection.execute("begin transaction read only")
         cursor = connection.execute(query)
-        if cursor.description is None:
-            return {"error": "empty"}
+        columns = [column[0] for column in cursor.description]
         rows, is_cut = _rows(cursor, max_rows, max_bytes)
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        return _mistake(connection, query, error)
-    return {"columns": [column[0] for column in cursor.description], "rows": rows, "is_cut": is_cut}
+    except duckdb.OutOfMemoryException:
+        return {"error": "memory"}
+    except duckdb.Error as error:
+        return _mistake(str(error))
+    return {"columns": columns, "rows": rows, "is_cut": is_cut}
 
 
-def _rows(cursor: Iterator[tuple[Any, ...]], max_rows: int, max_bytes: int) -> tuple[list[list[Any]], bool]:
+def _rows(cursor: duckdb.DuckDBPyConnection, max_rows: int, max_bytes: int) -> tuple[list[list[Any]], bool]:
     rows: list[list[Any]] = []
     size = 0
-    for row in cursor:
-        shown = [_shown(value) for value in row]
-        size += sum(len(value) if isinstance(value, str) else 8 for value in shown)
-        if len(rows) == max_rows or size > max_bytes:
-            return rows, True
-        rows.append(shown)
+    while batch := cursor.fetchmany(BATCH_ROWS):
+        for row in batch:
+            shown = [_shown(value) for value in row]
+            size += sum(len(value) if isinstance(value, str) else 8 for value in shown)
+            if len(rows) == max_rows or size > max_bytes:
+                return rows, True
+            rows.append(shown)
     return rows, False
 
 
 def _shown(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """A value of JSON. Lists, maps and structs are texts, so that a cell is one value."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case str():
+            return value[:MAX_TEXT]
+        case bytes():
+            return value[:MAX_TEXT].hex()
+        case dict() | list() | tuple():
+            return json.dumps(value, ensure_ascii=False, default=str)[:MAX_TEXT]
+    return float(value) if type(value).__name__ == "Decimal" else str(value)
 
 
-def _mistake(connection: sqlite3.Connection, query: str, error: Exception) -> dict[str, Any]:
-    """The error of SQLite and its line."""
-    said = str(error)
-    if "one statement" in said:
-        return {"error": "several"}
-    if "not authorized" in said or "authorization denied" in said or "prohibited" in said:
-        return {"error": "refused"}
-    if "out of memory" in said or "too big" in said:
+def _mistake(said: str) -> dict[str, Any]:
+    """The error of DuckDB, with its line unless rows caused it."""
+    if "Out of Memory" in said or "bad_alloc" in said:
         return {"error": "memory"}
-    return {"error": "mistake", "problem": said, "line": _line(connection, query, said)}
-
-
-def _line(connection: sqlite3.Connection, query: str, said: str) -> int:
-    if said == "incomplete input":
-        return query.rstrip().count("\n") + 1
-    near = _NEAR.match(said)
-    if near:
-        return query.count("\n", 0, _near(connection, query, near["what"], said)) + 1
-    named = _UNKNOWN.match(said) or _UNREADABLE.match(said)
-    what = named["what"].rpartition(".")[2].removesuffix("()") if named else ""
-    place = -1
-    if named and named.re is _UNREADABLE:
-        place = query.find(named["what"].removesuffix('"'))
-    elif what:
-        found = re.search(rf"(?<!\w){re.escape(what)}(?!\w)", _bare(query), re.IGNORECASE)
-        place = found.start() if found else -1
-    return query.count("\n", 0, max(place, 0)) + 1
-
-
-def _near(connection: sqlite3.Connection, query: str, what: str, said: str) -> int:
-    """The position of the token that SQLite rejects: the first prefix with the same error."""
-    ends = [
-        found
-        for found in _TOKEN.finditer(_bare(query))
-        if query.startswith(what, found.start()) and (found[0] == what or not what.isidentifier())
-    ]
-    for found in ends:
-        try:
-            connection.execute(f"explain {query[: found.start() + len(what)]}")
-        except sqlite3.Error as error:
-            if str(error) == said:
-                return found.start()
-    return ends[0].start() if ends else query.find(what)
-
-
-def _bare(query: str) -> str:
-    """The query with comments and strings blanked out, so that positions stay the same."""
-    return _ASIDE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), query)
+    if _REFUSED.search(said):
+        return {"error": "refused"}
+    line = _LINE.search(said)
+    problem = " ".join(_CLASS.sub("", said[: line.start()] if line else said).split())
+    return {"error": "mistake", "problem": problem, "line": int(line[1]) if line else None}
 
 
 if __name__ == "__main__":
