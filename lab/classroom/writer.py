@@ -2,7 +2,7 @@
 
 It owns the state and the log. It takes the waiting acts, decides each on the state that includes the previous ones,
 writes all events in one batch, and only then answers and publishes. What was answered survives `kill -9`. If a batch
-cannot be written, the state is folded from the log again, and all acts of the batch are rejected.
+cannot be applied or written, the state is folded from the log again, and all acts of the batch are rejected.
 """
 
 import logging
@@ -59,6 +59,8 @@ class _Batch:
         self.envelopes: list[ClassEnvelope] = []
         self.changed: list[tuple[str, ...]] = []
         self.answers: list[tuple[Answer, Outcome]] = []
+        #: of votes that wait for others
+        self.kept: set[Answer] = set()
 
 
 class Writer:
@@ -165,21 +167,26 @@ class Writer:
         if not jobs:
             return
         batch = _Batch()
-        for job in jobs:
-            self._decide(batch, job)
         try:
+            for job in jobs:
+                self._decide(batch, job)
             records = self._journal.append(batch.envelopes) if batch.envelopes else []
-        except Refusal as refusal:
-            self._state = self._journal.state()
-            self._publish(self._published([], set(paths(self._state))))
-            batch.answers = [
-                (answer, outcome if isinstance(outcome, BaseException) else refusal)
-                for answer, outcome in batch.answers
-            ]
+        except Exception as failure:
+            if not isinstance(failure, Refusal):
+                logger.exception("acts of class %s could not be applied", self._journal.header.slug)
+            self._undo(batch, jobs, failure)
         else:
             self._tell(batch, records)
         for answer, outcome in batch.answers:
             answer(outcome)
+
+    def _undo(self, batch: _Batch, jobs: list[Job], failure: Exception) -> None:
+        """Restores the state as it is in the log; all acts are rejected."""
+        self._state = self._journal.state()
+        self._publish(self._published([], set(paths(self._state))))
+        rejected = {answer: outcome for answer, outcome in batch.answers if isinstance(outcome, BaseException)}
+        waiting = [job.answer for job in jobs if job.answer not in batch.kept] + [answer for answer, _ in batch.answers]
+        batch.answers = [(answer, rejected.get(answer, failure)) for answer in dict.fromkeys(waiting)]
 
     def _tell(self, batch: _Batch, records: list[bytes]) -> None:
         if not records:
@@ -252,6 +259,7 @@ class Writer:
 
     def _keep_vote(self, batch: _Batch, job: Job, vote: Voted, now_us: int) -> None:
         self._box(vote.poll).put(vote, job.answer)
+        batch.kept.add(job.answer)
         if job.kept is not None:
             job.kept()
         self._write_votes(batch, vote.poll, now_us, closes=False)

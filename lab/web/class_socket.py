@@ -183,6 +183,10 @@ class ClassSocket(HoldingSocket):
             await self._refuse_frame(refusal)
         except TooManyAnswers:
             await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+        except Exception:
+            if not hasattr(self, "outbox"):
+                raise
+            self._fail(frame)
 
     async def _greet(self, frame: ClassFrame) -> None:
         if not isinstance(frame, ClassHello):
@@ -266,6 +270,15 @@ class ClassSocket(HoldingSocket):
             self._refuse(frame.id, refusal)
         except TooManyAnswers:
             await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
+        except Exception:
+            self._fail(frame)
+            await sync_to_async(live.words.discard)(texts)
+
+    def _fail(self, frame: ClassFrame) -> None:
+        """Answers a frame that failed because of an error of the lab. In the handler of the exception."""
+        done = type(frame.do if isinstance(frame, ActFrame) else frame).__name__
+        logger.exception("%s of %s in class %s failed", done, self._member.source, self._live.slug)
+        self._refuse(getattr(frame, "id", None), Refusal("class_act.failed", HTTPStatus.INTERNAL_SERVER_ERROR))
 
     async def _do_at_door(self, id: str, act: DoorAct) -> None:
         live, me = self._live, self._member

@@ -150,6 +150,28 @@ def test_rubbish_is_refused_with_a_sentence(classroom: Classroom, frame: str) ->
         assert ada.act("detach")["k"] == "done", "the socket goes on"
 
 
+@pytest.mark.parametrize(
+    "place", ["lab.web.class_socket.texts_of", "lab.classroom.writer.decide", "lab.classroom.writer.fold"]
+)
+def test_error_of_the_lab_in_an_act_is_answered_and_the_class_goes_on(
+    classroom: Classroom, place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with classroom.page("p1") as teacher, classroom.page("p2") as ada:
+        for page in (teacher, ada):
+            page.until("snap")
+        with monkeypatch.context() as broken:
+            broken.setattr(place, _fails)
+            answer = teacher.act("pause_all")
+        assert (answer["k"], answer["status"]) == ("no", 500) and "The class continues" in answer["todo"]
+        assert "ZeroDivisionError: planted" in caplog.text
+        assert teacher.act("pause_all")["k"] == "done"
+        ada.until_held("/paused", True)
+
+
+def _fails(*given: object) -> None:
+    raise ZeroDivisionError("planted")
+
+
 def test_socket_that_sends_rubbish_for_long_is_closed(classroom: Classroom) -> None:
     with classroom.page("p2") as ada:
         ada.until("snap")
