@@ -7,7 +7,9 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from lab.classroom.recorded.carrying import unpack_class
+from lab.course.introduced import unintroduced
 from lab.course.loader import Definition
+from lab.exercises.glossary import glossary
 from lab.exercises.lesson import ERRATA, TOPICS, Exercise
 from lab.exercises.questions import tags_of
 from lab.learning.misconceptions import Misconception, inventory
@@ -31,6 +33,7 @@ def problems(written: Definition, known: dict[str, Exercise], more: Collection[s
     yield from _circle(known)
     yield from unreadable_recordings(known)
     yield from misplaced_tags({slug: one for slug, one in known.items() if slug not in more}, inventory())
+    yield from unintroduced(listed, known, glossary())
     path = [slug for slug in written.first_path if slug in known]
     for place, slug in enumerate(path):
         for needed in known[slug].requires:

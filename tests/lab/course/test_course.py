@@ -96,6 +96,34 @@ def test_open_first_path_is_reported() -> None:
     assert any("on the first path before" in said for said in problems(definition(), known))
 
 
+def test_term_that_no_lesson_up_to_it_explains_is_found() -> None:
+    known = changed("008-a-records-way", terms=terms_without("008-a-records-way", "request"))
+    said = list(problems(definition(), known))
+    assert said == ["008-a-records-way: it uses 'request', which no lesson up to it explains; add it to its terms."]
+    # A required lesson explains, even one that stands later in the course.
+    transactions = exercises()["016-all-or-nothing"]
+    assert "log end offset" not in transactions.terms and "022-leo-and-hw" in transactions.requires
+    known = changed("015-sent-twice-stored-once", terms=terms_without("015-sent-twice-stored-once", "log end offset"))
+    assert not [one for one in problems(definition(), known) if one.startswith("016")]
+    known["016-all-or-nothing"] = msgspec.structs.replace(transactions, requires=[])
+    said = [one for one in problems(definition(), known) if one.startswith("016")]
+    assert said == [
+        "016-all-or-nothing: it uses 'log end offset', which no lesson up to it explains; add it to its terms."
+    ]
+
+
+def terms_without(slug: str, term: str) -> list[str]:
+    return [name for name in exercises()[slug].terms if name != term]
+
+
+def test_command_that_no_text_up_to_the_lesson_shows_is_found() -> None:
+    solution = exercises()[WATERMARK].solution
+    known = changed(WATERMARK, solution=solution + "disk fill 1\n")
+    assert [one for one in problems(definition(), known) if "disk fill" in one] == [
+        f"{WATERMARK}: its solution needs 'disk fill', which no text up to it shows."
+    ]
+
+
 def test_gaps_name_topics_and_errata_without_a_lesson() -> None:
     bare = {slug: msgspec.structs.replace(one, topics=[], errata=[]) for slug, one in exercises().items()}
     topics, errata, *_ = gaps(definition(), bare)
