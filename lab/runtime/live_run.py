@@ -27,6 +27,10 @@ FLUSH_US = 1_000_000
 `lab.runtime.engine.UNWRITTEN_US`.
 """
 POLL_OUTSIDE_S = 0.1
+JOIN_SERVER_S = 3.0
+"""A paused run moves its tree to the ZooKeeper server this long after its start: writing it takes as much processor
+time as drawing the first picture, which a person waits for.
+"""
 REST_AFTER_CHECKPOINT = 10
 """A checkpoint is followed by another one after ten times as long as it took, in the copy of the process that saved it.
 """
@@ -103,6 +107,7 @@ class LiveRun:
         self.failure: BaseException | None = None
         """Why the last events are not recorded: nothing may follow them, and every later caller gets this error."""
         self._polled_s = 0.0
+        self._began_s = pacer.now_s()
         self._checkpoint_began_s: float | None = None
         self._may_checkpoint_s = 0.0
 
@@ -119,7 +124,8 @@ class LiveRun:
 
     def slice(self) -> None:
         """Runs what has become due, and polls ZooKeeper for external changes. Pauses at an event of `stops`."""
-        self.join_server()
+        if self.pacer.running or self.pacer.now_s() - self._began_s >= JOIN_SERVER_S:
+            self.join_server()
         self.play_due()
         self.poll_external_changes()
 

@@ -17,6 +17,7 @@ from lab.texts.i18n import digest, translate
 from lab.web import vendor
 from lab.web.dev import build_of_files
 from lab.web.modules import modules_of
+from lab.web.static_files import JOINT
 
 register = template.Library()
 
@@ -70,12 +71,10 @@ def preference_link(context: template.Context, name: str, value: str) -> str:
 
 @register.simple_tag
 def stylesheets(folder: str, names: str) -> SafeString:
-    """Links to stylesheets of a folder below `lab/css`, in the order given: a later one wins at equal specificity."""
-    links = [
-        format_html('<link rel="stylesheet" href="{}">', static(f"lab/css/{folder}/{name}.css"))
-        for name in names.split()
-    ]
-    return mark_safe("\n".join(links))
+    """A link to stylesheets of a folder below `lab/css`. They come as one file, in the order given: a later one wins at
+    equal specificity.
+    """
+    return format_html('<link rel="stylesheet" href="{}">', static(f"lab/css/{folder}/{JOINT.join(names.split())}.css"))
 
 
 @register.simple_tag(takes_context=True)
@@ -111,6 +110,12 @@ def preload_modules(paths: str) -> SafeString:
     """Links that let the browser fetch modules and all that they import at once; `paths` with blanks between them."""
     wanted = dict.fromkeys(one for path in paths.split() for one in modules_of(path))
     return mark_safe("".join(map(_preload, wanted)))
+
+
+@register.simple_tag
+def modules_for_later(paths: str) -> SafeString:
+    """The same links in a template: the page's script adds them when there is time."""
+    return format_html("<template data-later>{}</template>", preload_modules(paths))
 
 
 @register.simple_tag

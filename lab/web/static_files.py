@@ -21,6 +21,8 @@ FRESH_S = 1.0
 MAX_PACKED = 1_000
 """Files that are held in memory as they are sent; all scripts and styles are fewer."""
 _PACKED = ("text/", "application/json", "image/svg+xml")
+JOINT = "+"
+"""`lab/css/draw/stage+strips.css` is `stage.css` and `strips.css` of that folder, one after the other."""
 KEEP_FOR_EVER = "public, max-age=31536000, immutable"
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
@@ -68,21 +70,39 @@ class BuildStorage(StaticFilesStorage):
 
 
 @lru_cache(maxsize=MAX_PACKED)
-def _packed_file(file: Path, modified_ns: int) -> bytes:
-    return packed(file.read_bytes())
+def _packed_files(files: tuple[Path, ...], modified_ns: tuple[int, ...]) -> bytes:
+    return packed(_content(files))
+
+
+def _content(files: tuple[Path, ...]) -> bytes:
+    return b"".join(file.read_bytes() for file in files)
+
+
+def _named(path: str) -> tuple[Path, ...]:
+    """The file of an address, or the stylesheets joined in it. Raises Refusal (404) if one does not exist."""
+    root, name = folder().resolve(), path.replace("\0", "/")
+    names = [name]
+    if name.endswith(".css"):
+        parent, _, last = name.removesuffix(".css").rpartition("/")
+        names = [f"{parent}/{one}.css" for one in last.split(JOINT)]
+    files = tuple((root / one.lstrip("/")).resolve() for one in names)
+    if not all(file.is_relative_to(root) and file.is_file() for file in files):
+        raise Refusal("refusal.no_static_file", HTTPStatus.NOT_FOUND, path=path)
+    return files
 
 
 @require_safe
 def serve(request: HttpRequest, build: str, path: str) -> HttpResponse:
-    """One file of static/. An address of another build gets the current file without caching."""
-    root = folder().resolve()
-    file = (root / path.replace("\0", "/")).resolve()
-    if not file.is_relative_to(root) or not file.is_file():
-        raise Refusal("refusal.no_static_file", HTTPStatus.NOT_FOUND, path=path)
-    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    stat = file.stat()
-    is_packed = kind.startswith(_PACKED) and stat.st_size >= MIN_BYTES and takes_packed(request)
-    content = _packed_file(file, stat.st_mtime_ns) if is_packed else file.read_bytes()
+    """One file of static/, or several stylesheets of a folder. An address of another build gets the current content
+    without caching.
+    """
+    files = _named(path)
+    kind = mimetypes.guess_type(files[0].name)[0] or "application/octet-stream"
+    stats = [file.stat() for file in files]
+    size = sum(stat.st_size for stat in stats)
+    is_packed = kind.startswith(_PACKED) and size >= MIN_BYTES and takes_packed(request)
+    modified_ns = tuple(stat.st_mtime_ns for stat in stats)
+    content = _packed_files(files, modified_ns) if is_packed else _content(files)
     response = answer(content, kind, is_packed=is_packed)
     response["Cache-Control"] = KEEP_FOR_EVER if build == _build.id() else "no-store"
     return response

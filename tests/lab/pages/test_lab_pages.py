@@ -289,11 +289,17 @@ def test_pages_carry_a_strict_policy_with_a_nonce_of_their_own(visitor: Visitor)
     assert len(seen) == 2
 
 
+STYLES = r'href="(/static/[^"]+/tokens\+[^"]+\.css)"'
+
+
 def test_static_files_are_cached_for_ever_under_the_build_address(visitor: Visitor) -> None:
-    address = re.findall(r'href="(/static/[^"]+tokens\.css)"', visitor.get("/runs/").text)[0]
+    address = re.findall(STYLES, visitor.get("/runs/").text)[0]
     answer = visitor.get(address)
     assert answer.status == 200 and "immutable" in answer.headers["Cache-Control"]
     assert answer.headers["Content-Type"].startswith("text/css")
+    # Stylesheets of a folder come together, in their order.
+    folder, _, names = address.removesuffix(".css").rpartition("/")
+    assert answer.text == "".join(visitor.get(f"{folder}/{name}.css").text for name in names.split("+"))
     other_build = visitor.get(re.sub(r"/static/[^/]+/", "/static/0000000000/", address))
     assert other_build.status == 200 and other_build.headers["Cache-Control"] == "no-store"
     for path in (
@@ -301,6 +307,8 @@ def test_static_files_are_cached_for_ever_under_the_build_address(visitor: Visit
         "/static/x/%2e%2e/%2e%2e/manage.py",
         "/static/x/lab/nosuch.js",
         "/static/x/%00",
+        "/static/x/lab/css/base/tokens+nosuch.css",
+        "/static/x/lab/css/base/tokens+..%2f..%2f..%2f..%2ftests%2fdata%2fx.css",
     ):
         assert visitor.get(path).status == 404
     missing = visitor.get("/static/x/lab/nosuch.js").text
@@ -311,7 +319,7 @@ def test_static_files_are_cached_for_ever_under_the_build_address(visitor: Visit
 @pytest.mark.parametrize("kind", ["style", "texts"])
 def test_scripts_and_texts_are_sent_packed_to_browsers_that_unpack(visitor: Visitor, kind: str) -> None:
     page = visitor.get("/runs/").text
-    found = re.search(r'href="(/static/[^"]+tokens\.css)"' if kind == "style" else r'data-texts="([^"]+)"', page)
+    found = re.search(STYLES if kind == "style" else r'data-texts="([^"]+)"', page)
     assert found
     plain, packed = visitor.get(found[1]), visitor.get(found[1], **{"Accept-Encoding": "br, gzip;q=0.8"})
     assert "Content-Encoding" not in plain.headers and packed.headers["Content-Encoding"] == "gzip"

@@ -44,3 +44,14 @@ def test_page_names_the_modules_that_it_loads(visitor: Visitor) -> None:
     linked = re.findall(r'<link rel="modulepreload" href="/static/\w+/([^"]+)">', text)
     assert linked == modules_of(MAIN)
     assert re.search(rf'<script type="module" src="/static/\w+/{MAIN}"', text)
+
+
+def test_lab_loads_what_its_picture_needs_before_its_panels(visitor: Visitor) -> None:
+    text = visitor.get(f"/r/{visitor.new_run()}/main").text
+    at_once, _, later = text.partition("<template data-later>")
+    pattern = r'<link rel="modulepreload" href="/static/\w+/([^"]+)"'
+    first = re.findall(pattern, at_once)
+    assert first == modules_of("lab/ui/pages/lab/main.js") and "lab/draw/topology.js" in first
+    panels = set(re.findall(pattern, later.partition("</template>")[0]))
+    assert panels >= set(modules_of("lab/ui/pages/lab/elements.js")) - set(first)
+    assert not {"lab/ui/shell/exercise.js", "lab/ui/screens/disk/index.js"} & set(first)

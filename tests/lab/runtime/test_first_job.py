@@ -9,6 +9,7 @@ from kazoo.client import KazooClient
 from broker_core.events.world import ForeignZnodeChanged
 from broker_core.run import Run
 from broker_core.zk.memory_store import MemoryStore
+from lab.runtime import live_run
 from lab.runtime.engine import boot
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun
@@ -67,6 +68,36 @@ def test_first_job_ends_before_the_tree_is_on_the_server(
     finally:
         somebody.stop()
         somebody.close()
+
+
+def test_tree_is_on_the_server_as_soon_as_time_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper) -> None:
+    monkeypatch.setattr(live_run, "JOIN_SERVER_S", float("inf"))
+    moved = threading.Event()
+    move, poll = Server.move, LiveRun.poll_external_changes
+    slices: list[None] = []
+
+    def noted(self: Server, run: Run, model: MemoryStore) -> KazooStore:
+        moved.set()
+        return move(self, run, model)
+
+    def counted(self: LiveRun) -> None:
+        slices.append(None)
+        poll(self)
+
+    monkeypatch.setattr(Server, "move", noted)
+    monkeypatch.setattr(LiveRun, "poll_external_changes", counted)
+
+    async def scene(host: Host) -> None:
+        lab = await host.begin("first-slices", "main", CONFIG)
+        await lab.act(set_up)
+        # While it is paused the processor is left to the page that shows it.
+        await until(lambda: len(slices) > 1)
+        assert not moved.is_set()
+        await lab.act(lambda live: live.pacer.set_mode("play"))
+        lab.time_changed()
+        await until(moved.is_set)
+
+    play(tmp_path, scene, zookeeper.address)
 
 
 def test_new_run_is_refused_at_once_where_zookeeper_has_ended(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import {
   attach, consoleOpen, effect, exercise, isOwn, moment, onShown, panels, partition, player, select, selection, shown, sideTab, SCREENS,
 } from "../../store/state.js";
 import { panned, showSight, view } from "../../store/view.js";
+import { loadLater } from "../../kit/ahead.js";
+import { firstPicture } from "./first_picture.js";
 import { onStage } from "./joined.js";
 
 /** The key of localStorage for the open panels. */
@@ -95,6 +97,8 @@ effect(() => {
   writing ||= setTimeout(writeAddress, 300);
 });
 
-// The elements read the player when they are defined, so they come last.
+// The elements read the player when they are defined, and the picture is what people wait for, so they come last.
+await firstPicture();
+loadLater();
 await import("./elements.js");
 if (classroom) (await import("./classroom.js")).enterClass(classroom);
