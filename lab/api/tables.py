@@ -33,7 +33,7 @@ async def page(request: HttpRequest) -> HttpResponse:
     user = await request.auser()
     assert isinstance(user, User)
     language = preferences_of(request).language
-    tables = described()
+    tables = described(language=language)
     context: dict[str, Any] = {
         "layers": [(layer, [one for one in tables if one["layer"] == layer]) for layer in ("gold", "silver", "bronze")],
         "count": len(tables),

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from broker_core.texts import render
+from broker_core.texts import LANGUAGES, render
 from lab.analytics.cli import making, reading
 from lab.analytics.cli.making import AnalyticsError
 from lab.analytics.failures import explained
@@ -48,9 +48,9 @@ class Command(BaseCommand):
         )
         build.add_argument("--full", action="store_true", help="make everything anew")
         verb("status", "what has been read, how large the tables are, what could not be read")
-        verb("tables", "list the tables").add_argument(
-            "--columns", action="store_true", help="with the columns of each and their units"
-        )
+        tables = verb("tables", "list the tables")
+        tables.add_argument("--columns", action="store_true", help="with the columns of each and their units")
+        tables.add_argument("--language", choices=LANGUAGES, default=LANGUAGES[0], help="of the descriptions")
         verb("explain", "a table's columns, units, checks and sources").add_argument("table")
         show = verb("show", "print stored rows, without Spark")
         show.add_argument("table")
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         sql = verb("sql", "ask Spark SQL, as in: select * from gold.run_summary")
         sql.add_argument("query")
         sql.add_argument("--csv", action="store_true", help="print CSV")
-        sql.add_argument("--no-spark", action="store_true", help="ask SQLite, at once, as the page of the tables does")
+        sql.add_argument("--no-spark", action="store_true", help="ask DuckDB, at once, as the page of the tables does")
         export = verb("export", "write a table as .csv or .parquet")
         export.add_argument("table")
         export.add_argument("--to", required=True, metavar="FILE")
@@ -134,9 +134,9 @@ class Command(BaseCommand):
 
     def _tables(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self._json(described())
+            self._json(described(language=options["language"]))
             return
-        for table in described():
+        for table in described(language=options["language"]):
             self.stdout.write(f"{table['name']:<28}{table['doc']}")
             if options["columns"]:
                 self.stdout.write(f"  unit {table['unit']}, key {', '.join(table['key'])}")
