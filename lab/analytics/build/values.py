@@ -4,6 +4,7 @@ Imports neither Spark nor Django, because executors import it.
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +16,9 @@ UNREADABLE = "?"
 """The kind of a row in place of an event that cannot be read; its payload is an `Unreadable`. Bronze keeps none."""
 UNDESCRIBED = ""
 """The vocabulary of a recording that was begun before recordings stated theirs: it is read as the present one."""
-_INT64 = 2**63
+_INT32, _INT64 = 2**31, 2**63
+_LONG = re.compile("[0-9]{10}")
+"""What a text has in which a number may need more than 32 bits."""
 _MAX_BYTES = 64 * 1024
 
 Row = tuple[int, str, int, str, str, str]
@@ -36,13 +39,14 @@ class Unreadable(msgspec.Struct, omit_defaults=True):
 
 class Written(NamedTuple):
     """The vocabulary of events from `first_seq` on. `kinds` are its kinds, None if unknown; `private` lists the
-    positions of fields that are not in any table.
+    positions of fields that are not in any table, `narrow` those of fields that Kafka keeps in 32 bits.
     """
 
     first_seq: int
     hash: str
     kinds: frozenset[str] | None
     private: dict[str, int]
+    narrow: dict[str, tuple[int, ...]]
 
 
 class UnreadableError(ValueError):
@@ -55,6 +59,14 @@ class UnreadableError(ValueError):
 
 _PRIVATE = {"NodeAdded": "settings", "GroupMemberAdded": "client_host", "RecordsConsumed": "records"}
 """Fields that lead to people or hold what records say: a client's settings state its address."""
+NARROW = frozenset({
+    "acks", "broker", "broker_id", "command", "controller", "controller_epoch", "coordinator_epoch", "count",
+    "exit_code", "first_sequence", "from_isr", "generation_id", "handled", "in_hand", "isr", "last_producer_epoch",
+    "last_sequence", "leader", "leader_epoch", "live_brokers", "loss_percent", "partition_count", "partition_epoch",
+    "partitions", "producer_epoch", "rate", "rebalance_timeout_ms", "reorder_percent", "session_timeout_ms",
+    "timeout_ms", "to_isr", "version",
+})  # fmt: skip
+"""Fields of events, numbers or lists of numbers, that columns of 32 bits are made of."""
 _FAMILIES = {name: CORE.family_of(kind) for name, kind in CORE.kinds.items()}
 _decode = msgspec.json.Decoder(tuple[int, str, int, msgspec.Raw]).decode
 
@@ -64,7 +76,12 @@ def written(first_seq: int, hash: str, fields: Mapping[str, Sequence[str]] | Non
     every = fields if fields is not None else {name: kind.__struct_fields__ for name, kind in CORE.kinds.items()}
     found = ((kind, name) for kind, name in _PRIVATE.items() if name in every.get(kind, ()))
     private = {kind: list(every[kind]).index(name) + 1 for kind, name in found}
-    return Written(first_seq, hash, None if fields is None else frozenset(fields), private)
+    narrow = {
+        kind: places
+        for kind, names in every.items()
+        if (places := tuple(place for place, name in enumerate(names, 1) if name in NARROW))
+    }
+    return Written(first_seq, hash, None if fields is None else frozenset(fields), private, narrow)
 
 
 PRESENT = (written(0, UNDESCRIBED, None),)
@@ -93,9 +110,26 @@ def _row(value: bytes, vocabulary: Written) -> Row:
     kind = payload[2:end]
     if vocabulary.kinds is not None and kind not in vocabulary.kinds:
         raise UnreadableError("vocabulary", f"its vocabulary {vocabulary.hash} has no kind {kind}")
+    if _LONG.search(payload):
+        _insist_on_range(raw, vocabulary.narrow.get(kind, ()))
     if kind in vocabulary.private:
         payload = _without_private(raw, kind, vocabulary.private[kind])
     return at_us, node, cause_seq, kind, _FAMILIES.get(kind, ""), payload
+
+
+def _insist_on_range(raw: msgspec.Raw, narrow: Sequence[int]) -> None:
+    """Raises UnreadableError for a number that no column holds: Spark would end the build at a cast, or read null."""
+    fields = msgspec.json.decode(raw)
+    for place, value in enumerate(fields):
+        bits, most = (32, _INT32) if place in narrow else (64, _INT64)
+        if not _is_within(value, most):
+            raise UnreadableError("range", f"its field {place} has a number of more than {bits} bits")
+
+
+def _is_within(value: Any, most: int) -> bool:
+    if isinstance(value, list):
+        return all(_is_within(one, most) for one in value)
+    return not isinstance(value, int) or -most <= value < most
 
 
 def _plain(raw: msgspec.Raw) -> str:

@@ -54,7 +54,7 @@ def write(store: Store, name: str, table: Table, frame: "DataFrame", *, parts: i
     with store.files.written(path) as target:
         frame.coalesce(parts).sortWithinPartitions(*order).write.option("compression", "zstd").parquet(target)
     found = [part for part in store.files.names(path) if part.endswith(".parquet")]
-    rows = sum(store.files.dataset(part).count_rows() for part in found)
+    rows = sum(_count(store, part) for part in found)
     if rows == 0:
         store.files.delete(path)
         return Written("", 0, 0, False)
@@ -79,7 +79,13 @@ def _write_small(store: Store, path: str, table: Table, frame: "DataFrame", orde
 
 def columns_of(store: Store, path: str, names: list[str]) -> pa.Table:
     """Some columns of what was written."""
-    return store.files.dataset(path).to_table(columns=names)
+    with store.files.dataset(path) as found:
+        return found.to_table(columns=names)
+
+
+def _count(store: Store, path: str) -> int:
+    with store.files.dataset(path) as found:
+        return int(found.count_rows())
 
 
 def has_broken_rows(table: Table, frame: "DataFrame") -> bool:

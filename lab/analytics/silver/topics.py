@@ -290,7 +290,7 @@ def leader_epochs(t: Tables) -> DataFrame:
             rows(t.kind("ReplicaWentOffline"), columns, **replica, role=word("offline")),
             rows(
                 t.kind("LeaderEpochsChanged"), columns, **replica, role=word("checkpoint"),
-                leader_epoch=F.get(last, F.lit(0)), start_offset=F.get(last, F.lit(1)),
+                leader_epoch=F.get(last, F.lit(0)).try_cast("int"), start_offset=F.get(last, F.lit(1)),
             ),
             rows(
                 t.kind("FetcherFailed"), columns, **replica, role=word("fetch failed"), leader=F.col("leader"),

@@ -107,7 +107,8 @@ def _insist_on_gone(store: Store, people: Set[str]) -> None:
         if build.file.tables[name].unit not in UNITS:
             continue
         for file in build.files(name):
-            text = str(store.files.dataset(file.path).to_table().to_pylist())
+            with store.files.dataset(file.path) as found:
+                text = str(found.to_table().to_pylist())
             if any(person in text for person in people):
                 raise NotErasedError(f"{file.path} still names somebody who was to be erased")
     if any(person.encode() in entries for person in people):

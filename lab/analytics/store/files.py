@@ -46,8 +46,10 @@ class Files(Protocol):
         """Deletes a file or a folder, if it is there."""
         ...
 
-    def dataset(self, name: str) -> ds.Dataset:
-        """The rows of a Parquet file, or of a folder of parts. Raises FileNotFoundError."""
+    def dataset(self, name: str) -> AbstractContextManager[ds.Dataset]:
+        """The rows of a Parquet file, or of a folder of parts, to be read within the context. Raises FileNotFoundError,
+        and PlaceError for an object store that fails.
+        """
         ...
 
     def local(self, name: str) -> str:
@@ -105,8 +107,9 @@ class LocalFiles:
         else:
             target.unlink(missing_ok=True)
 
-    def dataset(self, name: str) -> ds.Dataset:
-        return ds.dataset(self.local(name), format="parquet")
+    @contextlib.contextmanager
+    def dataset(self, name: str) -> Iterator[ds.Dataset]:
+        yield ds.dataset(self.local(name), format="parquet")
 
     def local(self, name: str) -> str:
         return f"{self.root}/{name}"

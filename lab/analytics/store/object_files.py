@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 
 from lab.analytics import place
-from lab.analytics.store.objects import Address, client, failed, filesystem, told
+from lab.analytics.store.objects import Address, client, filesystem, told
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -38,31 +38,31 @@ class ObjectFiles:
         return str(self._address)
 
     def read(self, name: str) -> bytes:
-        with self._told():
+        with told(self.address):
             return bytes(self._client.get(self._address.at(name)).bytes())
 
     def create(self, name: str, data: bytes) -> None:
-        with self._told():
+        with told(self.address):
             self._client.put(self._address.at(name), data, mode="create", use_multipart=False)
 
     def write(self, name: str, data: bytes) -> None:
-        with self._told():
+        with told(self.address):
             self._client.put(self._address.at(name), data)
 
     def names(self, folder: str) -> list[str]:
         start = self._address.at(folder)
         cut = len(self._address.folder) + 1 if self._address.folder else 0
-        with self._told():
+        with told(self.address):
             found = [one["path"] for page in self._client.list(start or None) for one in page]
         return sorted(path[cut:] for path in found)
 
     def size(self, name: str) -> int:
-        with self._told():
+        with told(self.address):
             return int(self._client.head(self._address.at(name))["size"])
 
     def delete(self, name: str) -> None:
         below = self.names(name)
-        with self._told():
+        with told(self.address):
             # To delete what is not there succeeds.
             self._client.delete([self._address.at(one) for one in (name, *below)])
         if self._spool is not None:
@@ -72,13 +72,16 @@ class ObjectFiles:
             else:
                 copy.unlink(missing_ok=True)
 
-    def dataset(self, name: str) -> ds.Dataset:
+    @contextmanager
+    def dataset(self, name: str) -> Iterator[ds.Dataset]:
         copy = None if self._spool is None else self._spool / name
         if copy is not None and copy.exists():
-            return ds.dataset(str(copy), format="parquet")
+            yield ds.dataset(str(copy), format="parquet")
+            return
+        # Rows are read within the context, so that what fails then is said in the same way.
         with told(self.address):
             path = f"{self._address.bucket}/{self._address.at(name)}"
-            return ds.dataset(path, format="parquet", filesystem=filesystem())
+            yield ds.dataset(path, format="parquet", filesystem=filesystem())
 
     def local(self, name: str) -> str:
         copy = self._copies() / name
@@ -98,7 +101,7 @@ class ObjectFiles:
         folder = self._copies() / name
         yield str(folder)
         for part in sorted(folder.rglob("*.parquet")):
-            with self._told():
+            with told(self.address):
                 self._client.put(self._address.at(part.relative_to(self._copies()).as_posix()), part)
 
     def _fetch(self, name: str, copy: Path) -> None:
@@ -108,7 +111,7 @@ class ObjectFiles:
         for part in self.names(name) or [name]:
             target = half / part.removeprefix(name).lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
-            with self._told(), target.open("wb") as stream:
+            with told(self.address), target.open("wb") as stream:
                 for chunk in self._client.get(self._address.at(part)).stream():
                     stream.write(chunk)
         half.replace(copy)
@@ -122,17 +125,3 @@ class ObjectFiles:
     def _of_cluster(self, name: str) -> str:
         """As Hadoop's file system for S3 calls it, which a cluster has from its owner."""
         return f"s3a://{self._address.bucket}/{self._address.at(name)}"
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """The errors of the client as those of files, and all else in three sentences."""
-        from obstore import exceptions
-
-        try:
-            yield
-        except exceptions.NotFoundError as error:
-            raise FileNotFoundError(str(error)) from error
-        except exceptions.AlreadyExistsError as error:
-            raise FileExistsError(str(error)) from error
-        except exceptions.BaseError as error:
-            raise failed(self.address, error) from error

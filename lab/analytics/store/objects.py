@@ -25,6 +25,7 @@ CONNECT_TIMEOUT_S = 5
 REQUEST_TIMEOUT_S = 30
 RETRIES = 4
 RETRY_TIMEOUT_S = 20
+_NO_BUCKET = "NoSuchBucket"
 
 
 class PlaceError(Rejection):
@@ -113,18 +114,34 @@ def client(address: Address) -> "S3Store":
 
 @contextmanager
 def told(place: str) -> Iterator[None]:
-    """Says what an object store refuses in three sentences. What is not there stays a FileNotFoundError."""
+    """The errors of an object store, whichever of its two clients has met them: what is not there is a
+    FileNotFoundError, what is there already a FileExistsError, and all else is said in three sentences.
+    """
     try:
         yield
-    except (FileNotFoundError, FileExistsError):
+    except FileNotFoundError as error:
+        if _NO_BUCKET in str(error):
+            raise _failed(place, error) from error
+        raise
+    except (FileExistsError, PlaceError):
         raise
     except OSError as error:
-        raise failed(place, error) from error
+        raise _failed(place, error) from error
+    except Exception as error:
+        # Those of obstore, which is an extra: its classes are known once it has raised one.
+        known = {base.__name__ for base in type(error).__mro__ if base.__module__.startswith("obstore")}
+        if "NotFoundError" in known and _NO_BUCKET not in str(error):
+            raise FileNotFoundError(str(error)) from error
+        if "AlreadyExistsError" in known:
+            raise FileExistsError(str(error)) from error
+        if known:
+            raise _failed(place, error) from error
+        raise
 
 
-def failed(place: str, error: BaseException) -> PlaceError:
+def _failed(place: str, error: BaseException) -> PlaceError:
     """An object store has not done what it was asked."""
-    if "NoSuchBucket" in str(error):
+    if _NO_BUCKET in str(error):
         return PlaceError("refusal.place_no_bucket", place=place, bucket=Address.of(place).bucket)
     problem = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
     return PlaceError("refusal.place_failed", place=place, problem=problem)

@@ -45,8 +45,7 @@ def rows(
         return None
     parts = []
     for file in files:
-        with whole(store.files, file.path):
-            one = store.files.dataset(file.path)
+        with whole(store.files, file.path), store.files.dataset(file.path) as one:
             there = None if columns is None else [name for name in columns if name in one.schema.names]
             parts.append(one.to_table(columns=there, filter=unit_filter(build, table, [file])))
     # Files of different builds may differ in columns that were declared since.

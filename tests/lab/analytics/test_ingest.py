@@ -14,14 +14,15 @@ from broker_core.events import CORE, KINDS
 from broker_core.records.record_batch import HEADER_BYTES, SimpleRecord, build_batch, crc32c_of
 from lab.analytics.build import run
 from lab.analytics.build.acts import Clock, FoundLog, rows_of
-from lab.analytics.build.events import EVENTS, of_kind
+from lab.analytics.build.events import EVENTS, field_types, of_kind
 from lab.analytics.build.found import Found
 from lab.analytics.build.lineage import by_identity, lineage
 from lab.analytics.build.segments import Span, news, read
-from lab.analytics.build.values import PRESENT, UNREADABLE, row_of, written
+from lab.analytics.build.values import NARROW, PRESENT, UNREADABLE, row_of, written
 from lab.analytics.store.builds import Build, Store
 from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.reading import rows
+from lab.analytics.tables.registry import TABLES
 from lab.recordings.description import IDENTITY, VOCABULARY, RecordedVocabulary, present_kinds
 from lab.recordings.folder import branch_folder
 from lab.recordings.fork import fork_recording
@@ -29,6 +30,7 @@ from tests.support.analytics.built import REGISTRY, Lab, batches_of, entry, expe
 
 CRC_POSITION = 17
 ADVANCED = ["HighWatermarkAdvanced", "orders-0@b1", 0, 4]
+KNOWN = ("HighWatermarkAdvanced", "LeaderElected", "NodeAdded", "RecordsConsumed")
 
 
 @pytest.fixture
@@ -48,6 +50,9 @@ def text(*values: object) -> bytes:
     [
         (text(2**63, "b1", 0, ADVANCED), "range"),
         (text(5, "b1", 2**63, ADVANCED), "range"),
+        (text(5, "b1", 0, [*ADVANCED[:3], 2**63]), "range"),
+        (text(5, "b1", 0, ["LeaderElected", "orders-0", 2**31, 1, [1], "x", False]), "range"),
+        (text(5, "b1", 0, ["LeaderElected", "orders-0", 1, 1, [1, -(2**31) - 1], "x", False]), "range"),
         (b"[5,", "json"),
         (b'{"at": 5}', "json"),
         (text("5", "b1", 0, ADVANCED), "json"),
@@ -63,7 +68,7 @@ def text(*values: object) -> bytes:
     ],
 )
 def test_what_is_no_event_is_told_with_its_reason(value: bytes, reason: str) -> None:
-    fields = {name: KINDS[name].__struct_fields__ for name in ("HighWatermarkAdvanced", "RecordsConsumed", "NodeAdded")}
+    fields = {name: KINDS[name].__struct_fields__ for name in KNOWN}
     known = written(1, "abc", fields)
     *_, kind, family, payload = row_of(value, known)
     assert (kind, family, json.loads(payload)["reason"]) == (UNREADABLE, "", reason)
@@ -226,6 +231,43 @@ def test_events_that_cannot_be_read_are_quarantined_and_the_others_counted(
     assert [row["seq"] for row in made.rows(build, EVENTS.name)] == [1, 4, 6, 9]
     assert entry.kinds() == {"HighWatermarkAdvanced": 4} and entry.last_seq == 9
     assert made.built(session).number == build.number  # nothing new
+
+
+def test_numbers_that_a_column_does_not_hold_are_quarantined(session: SparkSession, tmp_path: Path) -> None:
+    made = Written(tmp_path)
+
+    def elected(epoch: int, *isr: int) -> bytes:
+        fields = {"partition": "orders-0", "leader": 1, "leader_epoch": epoch, "isr": list(isr)}
+        return text(
+            5, "b1", 0, ["LeaderElected", *(fields.get(name) for name in KINDS["LeaderElected"].__struct_fields__)]
+        )
+
+    made.holds([elected(7, 1), elected(2**31, 1), elected(2**31 - 1, 1), elected(9, 1, 2**31), elected(9, 2**64)])
+    found = Found(made.log, BranchEntry("other/main", "other", str(made.log)))
+    run.build(lambda: session, made.store, run.Wanted([found], ["silver.leader_epochs"]))
+    build = made.store.newest()
+    assert build is not None
+    assert [row["leader_epoch"] for row in made.rows(build, "silver.leader_epochs")] == [7, 2**31 - 1]
+    damage = build.ledger()["other/main"].damage
+    assert [(one.from_seq, one.reason) for one in damage] == [(2, "range"), (4, "range"), (5, "range")]
+    assert "more than 32 bits" in damage[0].detail
+
+
+def test_offsets_and_times_may_need_64_bits() -> None:
+    value = text(5, "b1", 0, [*ADVANCED[:3], 2**63 - 1])
+    assert row_of(value, PRESENT[0])[3] == "HighWatermarkAdvanced"
+
+
+def test_every_field_that_a_column_of_32_bits_is_named_after_is_checked() -> None:
+    columns = {
+        column.name
+        for table in TABLES.values()
+        if table.unit == "branch"
+        for column in table.columns
+        if column.type in ("int", "array<int>")
+    }
+    fields = {name for kind in KINDS for name, type in field_types(kind).items() if type in ("bigint", "array<bigint>")}
+    assert columns & fields <= NARROW <= fields
 
 
 def test_events_are_typed_by_their_own_vocabulary(session: SparkSession, tmp_path: Path) -> None:

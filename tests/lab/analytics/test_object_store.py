@@ -1,10 +1,13 @@
 """Tables and recordings in an object store, on a server that speaks S3: as in folders; and what is said of failures."""
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import boto3
 import pyarrow as pa
@@ -19,9 +22,11 @@ from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import recordings_at
 from lab.analytics.failures import explained
 from lab.analytics.store import attempts
-from lab.analytics.store.builds import Store
-from lab.analytics.store.files import files_at
+from lab.analytics.store.builds import Store, StoredFile, TableState
+from lab.analytics.store.files import Files, files_at
+from lab.analytics.store.ledger import BranchEntry
 from lab.analytics.store.objects import PlaceError, folder_at
+from lab.analytics.store.publish import Changes, ConflictError, TableChange, publish
 from lab.analytics.store.reading import rows
 from lab.analytics.store.vacuum import vacuum
 from lab.recordings.folder import branch_folder
@@ -92,9 +97,71 @@ def test_files_are_created_once_listed_replaced_and_deleted(bucket: Any) -> None
     files.delete("_builds")
     files.delete("nothing")
     assert files.names("") == ["_pins/1"]
-    for read in (files.read, files.size, files.local, files.dataset):
+    for read in (files.read, files.size, files.local):
         with pytest.raises(FileNotFoundError):
             read("gold.none/a.parquet")
+    with pytest.raises(FileNotFoundError), files.dataset("gold.none/a.parquet"):
+        pass
+
+
+def stored(files: Files, name: str, *numbers: int) -> StoredFile:
+    """A file of a table with a column of numbers."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"branch": ["b"] * len(numbers), "n": numbers}), sink)
+    data = sink.getvalue().to_pybytes()
+    files.create(name, data)
+    return StoredFile(name, len(numbers), len(data), {"b": 1}, 1)
+
+
+def test_of_publishers_at_once_readers_see_one_whole_version(bucket: Any) -> None:
+    """Each publishes two files of the same table for the same branch, and plans again where another one was first."""
+    state = TableState((), "branch", ("n",), ("n",), ())
+    are_done = threading.Event()
+
+    def publisher(number: int) -> int:
+        store = Store.at(TABLES)
+        while True:
+            base = store.newest()
+            files = [stored(store.files, f"gold.x/{uuid4().hex}.parquet", number) for _ in range(2)]
+            change = TableChange(state, files, {"b"})
+            changes = Changes({"gold.x": change}, {"b": BranchEntry("b", "r", "")}, touched={"b"})
+            try:
+                return publish(store, base, changes).number
+            except ConflictError:
+                continue
+
+    def reader() -> list[int]:
+        seen = []
+        while not are_done.is_set():
+            store = Store.at(TABLES)
+            build = store.newest()
+            if build is not None:
+                found = rows(store, build, "gold.x")
+                assert found is not None
+                numbers = found.column("n").to_pylist()
+                assert len(numbers) == 2 and len(set(numbers)) == 1
+                seen.append(build.number)
+        return seen
+
+    with ThreadPoolExecutor(6) as pool:
+        seen = pool.submit(reader)
+        published = list(pool.map(publisher, range(5)))
+        are_done.set()
+        assert seen.result() == sorted(seen.result())
+    assert sorted(published) == [1, 2, 3, 4, 5]
+
+
+def test_what_fails_while_rows_are_read_is_said_as_what_fails_before(bucket: Any) -> None:
+    files = files_at(TABLES)
+    stored(files, "gold.x/a.parquet", 1)
+    with (
+        pytest.raises(PlaceError, match=r"did not do what it was asked.*reset by peer"),
+        files.dataset("gold.x/a.parquet"),
+    ):
+        raise OSError("reset by peer")
+    with pytest.raises(PlaceError) as told:
+        files_at("s3://nowhere/tables").read("a")
+    assert told.value.id == "refusal.place_no_bucket"
 
 
 @pytest.mark.parametrize("most", [held.MAX_EVENTS, 0], ids=["through the driver", "by Spark"])
@@ -235,7 +302,8 @@ def test_copy_of_a_folder_that_fails_is_made_again_whole(bucket: Any, monkeypatc
         patched.setattr(type(files), "names", lambda files, folder: parts)
         with pytest.raises(FileNotFoundError):
             files.local("gold.x/parts")
-    assert files.dataset("gold.x/parts").count_rows() == 2
+    with files.dataset("gold.x/parts") as found:
+        assert found.count_rows() == 2
     assert pq.read_table(files.local("gold.x/parts")).num_rows == 2
 
 
@@ -245,6 +313,7 @@ def test_copies_of_files_leave_with_the_files(bucket: Any) -> None:
     pq.write_table(pa.table({"n": [1, 2]}), sink)
     files.create("gold.x/a.parquet", sink.getvalue().to_pybytes())
     copy = Path(files.local("gold.x/a.parquet"))
-    assert pq.read_table(copy).num_rows == files.dataset("gold.x/a.parquet").count_rows() == 2
+    with files.dataset("gold.x/a.parquet") as found:
+        assert pq.read_table(copy).num_rows == found.count_rows() == 2
     files.delete("gold.x/a.parquet")
     assert not copy.exists()
