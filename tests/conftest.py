@@ -100,7 +100,9 @@ def data_folder(tmp_path_factory) -> Iterator[Path]:
     """The data folder of the tests."""
     data = tmp_path_factory.mktemp("data")
     places = {"RUNS": data / "runs", "TABLES": data / "tables", "SECRET_KEY_FILE": data / "secret-key"}
-    with override_settings(DATA=data, **places):
+    # What a password's hash costs is not tested; the settings of the lab keep Django's.
+    hashers = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(DATA=data, PASSWORD_HASHERS=hashers, **places):
         prepare_data_folder(data)
         yield data
 

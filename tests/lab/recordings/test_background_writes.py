@@ -103,7 +103,7 @@ def test_keyframes_are_no_farther_apart_when_events_are_made_faster_than_written
 def test_failed_write_is_raised_by_the_next_append_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recording, live = begin(tmp_path)
+    recording, live = busy_run(tmp_path, 100)
     live.pacer.set_mode("play")
     before = recording.last_seq
     with monkeypatch.context() as patched:
