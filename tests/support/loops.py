@@ -2,7 +2,7 @@
 
 Markers follow from the fixtures and the file of a test; they are not written at each test. `make quick` leaves out what
 is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how many tests those are. Its budget is a minute
-on two quiet cores: files that take more than some 4 s of processor time are listed in `SLOW`.
+on two quiet cores: files that take more than some 2.5 s of processor time are listed in `SLOW`.
 """
 
 import gc
@@ -83,11 +83,35 @@ SLOW = (
     "tests/core/log/test_log_model.py",
     "tests/project/test_tools.py",
     "tests/core/wire/test_wire_codec.py",
+    "tests/lab/commands/test_cluster_trouble.py",
+    "tests/lab/challenges/test_shrinking.py",
+    "tests/lab/course/test_course.py",
+    "tests/project/test_life_bench.py",
+    "tests/lab/recordings/test_recordings.py",
+    "tests/project/test_texts.py",
+    "tests/lab/reviews/test_generators.py",
+    "tests/lab/classroom/test_audience.py",
+    "tests/lab/analytics/test_sql.py",
+    "tests/project/test_sizes.py",
+    "tests/lab/learning/test_learning_log.py",
+    "tests/lab/runtime/test_pacer.py",
+    "tests/core/groups/test_groups.py",
+    "tests/core/log/test_recovery_parity.py",
+    "tests/project/test_page_layers.py",
+    "tests/lab/journals/test_journal.py",
+    "tests/lab/runtime/test_handouts.py",
+    "tests/lab/classroom/test_recogniser.py",
+    "tests/core/invariants/test_invariants.py",
+    "tests/project/test_architecture.py",
+    "tests/core/broker/test_bounded_work.py",
+    "tests/lab/recordings/test_background_writes.py",
+    "tests/project/test_import_circles.py",
 )
 
 #: Files and a folder of which each test may run in another process: what they share is made quickly, and the tests take
 #: long. Those of the last minutes are among them, so that the processes end at the same time.
-SPLIT = ("tests/browser/", "tests/fuzz/test_sim.py")
+BROWSER = "tests/browser/"
+SPLIT = (BROWSER, "tests/fuzz/test_sim.py")
 #: Of the tests in a browser the longest, which come first.
 TOUR = "tests/browser/test_browser_tour.py"
 
@@ -101,6 +125,9 @@ _left_out: Counter[str] = Counter()
 class FileScheduling(LoadScopeScheduling):
     """Gives each process whole files, whose tests may share a cluster; those in `SPARK` to one process; tests in
     `SPLIT` one by one.
+
+    No more browsers run at once than there are cores. A page that plays draws as long as it is open, so that a test
+    costs the more processor time the longer it waits for its turn.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -108,6 +135,24 @@ class FileScheduling(LoadScopeScheduling):
         if file in SPARK:
             return "Spark"
         return nodeid if file.startswith(SPLIT) else file
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Ends a process instead, when only tests in a browser are left and enough others run those."""
+        if next(iter(self.workqueue)).startswith(BROWSER) and self._browsers_beside(node) >= _cores():
+            node.shutdown()
+        else:
+            super()._assign_work_unit(node)
+
+    def _browsers_beside(self, node: Any) -> int:
+        return sum(
+            any(scope.startswith(BROWSER) and False in tests.values() for scope, tests in work.items())
+            for other, work in self.assigned_work.items()
+            if other is not node
+        )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -122,8 +167,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
     The tests of `make quick` compute and do not wait.
     """
-    cores = len(os.sched_getaffinity(0))
-    return cores if config.getoption("--quick") else min(cores + 1, MAX_PROCESSES)
+    return _cores() if config.getoption("--quick") else min(_cores() + 1, MAX_PROCESSES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
