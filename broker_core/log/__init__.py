@@ -12,7 +12,7 @@ from broker_core.log.index.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.local_log import RollFact
 from broker_core.log.lookup import Lookup, SegmentSizes, look_up_offset, look_up_timestamp
-from broker_core.log.producers.producer_state import decode_snapshot
+from broker_core.log.producers.producer_snapshot import decode_snapshot
 from broker_core.log.recovery.slices import LOG_BATCHES, Slices, Work, at_once
 from broker_core.log.segment import LogSegment
 from broker_core.log.segment_facts import BatchFact, TimestampAndOffset

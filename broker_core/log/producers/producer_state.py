@@ -5,108 +5,31 @@ derived from the log; snapshots of it (`OFFSET.snapshot`, valid up to that offse
 log after a restart.
 """
 
-import struct
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Collection
-from typing import NamedTuple
 
 from broker_core.eras import UnknownSequences
 from broker_core.errors import Errors, KafkaException
 from broker_core.log.files.deleted_files import DeletedFile, mark_deleted
 from broker_core.log.files.storage_fault import offset_of
+from broker_core.log.producers.producer_snapshot import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot
+from broker_core.log.producers.producer_state_entry import (
+    BatchMetadata,
+    ProducerStateEntry,
+    VerificationStateEntry,
+)
 from broker_core.log.producers.transactions import CompletedTransaction, UnstableTransactions
 from broker_core.records.control_record import ControlRecordType
 from broker_core.records.record_batch import (
     NO_PRODUCER_EPOCH,
     NO_SEQUENCE,
-    NO_TIMESTAMP,
     BatchHeader,
-    crc32c,
     increment_sequence,
 )
 from broker_core.sim.disk import CutFact, Disk
 from broker_core.texts import Text, text
 
-SNAPSHOT_SUFFIX = ".snapshot"
-SNAPSHOT_VERSION = 1
-NO_COORDINATOR_EPOCH = -1
-_REMEMBERED_BATCHES = 5
-_PREFIX = struct.Struct(">hI")
-_COUNT = struct.Struct(">i")
-_ENTRY = struct.Struct(">qhiqiqiq")
 _MIN_HASH_TABLE_SIZE = 16
-
-
-class BatchMetadata(NamedTuple):
-    """One of a producer's last batches."""
-
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-
-    @property
-    def first_offset(self) -> int:
-        """The offset of its first record."""
-        return self.last_offset - self.offset_delta
-
-    @property
-    def first_sequence(self) -> int:
-        """The sequence number of its first record, counted back with the wrap at 2147483647."""
-        return increment_sequence(self.last_sequence, -self.offset_delta)
-
-
-class ProducerStateEntry:
-    """The state of one producer id (`ProducerStateEntry`)."""
-
-    __slots__ = (
-        "batches",
-        "coordinator_epoch",
-        "current_transaction_first_offset",
-        "last_timestamp",
-        "producer_epoch",
-        "producer_id",
-    )
-
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = NO_PRODUCER_EPOCH
-        self.coordinator_epoch = NO_COORDINATOR_EPOCH
-        self.last_timestamp = NO_TIMESTAMP
-        self.current_transaction_first_offset: int | None = None
-        self.batches: deque[BatchMetadata] = deque(maxlen=_REMEMBERED_BATCHES)
-
-    @property
-    def last_sequence(self) -> int:
-        """The sequence number of the last record, -1 if there are no batches."""
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    def find_duplicate(self, header: BatchHeader) -> BatchMetadata | None:
-        """The cached batch that `header` duplicates."""
-        if header.producer_epoch != self.producer_epoch:
-            return None
-        first, last = header.base_sequence, header.last_sequence
-        for batch in self.batches:
-            if batch.last_sequence == last and batch.first_sequence == first:
-                return batch
-        return None
-
-    def set_epoch(self, epoch: int) -> None:
-        """Sets a new epoch; batches of the old one are no longer recognised as duplicates."""
-        if epoch != self.producer_epoch:
-            self.batches.clear()
-            self.producer_epoch = epoch
-
-
-class VerificationStateEntry(NamedTuple):
-    """A producer's transaction that is being verified with the coordinator (`VerificationStateEntry`, KIP-890); its
-    number is the verification guard, valid while this entry exists.
-    """
-
-    guard: int
-    producer_epoch: int
-    lowest_sequence: int
 
 
 class ProducerStateManager:
@@ -434,54 +357,6 @@ class ProducerStateManager:
         if epoch != entry.producer_epoch:
             return self._unknown_sequences != "taken" and entry.producer_epoch == NO_PRODUCER_EPOCH
         return self._unknown_sequences == "unknown producer" and entry.last_sequence == NO_SEQUENCE
-
-
-def encode_snapshot(entries: list[ProducerStateEntry]) -> bytes:
-    """The bytes of a snapshot file; only the newest batch of each producer is stored."""
-    body = bytearray(_COUNT.pack(len(entries)))
-    for entry in entries:
-        last = entry.batches[-1] if entry.batches else BatchMetadata(NO_SEQUENCE, -1, 0, NO_TIMESTAMP)
-        first_offset = entry.current_transaction_first_offset
-        body += _ENTRY.pack(
-            entry.producer_id,
-            entry.producer_epoch,
-            last.last_sequence,
-            last.last_offset,
-            last.offset_delta,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            -1 if first_offset is None else first_offset,
-        )
-    return _PREFIX.pack(SNAPSHOT_VERSION, crc32c(bytes(body))) + body
-
-
-def decode_snapshot(data: bytes) -> list[ProducerStateEntry]:
-    """The producers of a snapshot file, in its order. Raises ValueError if version, CRC or length are wrong."""
-    smallest = _PREFIX.size + _COUNT.size
-    if len(data) < smallest:
-        raise ValueError(text("fault.snapshot_too_short", size=len(data), min=smallest))
-    version, crc = _PREFIX.unpack_from(data)
-    if version != SNAPSHOT_VERSION:
-        raise ValueError(text("fault.snapshot_version", version=version, expected=SNAPSHOT_VERSION))
-    if crc != crc32c(data[_PREFIX.size :]):
-        raise ValueError(text("fault.snapshot_crc"))
-    (count,) = _COUNT.unpack_from(data, _PREFIX.size)
-    if len(data) != smallest + count * _ENTRY.size:
-        raise ValueError(
-            text("fault.snapshot_size", size=len(data), producers=count, expected=smallest + count * _ENTRY.size)
-        )
-    entries = []
-    for row in _ENTRY.iter_unpack(data[smallest:]):
-        producer_id, epoch, last_sequence, last_offset, offset_delta, timestamp, coordinator_epoch, first_offset = row
-        entry = ProducerStateEntry(producer_id)
-        entry.producer_epoch = epoch
-        entry.last_timestamp = timestamp
-        entry.coordinator_epoch = coordinator_epoch
-        entry.current_transaction_first_offset = None if first_offset < 0 else first_offset
-        if last_offset >= 0:
-            entry.batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))
-        entries.append(entry)
-    return entries
 
 
 def _java_hash(number: int) -> int:

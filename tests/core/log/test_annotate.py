@@ -21,7 +21,8 @@ from broker_core.log.annotate.files import (
 from broker_core.log.annotate.log_file import annotate_log
 from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.lookup import SegmentSizes, look_up_offset, look_up_timestamp
-from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, encode_snapshot
+from broker_core.log.producers.producer_snapshot import encode_snapshot
+from broker_core.log.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import SimulatedDisk

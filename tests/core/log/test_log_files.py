@@ -9,7 +9,8 @@ from broker_core.log.files.partition_metadata import read_topic_id
 from broker_core.log.index.offset_index import OffsetIndex
 from broker_core.log.index.time_index import TimeIndex
 from broker_core.log.leader_epoch_cache import LeaderEpochCache
-from broker_core.log.producers.producer_state import BatchMetadata, ProducerStateEntry, decode_snapshot, encode_snapshot
+from broker_core.log.producers.producer_snapshot import decode_snapshot, encode_snapshot
+from broker_core.log.producers.producer_state_entry import BatchMetadata, ProducerStateEntry
 from broker_core.log.retention import delete_old_segments
 from broker_core.partitions import TopicPartition
 from broker_core.records.record_batch import build_batch

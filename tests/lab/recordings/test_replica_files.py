@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker_core.events.log import LogDeleted, LogTruncated
-from broker_core.log.producers.producer_state import encode_snapshot
+from broker_core.log.producers.producer_snapshot import encode_snapshot
 from broker_core.partitions import ReplicaId
 from broker_core.texts import render
 from lab.recordings.broker_disk import BrokerDisk
