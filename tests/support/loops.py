@@ -1,8 +1,8 @@
 """The two loops of the tests: `make test` runs all of them, `make quick` those that need only Python.
 
 Markers follow from the fixtures and the file of a test; they are not written at each test. `make quick` leaves out what
-is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how many tests those are. Its budget is a minute
-on two quiet cores: files that take more than some 2.5 s of processor time are listed in `SLOW`.
+is marked `browser`, `zookeeper`, `jvm`, `network` or `slow`, and says how much that is. Its budget is a minute
+on two quiet cores: files that take more than some 2 s of processor time are listed in `SLOW`.
 """
 
 import gc
@@ -106,6 +106,14 @@ SLOW = (
     "tests/core/broker/test_bounded_work.py",
     "tests/lab/recordings/test_background_writes.py",
     "tests/project/test_import_circles.py",
+    "tests/core/clients/test_clients.py",
+    "tests/lab/recordings/test_bounded_recordings.py",
+    "tests/lab/analytics/test_place.py",
+    "tests/lab/door/test_door_load.py",
+    "tests/lab/classroom/test_kill.py",
+    "tests/core/log/test_cleaner_model.py",
+    "tests/core/log/test_log_machine.py",
+    "tests/core/sim/test_memory_of_engine.py",
 )
 
 #: Files and a folder of which each test may run in another process: what they share is made quickly, and the tests take
@@ -118,6 +126,8 @@ TOUR = "tests/browser/test_browser_tour.py"
 MAX_PROCESSES = 8
 
 LEFT_OUT = ("browser", "zookeeper", "jvm", "network", "slow")
+#: What is left out in whole, so that its imports cost nothing.
+LEFT_OUT_FILES = frozenset({*BY_FILE, *SPARK, *SLOW})
 
 _left_out: Counter[str] = Counter()
 
@@ -175,6 +185,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out what is not for `make quick`")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether `--quick` leaves a file out, which pytest then does not import; None leaves that to others."""
+    name = _place(collection_path)
+    if not config.getoption("--quick") or not (name in LEFT_OUT_FILES or f"{name}/" == BROWSER):
+        return None
+    _left_out["files"] += 1
+    return True
+
+
 def markers_of(item: pytest.Item) -> set[str]:
     """Which of the markers of this module a test has."""
     file = _file(item)
@@ -215,7 +234,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(marker)
         if config.getoption("--quick") and not markers.isdisjoint(LEFT_OUT):
             left_out.append(item)
-            _left_out.update([next(marker for marker in LEFT_OUT if marker in markers)])
+            _left_out["tests"] += 1
         else:
             kept.append(item)
     config.hook.pytest_deselected(items=left_out)
@@ -280,8 +299,9 @@ class Summary:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Says what was left out."""
         if _left_out:
-            counts = ", ".join(f"{_left_out[marker]} {marker}" for marker in LEFT_OUT if _left_out[marker])
-            terminalreporter.write_line(f"left out: {counts} (make test runs them)")
+            files, tests = _left_out["files"], _left_out["tests"]
+            why = "a browser, ZooKeeper, a JVM, the network or seconds"
+            terminalreporter.write_line(f"left out: {files} files or folders and {tests} tests that take {why}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
