@@ -28,7 +28,6 @@ from lab.api import (
 from lab.web import (
     account_pages,
     board_pages,
-    carry_pages,
     challenge_pages,
     class_pages,
     course_pages,
@@ -37,11 +36,12 @@ from lab.web import (
     learning_pages,
     pages,
     summary_pages,
+    transfer_pages,
 )
 from lab.web.class_socket import ClassSocket
 from lab.web.guests import GuestSockets
-from lab.web.recorded import carry_pages as recording_files
 from lab.web.recorded import lesson_pages, page_file, replay_pages, transcript_pages
+from lab.web.recorded import transfer_pages as recording_files
 from lab.web.socket import LabSocket
 from lab.web.static_files import serve
 
@@ -155,8 +155,8 @@ urlpatterns = [
     path("runs/", pages.runs, name="runs"),
     path("runs/new", pages.new_run, name="new-run"),
     path("runs/delete", pages.delete_chosen, name="delete-runs"),
-    path("runs/import", carry_pages.import_file, name="import-run"),
-    path("runs/<slug:run>/export", carry_pages.export, name="export-run"),
+    path("runs/import", transfer_pages.import_file, name="import-run"),
+    path("runs/<slug:run>/export", transfer_pages.export, name="export-run"),
     path("runs/<slug:run>/rename", pages.rename, name="rename-run"),
     path("runs/<slug:run>/duplicate", pages.duplicate, name="duplicate-run"),
     path("runs/<slug:run>/rerun", pages.rerun_in_era, name="rerun-run"),
@@ -167,7 +167,7 @@ urlpatterns = [
     path("runs/<slug:run>/delete", pages.delete, name="delete-run"),
     path(f"r/{_BRANCH}", pages.lab, name="lab"),
     path("api/find.json", find.everything, name="find"),
-    path(f"api/runs/{_BRANCH}/page.html", carry_pages.page_file),
+    path(f"api/runs/{_BRANCH}/page.html", transfer_pages.page_file),
     path(f"api/runs/{_BRANCH}/index.json", history.index),
     path(f"api/runs/{_BRANCH}/segments/<int:n>.json", history.segment),
     path(f"api/runs/{_BRANCH}/seek", history.seek),

@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from lab.classroom.recorded.carrying import unpack_class
+from lab.classroom.recorded.class_file import unpack_class
 from lab.course.introduced import unintroduced
 from lab.course.loader import Definition
 from lab.exercises.glossary import glossary

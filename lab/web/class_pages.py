@@ -37,9 +37,9 @@ from lab.runtime.host import host
 from lab.texts.refusal import Refusal
 from lab.web.door_pages import forget_key, key_to_show, show_key, wrong_codes_are_many
 from lab.web.guests import forget, participant_of_cookie, remember
+from lab.web.network import may_hear, shown_address
 from lab.web.pages import page, user_of
 from lab.web.qr import qr_svg
-from lab.web.room import may_hear, shown_address
 
 GIVEN_ROLES = (Role.LEARNER, Role.CO_INSTRUCTOR, Role.OBSERVER, Role.PROJECTOR)
 

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.models import User
 
-from lab.actions.classes.carry_class import import_class
+from lab.actions.classes.transfer_class import import_class
 from lab.exercises.loader import CONTENT
 from lab.models import Class
 

@@ -37,8 +37,8 @@ from lab.runtime.space import ensure_space
 from lab.runtime.zookeeper.server import EmbeddedZookeeper, ZookeeperError
 from lab.texts.refusal import Refusal
 from lab.web import vendor
+from lab.web.network import LOOPBACK, Room, TlsError, apply_room, room_of
 from lab.web.qr import qr_text
-from lab.web.room import LOOPBACK, Room, TlsError, apply_room, room_of
 
 HOST = LOOPBACK
 WITHOUT_TLS = (

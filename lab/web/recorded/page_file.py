@@ -13,8 +13,8 @@ from lab.actions.classes.recorded.export_page import CarriedClass, class_excerpt
 from lab.api.history import json_answer
 from lab.api.recorded import Asker, for_class
 from lab.web.alone.class_document import weight_of, write_class_page
-from lab.web.carry_pages import file_answer
 from lab.web.recorded.replay_pages import parse_class_instant
+from lab.web.transfer_pages import file_answer
 
 
 @require_GET

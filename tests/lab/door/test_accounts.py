@@ -13,7 +13,7 @@ from lab.classroom.limits import KeyTries
 from lab.rights import LOCAL_USER
 from lab.texts.refusal import Refusal
 from lab.web import account_pages
-from lab.web.room import TlsError, apply_room, is_loopback, room_of
+from lab.web.network import TlsError, apply_room, is_loopback, room_of
 from lab.web.sign_in import sign_in
 from tests.support.classroom.guest import Guest
 from tests.support.lab_server import LabServer

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from lab.actions.classes.carry_class import import_for
 from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import LiveClasses, live_classes
+from lab.actions.classes.transfer_class import import_for
 from lab.archives.manifest import digest_of
 from lab.exercises.lesson import Exercise
 from lab.models import Class

@@ -1,4 +1,4 @@
-"""Serving a room: a lab that other people reach over the network, by HTTP or TLS."""
+"""The address of a lab that other people reach over the network, by HTTP or TLS."""
 
 import contextlib
 import ipaddress

@@ -19,7 +19,7 @@ from lab.actions.classes.live_class import class_folder
 from lab.actions.classes.recordings import sealed_of
 from lab.actions.start_run import new_slug
 from lab.classroom.codes import draw_link_key
-from lab.classroom.recorded.carrying import pack_class, unpack_class
+from lab.classroom.recorded.class_file import pack_class, unpack_class
 from lab.classroom.recorded.retention import keep_sealed_log
 from lab.classroom.recorded.sealed import SealedManifest
 from lab.models import Class

@@ -5,14 +5,14 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
-from lab.actions.classes.carry_class import export_class, import_class
 from lab.actions.classes.demonstration import open_demonstration
+from lab.actions.classes.transfer_class import export_class, import_class
 from lab.api.recorded import Asker, for_class
-from lab.classroom.recorded.carrying import SUFFIX
+from lab.classroom.recorded.class_file import SUFFIX
 from lab.texts.refusal import Refusal
-from lab.web.carry_pages import file_answer, given_file
 from lab.web.class_pages import classes_page
 from lab.web.pages import user_of
+from lab.web.transfer_pages import file_answer, given_file
 
 
 @require_GET
