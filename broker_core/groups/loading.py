@@ -6,11 +6,12 @@ COORDINATOR_LOAD_IN_PROGRESS.
 from broker_core.groups.classic_group import ClassicGroupMember
 from broker_core.groups.facts import Groups
 from broker_core.groups.host import TIMER_PREFIX
-from broker_core.groups.offset_log import LOAD_BUFFER_SIZE, LoadedOffsets, replay
+from broker_core.groups.offset_log import LoadedOffsets, replay
 from broker_core.groups.offsets import StoredGroup
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.removals import Removals
 from broker_core.groups.states import GroupState
+from broker_core.log.stored_records import LOAD_BUFFER_SIZE
 from broker_core.sim.handlers import TimerHandler, Unpacked
 
 LOAD_TIMER = TIMER_PREFIX + "load"

@@ -12,11 +12,10 @@ from broker_core.groups.offsets import (
     decode_key,
     decode_offset_value,
 )
+from broker_core.log.stored_records import stored_records
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.records.control_record import ControlRecordType, read_end_transaction_marker
-from broker_core.records.record_batch import Record, iterate_batches, iterate_records
-
-LOAD_BUFFER_SIZE = 5_242_880
+from broker_core.records.record_batch import Record
 
 
 class LoadedOffsets(msgspec.Struct):
@@ -37,20 +36,13 @@ class LoadedOffsets(msgspec.Struct):
 def replay(log: UnifiedLog) -> LoadedOffsets:
     """Replays a log. Skips records that cannot be parsed."""
     loaded = LoadedOffsets()
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        data = log.read(offset, LOAD_BUFFER_SIZE).data
-        if not data:
-            break
-        for position, header in iterate_batches(data):
-            for record in iterate_records(data, header, position):
-                if header.is_control:
-                    _end(loaded, header.producer_id, record)
-                elif header.is_transactional:
-                    _wait(loaded, header.producer_id, record)
-                else:
-                    _take(loaded, record)
-            offset = header.next_offset
+    for header, record in stored_records(log):
+        if header.is_control:
+            _end(loaded, header.producer_id, record)
+        elif header.is_transactional:
+            _wait(loaded, header.producer_id, record)
+        else:
+            _take(loaded, record)
     return loaded
 
 

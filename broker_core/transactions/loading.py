@@ -11,10 +11,11 @@ from typing import Protocol
 from broker_core.errors import Errors
 from broker_core.events.envelope import Event
 from broker_core.events.transaction import TransactionsLoaded, TransactionsLoadStarted, TransactionsUnloaded
+from broker_core.log.stored_records import LOAD_BUFFER_SIZE
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.sim.handlers import TimerHandler, Unpacked
 from broker_core.sim.kernel import Kernel, Subjects, applies
-from broker_core.transactions.log import LOAD_BUFFER_SIZE, replay
+from broker_core.transactions.log import replay
 from broker_core.transactions.metadata import Transit
 
 TIMER_PREFIX = "transactions."

@@ -4,14 +4,13 @@ The key is the transactional id, so that compaction keeps its last record. A nul
 """
 
 from broker_core.groups.consumer_protocol import ProtocolError, ProtocolReader, int16, int32, int64, string
+from broker_core.log.stored_records import stored_records
 from broker_core.log.unified_log import UnifiedLog
 from broker_core.partitions import TopicPartition, partition_name
-from broker_core.records.record_batch import iterate_batches, iterate_records
 from broker_core.transactions.metadata import NO_PRODUCER_EPOCH, Transit
 from broker_core.transactions.states import STATE_IDS, TransactionState
 
 VERSION = 0
-LOAD_BUFFER_SIZE = 5_242_880
 _STATES = tuple(TransactionState)
 
 
@@ -67,15 +66,8 @@ def decode_value(data: bytes) -> Transit:
 def replay(log: UnifiedLog) -> dict[str, Transit]:
     """The transactional ids after replaying a log. Skips records that cannot be parsed."""
     loaded: dict[str, Transit] = {}
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        data = log.read(offset, LOAD_BUFFER_SIZE).data
-        if not data:
-            break
-        for position, header in iterate_batches(data):
-            for record in iterate_records(data, header, position):
-                _take(loaded, record.key, record.value)
-            offset = header.next_offset
+    for _, record in stored_records(log):
+        _take(loaded, record.key, record.value)
     return loaded
 
 

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -52,24 +53,40 @@ def join_class(
             return Joined(known, "")
         taken = names_taken(classroom)
         shown = free_nickname(wanted, taken) if wanted else offered_nickname(language, taken)
-        number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
-        made = Participant.objects.create(
-            classroom=classroom,
-            number=number,
-            user=user or make_guest(),
-            is_guest=user is None,
-            nickname=shown,
-            skeleton=skeleton_of(shown),
-            language=language,
+        made = enrol(
+            classroom,
+            user,
+            shown,
+            language,
+            now,
             consent=consent,
             presence=Presence.WAITING if waits else Presence.IN,
             key_hash=key_hash("return", classroom.slug, key),
             claims=named(classroom, claims) if claims else None,
-            joined_at=now,
-            seen_at=now,
         )
     tell(Notice("waiting" if waits else "joined", classroom.pk, made.number))
     return Joined(made, key)
+
+
+def enrol(
+    classroom: Class, user: User | None, nickname: str, language: str, now: datetime, **fields: Any
+) -> Participant:
+    """Stores a participant under the next number of a class; a guest if there is no user. Call it in a transaction that
+    has locked the class.
+    """
+    number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
+    return Participant.objects.create(
+        classroom=classroom,
+        number=number,
+        user=user or make_guest(),
+        is_guest=user is None,
+        nickname=nickname,
+        skeleton=skeleton_of(nickname),
+        language=language,
+        joined_at=now,
+        seen_at=now,
+        **fields,
+    )
 
 
 def claim_name(classroom: Class, name: str, language: str, now: datetime) -> Joined:

@@ -4,8 +4,7 @@ They are made by the same functions as in a build. A round is cheaper: it uses o
 new log records, and makes only tables with new acts. After the class a build stores them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from pyspark.sql import functions as F
 from lab.analytics.build.acts import ROWS, Clock, FoundLog, clock_of, rows_of
 from lab.analytics.build.current import no_rows
 from lab.analytics.build.segments import news
+from lab.analytics.build.sizes import applied
 from lab.analytics.store.ledger import ReadRange
 from lab.analytics.tables import BRANCH_COLUMNS, Table, Tables
 from lab.analytics.tables.registry import TABLES
@@ -91,7 +91,7 @@ class LiveClasses:
         now = _Class(logs, known.acts, known.steps, noted, known.people)
         made: dict[str, pa.Table] = {}
         if changed or is_noted:
-            with _settings(self._spark):
+            with applied(self._spark, _SETTINGS):
                 fresh = [logs[name].fresh for name in sorted(changed - gone)]
                 # One query for both: planning it takes most of its time.
                 acts = self._silver(pa.concat_tables([ROWS.empty_table(), *fresh, *((noted,) if is_noted else ())]))
@@ -174,18 +174,6 @@ def _read(found: FoundLog, known: _Log | None) -> _Log:
     rows, clock = rows_of(found, new.spans, clock)
     ranges = (*before.ranges, *new.ranges)
     return _Log(found.people, found.rooms, ranges, max(before.last_seq, new.last_seq), clock, rows, is_anew)
-
-
-@contextmanager
-def _settings(spark: "SparkSession") -> Iterator[None]:
-    before = {name: str(spark.conf.get(name)) for name in _SETTINGS}
-    for name, value in _SETTINGS.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 def _no_events(name: str) -> "DataFrame":

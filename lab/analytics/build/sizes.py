@@ -1,7 +1,7 @@
 """Session settings that depend on the size of a build. On a cluster, its own settings are not changed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,8 +46,15 @@ def settings_for(events: int, cores: int, *, is_local: bool, is_held: bool = Fal
 def sized(spark: "SparkSession", events: int, *, is_held: bool = False) -> Iterator[None]:
     """Applies the settings for a build of this many events, held in memory or not, within the context."""
     wanted = settings_for(events, os.cpu_count() or 1, is_local=place.is_local(), is_held=is_held)
-    before = {name: str(spark.conf.get(name)) for name in wanted}
-    for name, value in wanted.items():
+    with applied(spark, wanted):
+        yield
+
+
+@contextmanager
+def applied(spark: "SparkSession", settings: Mapping[str, str]) -> Iterator[None]:
+    """Applies settings within the context."""
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     try:
         yield

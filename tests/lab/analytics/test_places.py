@@ -10,9 +10,7 @@ from pyspark.sql import SparkSession
 
 from lab.analytics.build.found import recordings_at
 from lab.analytics.failures import explained
-from lab.analytics.store.builds import Store
 from lab.analytics.store.objects import PlaceError
-from lab.analytics.store.reading import rows
 from lab.recordings.folder import branch_folder
 from lab.recordings.fork import fork_recording
 from tests.support.analytics.built import Lab, expected
@@ -66,22 +64,4 @@ def test_recordings_of_a_folder_are_those_that_they_say_they_are(session: SparkS
     assert lab.totals() == expected(lab.recording) and lab.totals("r1/main-2") == expected(lab.recording, 900)
     lab.live.abandon()
     forked.close()
-    lab.recording.close()
-
-
-def test_damaged_tables_are_said(session: SparkSession, tmp_path: Path) -> None:
-    lab = Lab(session, tmp_path)
-    where = str(tmp_path / "tables")
-    lab.build()
-    newest = lab.store.newest()
-    assert newest is not None
-    (file,) = newest.files("gold.totals")
-    fresh = Store.at(where)
-    fresh.files.write(file.path, fresh.files.read(file.path)[:-40])
-    with pytest.raises(PlaceError, match=f"damaged: {file.path}.*analytics build"):
-        rows(fresh, newest, "gold.totals")
-    fresh.files.write("_builds/000000000001.json.zst", b"not what it was")
-    with pytest.raises(CommandError, match=r"damaged: _builds/000000000001\.json\.zst"):
-        said("--tables-at", where, "status")
-    lab.live.abandon()
     lab.recording.close()

@@ -10,16 +10,15 @@ from datetime import datetime
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
 
 from lab.actions.classes.door import RECORDS_LESSON, is_lesson
 from lab.actions.classes.give_class import give_class
 from lab.actions.classes.give_labs import open_labs
-from lab.actions.classes.join_class import make_guest, names_taken
+from lab.actions.classes.join_class import enrol, names_taken
 from lab.actions.classes.keep_recordings import is_imported, is_recording_deleted
 from lab.actions.classes.live_class import live_classes
 from lab.classroom.acts import Given, ops
-from lab.classroom.names import offered_nickname, skeleton_of
+from lab.classroom.names import offered_nickname
 from lab.models import Class, Participant, Presence
 from lab.runtime.host import Host
 from lab.selectors import MAIN
@@ -70,16 +69,5 @@ def watch(classroom: Class, user: User | None, language: str, now: datetime) -> 
             return known
         if user is None and classroom.participants.filter(is_guest=True).count() >= MAX_WATCHING:
             raise Refusal("refusal.class_full", 409, max=MAX_WATCHING)
-        number = (classroom.participants.aggregate(last=Max("number"))["last"] or 0) + 1
-        shown = offered_nickname(language, names_taken(classroom))
-        return Participant.objects.create(
-            classroom=classroom,
-            number=number,
-            user=user or make_guest(),
-            is_guest=user is None,
-            nickname=shown,
-            skeleton=skeleton_of(shown),
-            language=language,
-            joined_at=now,
-            seen_at=now,
-        )
+        nickname = offered_nickname(language, names_taken(classroom))
+        return enrol(classroom, user, nickname, language, now)
