@@ -70,6 +70,7 @@ SLOW = (
     "tests/oracle/test_scenarios.py",
     "tests/lab/exercises/test_exercise_content.py",
     "tests/core/log/test_dump_log.py",
+    "tests/core/log/test_dump_resources.py",
     "tests/lab/challenges/test_content.py",
     "tests/core/sim/test_run.py",
     "tests/lab/recordings/test_forks.py",

@@ -2,11 +2,9 @@
 
 import base64
 import gzip
-import io
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,12 +18,11 @@ from broker_core.log.dump import DumpOptions, LocalFiles, Thrown, dump
 from broker_core.log.dump.java import decode, decode_in_pieces, scala_hash_order, split
 from broker_core.records.compression import CompressionType
 from broker_core.records.record import record_parts
-from broker_core.records.record_batch import BatchHeader, assemble, build_batch, stamp
-from broker_core.records.varint import encode_varlong
+from broker_core.records.record_batch import build_batch
 from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.tools.kafka.dump_log import OPTIONS, dump_options
 from devtools.oracle.golden_dump import compare_dumps, main
-from lab.management.commands.dump_log import run
+from tests.support.log_files import GOOD, batch_of, dump_command
 from tests.support.paths import DATA, ROOT
 from tests.support.shell_runs import ShellRun
 
@@ -48,11 +45,6 @@ def dumped(path: Path, *options: str) -> tuple[str, list[str], Thrown | None]:
     except Thrown as thrown:
         return "".join(text), errors, thrown
     return "".join(text), errors, None
-
-
-def command(*arguments: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return run(arguments, out, err), out.getvalue(), err.getvalue()
 
 
 # what a real Kafka's tool printed
@@ -146,11 +138,11 @@ def test_closed_pipe_ends_the_dump_without_a_traceback(tmp_path: Path) -> None:
 def test_with_files_the_command_behaves_as_the_original(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.write_bytes(build_batch([(5, b"k", b"v", ())])[:-1])
-    code, out, err = command("--files", str(log))
+    code, out, err = dump_command("--files", str(log))
     assert (code, err) == (0, "")
     assert out.splitlines()[2] == f"Found 69 invalid bytes at the end of {NAME}"
     missing = tmp_path / "00000000000000000009.index"
-    code, out, err = command("--files", f"{log},{missing}")
+    code, out, err = dump_command("--files", f"{log},{missing}")
     assert code == 1
     assert out.splitlines()[-1] == f"Dumping {missing}"
     log_path = f"{tmp_path}/00000000000000000009.log"
@@ -163,7 +155,7 @@ def test_with_files_the_command_behaves_as_the_original(tmp_path: Path) -> None:
 def test_files_alone_are_dumped_with_their_records(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.write_bytes(build_batch([(5, b"k", b"v", (("h", b"1"), ("g", None)))]))
-    code, out, err = command(str(log), str(tmp_path / "1.log"))
+    code, out, err = dump_command(str(log), str(tmp_path / "1.log"))
     assert code == 1
     assert out.splitlines()[3] == (
         "| offset: 0 CreateTime: 5 keySize: 1 valueSize: 1 sequence: -1 headerKeys: [h,g] key: k payload: v"
@@ -173,18 +165,18 @@ def test_files_alone_are_dumped_with_their_records(tmp_path: Path) -> None:
 
 
 def test_invalid_arguments_are_reported(tmp_path: Path) -> None:
-    assert command("--version") == (0, "3.9.1\n", "")
+    assert dump_command("--version") == (0, "3.9.1\n", "")
     for arguments, first in (
         ((), 'Missing required argument "[files]"'),
         (("--help",), "This tool helps to parse a log file"),
         (("--nonsense",), 'Exception in thread "main" joptsimple.UnrecognizedOptionException: nonsense is not'),
         (("--cluster-metadata-decoder",), 'Missing required argument "[files]"'),
     ):
-        code, out, err = command(*arguments)
+        code, out, err = dump_command(*arguments)
         assert (code, out) == (1, "")
         assert err.startswith(first)
     (tmp_path / NAME).write_bytes(b"")
-    code, out, err = command("--files", str(tmp_path / NAME), "--max-bytes", "much")
+    code, out, err = dump_command("--files", str(tmp_path / NAME), "--max-bytes", "much")
     assert (code, out) == (1, f"Dumping {tmp_path / NAME}\n")
     assert err.splitlines()[0].endswith("Cannot parse argument 'much' of option max-bytes")
 
@@ -192,24 +184,7 @@ def test_invalid_arguments_are_reported(tmp_path: Path) -> None:
 # bad input
 
 
-def batch_of(body: bytes, codec: CompressionType = CompressionType.NONE, count: int = 1) -> bytes:
-    return assemble(
-        body,
-        base_offset=0,
-        leader_epoch=0,
-        attributes=int(codec),
-        last_offset_delta=max(count - 1, 0),
-        base_timestamp=0,
-        max_timestamp=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        record_count=count,
-    )
-
-
 RECORD = b"".join(record_parts(0, 0, b"k", b"v"))
-GOOD = build_batch([(5, b"k", b"v", ())])
 
 BAD: dict[str, tuple[str, bytes, str]] = {
     "no suffix": ("00000000000000000000", b"", "the name must have a suffix"),
@@ -257,7 +232,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
 def test_error_names_file_position_and_rule(name: str, tmp_path: Path) -> None:
     file, content, rule = BAD[name]
     (tmp_path / file).write_bytes(content)
-    code, out, err = command(str(tmp_path / file))
+    code, out, err = dump_command(str(tmp_path / file))
     assert code == 1
     assert out.splitlines()[-1].startswith("EXCEPTION java.") or "EXCEPTION org." in out.splitlines()[-1]
     assert err.startswith(str(tmp_path / file).rpartition("/")[0])
@@ -268,7 +243,7 @@ def test_error_names_file_position_and_rule(name: str, tmp_path: Path) -> None:
 def test_file_that_is_not_a_log_has_no_batches(tmp_path: Path) -> None:
     text = b"2026-01-01 INFO nothing here is a batch of records\n" * 9
     (tmp_path / NAME).write_bytes(text)
-    code, out, _ = command("--files", str(tmp_path / NAME))
+    code, out, _ = dump_command("--files", str(tmp_path / NAME))
     assert code == 0
     assert out.splitlines()[-1] == f"Found {len(text)} invalid bytes at the end of {NAME}"
 
@@ -279,7 +254,7 @@ def test_index_that_belongs_to_another_log(tmp_path: Path) -> None:
     log = tmp_path / NAME
     log.write_bytes(GOOD)
     shutil.copy(indexes[-1], tmp_path / "00000000000000000000.index")
-    code, _, err = command("--files", f"{tmp_path}/00000000000000000000.index")
+    code, _, err = dump_command("--files", f"{tmp_path}/00000000000000000000.index")
     assert code == 1
     assert "00000000000000000000.index, byte 0: the entry says offset" in err
     assert "lies behind the end of the log, which has 70 bytes." in err
@@ -288,7 +263,7 @@ def test_index_that_belongs_to_another_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo], ids=["folder", "pipe"])
 def test_paths_that_are_not_regular_files_are_refused(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / NAME)
-    code, _, err = command(str(tmp_path / NAME))
+    code, _, err = dump_command(str(tmp_path / NAME))
     assert (code, err) == (1, f"{tmp_path / NAME}: this is no regular file.\n")
 
 
@@ -301,107 +276,6 @@ def test_file_of_more_than_two_gibibytes(tmp_path: Path) -> None:
     assert thrown.message == (
         f"The size of segment {log} (2147483648) is larger than the maximum allowed segment size of 2147483647"
     )
-
-
-# memory and time
-
-
-def write_sparsely(path: Path, batch: bytes, hole: int, copies: int) -> None:
-    """Copies of a batch one behind the other; `hole` bytes at the end of each, which are zero, are not written."""
-    header = BatchHeader(*struct.unpack_from(">qiiBIhiqqqhii", batch))
-    with path.open("wb") as file:
-        for number in range(copies):
-            file.seek(number * len(batch))
-            file.write(stamp(batch[: len(batch) - hole], number, 0)[:8] + batch[8 : len(batch) - hole])
-        file.truncate(copies * len(batch))
-    assert header.size == len(batch)
-
-
-def measured(*arguments: str) -> tuple[int, int, str]:
-    """Exit code, most bytes of memory, standard error of a dump whose output goes nowhere."""
-    script = (
-        "import re, sys\n"
-        "from lab.management.commands.dump_log import run\n"
-        "code = run(sys.argv[1:], open('/dev/null', 'w'), sys.stderr)\n"
-        # not ru_maxrss, which begins with what the process had that started this one
-        "peak = re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())\n"
-        "print(code, int(peak[1]) * 1024)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    code, most = map(int, done.stdout.split())
-    return code, most, done.stderr
-
-
-def test_memory_of_a_dump_does_not_depend_on_the_size_of_the_log(tmp_path: Path) -> None:
-    value = bytes(MIB - 128)
-    batch = build_batch([(0, None, value, ())])
-    log = tmp_path / NAME
-    write_sparsely(log, batch, len(value), 2 * MAX_MEMORY // len(batch))
-    code, most, err = measured("--files", str(log), "--print-data-log")
-    assert (code, err) == (0, "")
-    assert most < MAX_MEMORY
-
-
-def test_one_batch_of_a_gibibyte(tmp_path: Path) -> None:
-    """Its header can be shown; a record of that size cannot, neither here nor with Kafka's 256 MB."""
-    value = GIB - 4096
-    # Attributes, deltas, a null key; then the value's length, the value, and no headers.
-    fields = b"\0\0\0\1" + encode_varlong(value)
-    head = bytearray(batch_of(encode_varlong(len(fields) + value + 1) + fields))
-    total = len(head) + value + 1
-    struct.pack_into(">i", head, 8, total - 12)
-    log = tmp_path / NAME
-    log.write_bytes(head)
-    os.truncate(log, total)
-    code, most, err = measured("--files", str(log))
-    assert (code, err) == (0, "")
-    assert most < MAX_MEMORY
-    code, most, err = measured("--files", str(log), "--deep-iteration")
-    assert code == 1
-    assert "java.lang.OutOfMemoryError: Java heap space" in err
-    assert f"{log}, byte 0: a record may have 67108864 bytes, this one has" in err
-    assert most < MAX_MEMORY
-
-
-@pytest.mark.parametrize("codec", [CompressionType.GZIP, CompressionType.ZSTD, CompressionType.LZ4])
-def test_small_batch_that_decompresses_to_a_lot(codec: CompressionType, tmp_path: Path) -> None:
-    records = [(0, None, bytes(100_000), ())] * 1400
-    log = tmp_path / NAME
-    log.write_bytes(build_batch(records, compression=codec))
-    code, most, err = measured("--files", str(log), "--deep-iteration")
-    assert most < 2 * MAX_MEMORY
-    if codec is CompressionType.ZSTD:
-        assert "the zstd data of a batch may have 134217728 bytes decompressed, it has more" in err
-    else:
-        assert (code, err) == (0, "")
-
-
-def test_many_mismatches_do_not_exhaust_memory(tmp_path: Path) -> None:
-    log = tmp_path / NAME
-    log.write_bytes(b"".join(stamp(GOOD, 2 * number, 0) for number in range(70_000)))
-    code, _, err = command("--files", str(log), "--deep-iteration")
-    assert code == 0
-    lines = err.splitlines()
-    assert lines[0] == f"Non-consecutive offsets in {log}"
-    assert lines[1] == "  139996 is followed by 139998"
-    assert lines[-1] == "  0 is followed by 2"
-    assert len(lines) == 70_000
-
-
-def test_time_index_check_of_a_long_log_is_not_quadratic(tmp_path: Path) -> None:
-    """Without an offset index every entry would be looked for from the start of the log."""
-    batches = 40_000
-    log = tmp_path / NAME
-    log.write_bytes(b"".join(stamp(GOOD, number, 0) for number in range(batches)))
-    (tmp_path / "00000000000000000000.index").touch()
-    entries = b"".join(struct.pack(">qi", 5, number) for number in range(1, batches))
-    (tmp_path / "00000000000000000000.timeindex").write_bytes(entries)
-    code, out, err = command("--files", f"{tmp_path}/00000000000000000000.timeindex")
-    assert code == 0
-    assert out.count("\n") == batches
-    assert err.splitlines()[0] == f"Found out of order timestamp in :{tmp_path}/00000000000000000000.timeindex"
 
 
 # in a run
