@@ -5,7 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from broker_core.partitions import TopicPartition
+from broker_core.partitions import parse_requested
+
+MAX_SMALL_SCALA_SET = 4
+"""An immutable Scala set of at most so many keys keeps the order in which they came."""
+BITS_OF_HASH = 32
 
 
 def string_code(text: str) -> int:
@@ -24,7 +28,7 @@ def signed(code: int) -> int:
 
 def partition_code(partition: str) -> int:
     """`TopicPartition.hashCode` of "orders-0"."""
-    topic, number = TopicPartition.parse(partition)
+    topic, number = parse_requested(partition)
     return ((31 + number) * 31 + string_code(topic)) & 0xFFFFFFFF
 
 
@@ -60,12 +64,40 @@ def scala_hash_set_order(keys: Iterable[str], code: Callable[[str], int] = strin
 
 def scala_map_place(key: str) -> int:
     """The place of a string in an immutable Scala map, which iterates by the low bits of the improved hashes."""
+    return _improved(string_code(key)) & 31
+
+
+def scala_set_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
+    """The order in which an immutable Scala set or map gives back what was put in this order, each once."""
+    unique = list(dict.fromkeys(keys))
+    if len(unique) <= MAX_SMALL_SCALA_SET:
+        return unique
+    return scala_trie_order(unique, code)
+
+
+def scala_trie_order(keys: Iterable[str], code: Callable[[str], int] = string_code) -> list[str]:
+    """The same of one that is a `scala.collection.immutable.HashMap`, however small."""
+    return _trie_order([(_improved(code(key)), key) for key in dict.fromkeys(keys)], 0)
+
+
+def _trie_order(keys: list[tuple[int, str]], shift: int) -> list[str]:
+    """The keys of a node of the trie behind such a set: those that are alone at their place, then those below."""
+    if shift >= BITS_OF_HASH:
+        return [key for _, key in keys]
+    places: dict[int, list[tuple[int, str]]] = {}
+    for code, key in keys:
+        places.setdefault(code >> shift & 31, []).append((code, key))
+    nodes = [places[place] for place in sorted(places)]
+    below = [key for node in nodes if len(node) > 1 for key in _trie_order(node, shift + 5)]
+    return [node[0][1] for node in nodes if len(node) == 1] + below
+
+
+def _improved(code: int) -> int:
     mask = 0xFFFFFFFF
-    code = string_code(key)
     code = (code + ~(code << 9)) & mask
     code ^= code >> 14
     code = (code + (code << 4)) & mask
-    return (code ^ code >> 10) & 31
+    return code ^ code >> 10
 
 
 def scala_set(names: Iterable[str]) -> str:

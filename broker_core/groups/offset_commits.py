@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_set_order
 from broker_core.errors import Errors
 from broker_core.groups.answers import OFFSET_ERRORS, respond_commit
 from broker_core.groups.classic_group import ClassicGroup
@@ -10,7 +11,6 @@ from broker_core.groups.host import Commit, CoordinatorHost, GroupSettings
 from broker_core.groups.offsets import CommittedOffset, encode_offset_key, encode_offset_value
 from broker_core.groups.rebalance import Rebalances
 from broker_core.groups.states import GroupState
-from broker_core.partitions import sorted_partitions
 from broker_core.records.record_batch import SimpleRecord, build_batch
 from broker_core.sim.kernel import Message
 from broker_core.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse
@@ -94,7 +94,10 @@ class OffsetCommits:
         group = self._groups.known.get(request.group_id)
         offsets = {} if group is None else group.offsets
         none = CommittedOffset(-1)
-        names = sorted_partitions(offsets) if request.partitions is None else request.partitions
+        wanted = request.partitions
+        if wanted is None:
+            wanted = tuple(scala_hash_set_order(offsets, partition_code))
+        names = scala_set_order(wanted, partition_code)
         waiting = group.waiting_partitions if group is not None and request.require_stable else frozenset()
         rows = [(name, none if name in waiting else offsets.get(name, none)) for name in names]
         return OffsetFetchResponse(

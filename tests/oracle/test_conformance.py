@@ -37,7 +37,8 @@ def test_answers_are_those_of_a_real_broker(clusters: dict[str, Cluster], area: 
     if area not in clusters:
         clusters[area] = Cluster(is_first=area == "idempotence", area=area)
     case = recorded(area)[name]
-    got = Conversation(clusters[area]).answers(case)
+    conversation = Conversation(clusters[area], case.get("run", ""), in_order=case.get("in_order", False))
+    got = conversation.answers(case)
     differing = [
         f"step {at}: expected {step['expect']}, answered {answer}"
         for at, (step, answer) in enumerate(zip(case["steps"], got, strict=True), 1)

@@ -123,13 +123,13 @@ class Link:
 
 
 class Conversation:
-    """One case against a cluster."""
+    """One case against a cluster. `run`: what its names contain, if that matters; `in_order`: lists are not sorted."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, run: str = "", *, in_order: bool = False) -> None:
         cluster.played += 1
         self._cluster = cluster
         self._brokers = sorted(CONFIG.brokers)
-        self._steadying = Steadying(f"kitcase{cluster.played:03}", self._brokers)
+        self._steadying = Steadying(run or f"kitcase{cluster.played:03}", self._brokers, in_order=in_order)
         self._names: dict[str, Tree] = {"run": self._steadying.run}
         nodes = cluster.run.view["nodes"]
         for at, broker_id in enumerate(self._brokers):

@@ -111,8 +111,9 @@ def _decode_one(schema: Schema, version: int, field: Field, value: Any) -> Tree:
 class Steadying:
     """Replaces what differs from run to run by names: those that a case captured, its run's, its brokers'."""
 
-    def __init__(self, run: str, brokers: list[int]) -> None:
+    def __init__(self, run: str, brokers: list[int], *, in_order: bool = False) -> None:
         self.run = run
+        self._in_order = in_order
         self.brokers = brokers
         self.now_ms = 0
         self.captured: dict[str, tuple[str, Tree]] = {}
@@ -133,6 +134,8 @@ class Steadying:
         return self._number(value, key) if isinstance(value, int) else self._text(value, key)
 
     def _list(self, parts: list[Tree], key: str) -> list[Tree]:
+        if self._in_order:
+            return parts
         if key in WITHOUT_ORDER:
             return sorted(parts)
         if parts and isinstance(parts[0], dict) and key not in ("records", "h"):

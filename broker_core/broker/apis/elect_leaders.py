@@ -4,7 +4,7 @@ from msgspec import structs
 
 from broker_core.broker.admin.admin_purgatory import DelayedElections
 from broker_core.broker.apis.services import ControllerServices
-from broker_core.config_defs.java_text import scala_map_place
+from broker_core.config_defs.java_text import scala_trie_order
 from broker_core.errors import Errors
 from broker_core.partitions import topic_of
 from broker_core.sim.kernel import Message
@@ -16,7 +16,10 @@ def handle(services: ControllerServices, message: Message) -> None:
     body: ElectLeadersRequest = message.body
     response = services.controller.elect_leaders(body)
     # Kafka groups the results by topic in a Scala map, and the tools show partitions of one hash bucket in that order.
-    by_topic = sorted(response.partitions, key=lambda result: scala_map_place(topic_of(result.partition)))
+    places = {
+        topic: at for at, topic in enumerate(scala_trie_order(topic_of(row.partition) for row in response.partitions))
+    }
+    by_topic = sorted(response.partitions, key=lambda row: places[topic_of(row.partition)])
     response = structs.replace(response, partitions=tuple(by_topic))
     leadership = services.controller.context.leadership
     expected = {

@@ -1,6 +1,7 @@
 """ListTransactions (API key 66, KIP-664 and KIP-994)."""
 
 from broker_core.broker.apis.services import TransactionServices
+from broker_core.config_defs.java_text import scala_set_order
 from broker_core.errors import Errors
 from broker_core.sim.kernel import Message
 from broker_core.transactions.metadata import TransactionMetadata
@@ -23,7 +24,7 @@ def handle(services: TransactionServices, message: Message) -> None:
         if _passes(body, each, services.wall_ms)
     )
     response = ListTransactionsResponse(
-        unknown_state_filters=tuple(name for name in body.state_filters if name not in states),
+        unknown_state_filters=tuple(name for name in scala_set_order(body.state_filters) if name not in states),
         transaction_states=rows,
     )
     services.kernel.respond(message, response, label=f"label.transactional_ids?n={len(response.transaction_states)}")

@@ -7,8 +7,9 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
-    by_requested_topic,
+    by_committed_topic,
     by_topic,
+    commit_order,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -29,7 +30,7 @@ _GROUPS_VERSION = 8
 def _commit_body(request: Any, context: RequestContext) -> OffsetCommitRequest:
     partitions = partitions_of(request.topics)
     if context.version > 0:
-        partitions = dict(partitions).items()  # Of duplicates the last one counts.
+        partitions = commit_order(partitions, context)
     return OffsetCommitRequest(
         request.group_id,
         tuple(
@@ -53,7 +54,7 @@ def _commit_answer(body: OffsetCommitResponse, request: Any, context: RequestCon
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_requested_topic(body.partitions, request.topics, context).items()
+            for topic, rows in by_committed_topic(body.partitions, request.topics, context).items()
         ]
     )
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from broker_core.broker.translation.common import Immediate, RequestContext, Translation, by_topic, partitions_of
 from broker_core.clients.exceptions import exception_message
+from broker_core.config_defs.java_text import partition_code, scala_hash_set_order, scala_trie_order
 from broker_core.errors import Errors
 from broker_core.wire.messages import (
     AlterPartitionReassignmentsRequest,
@@ -27,7 +28,8 @@ def _text(error: Errors) -> str:
 
 
 def _partition_text(row: PartitionResult) -> str | None:
-    return None if row.error is Errors.NONE else exception_message(row.error, row.message)
+    has_none = row.error in (Errors.NONE, Errors.NOT_CONTROLLER)
+    return None if has_none else exception_message(row.error, row.message)
 
 
 def _elect_body(request: Any, context: RequestContext) -> Any:
@@ -35,17 +37,21 @@ def _elect_body(request: Any, context: RequestContext) -> Any:
         return Immediate(_refused(request, Errors.UNKNOWN_SERVER_ERROR, Errors.UNKNOWN_SERVER_ERROR))
     partitions = None
     if request.topic_partitions is not None:
-        partitions = tuple(name for name, _ in partitions_of(request.topic_partitions, name="topic"))
+        partitions = tuple(_elected(request))
     return ElectLeadersRequest(_ELECTION_TYPES[request.election_type], partitions, request.timeout_ms)
 
 
 def _elect_answer(body: ElectLeadersResponse, request: Any, context: RequestContext) -> Any:
     if body.error is Errors.NOT_CONTROLLER:
-        refused = _refused(request, Errors.NONE, Errors.NOT_CONTROLLER)
-        refused.replica_election_results = [each for each in refused.replica_election_results if each.partition_result]
-        return refused
+        names = () if request.topic_partitions is None else _elected(request)
+        topics = by_topic((name, PartitionResult(name, Errors.NOT_CONTROLLER)) for name in names)
+        listed = {topic: topics[topic] for topic in scala_trie_order(topics)}
+        error = Errors.NONE
+    else:
+        listed = by_topic((row.partition, row) for row in body.partitions)
+        error = body.error
     return _ELECT.type(
-        error_code=body.error.code,
+        error_code=error.code,
         replica_election_results=[
             _ELECT.ReplicaElectionResult(
                 topic=topic,
@@ -56,9 +62,15 @@ def _elect_answer(body: ElectLeadersResponse, request: Any, context: RequestCont
                     for index, row in rows
                 ],
             )
-            for topic, rows in by_topic((row.partition, row) for row in body.partitions).items()
+            for topic, rows in listed.items()
         ],
     )
+
+
+def _elected(request: Any) -> list[str]:
+    """The partitions of a request, each once, in the order of Kafka's sets of them."""
+    names = dict.fromkeys(name for name, _ in partitions_of(request.topic_partitions, name="topic"))
+    return scala_hash_set_order(names, partition_code)
 
 
 def _refused(request: Any, error: Errors, error_of_each: Errors) -> Any:

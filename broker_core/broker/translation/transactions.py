@@ -8,8 +8,9 @@ from broker_core.broker.translation.common import (
     RequestContext,
     Translation,
     Unanswered,
-    by_requested_topic,
+    by_committed_topic,
     by_topic,
+    commit_order,
     partitions_of,
 )
 from broker_core.errors import Errors
@@ -205,7 +206,7 @@ def _commit_body(request: Any, context: RequestContext) -> TxnOffsetCommitReques
         request.producer_epoch,
         tuple(
             (name, each.committed_offset, each.committed_leader_epoch, each.committed_metadata or "")
-            for name, each in dict(partitions_of(request.topics)).items()
+            for name, each in commit_order(partitions_of(request.topics), context)
         ),
         request.generation_id,
         request.member_id,
@@ -224,7 +225,7 @@ def _commit_answer(body: TxnOffsetCommitResponse, request: Any, context: Request
                     for index, error in rows
                 ],
             )
-            for topic, rows in by_requested_topic(body.partitions, request.topics, context).items()
+            for topic, rows in by_committed_topic(body.partitions, request.topics, context).items()
         ]
     )
 

@@ -23,6 +23,7 @@ from broker_core.config_defs.java_text import (
     partition_code,
     scala_hash_set_order,
     scala_set,
+    scala_set_order,
 )
 from broker_core.events.control import ConfigurationApplied
 from broker_core.groups.host import GroupSettings
@@ -97,6 +98,20 @@ def test_partitions_of_a_transaction_are_in_the_order_of_scala_sets(count: int, 
     numbers = [*range(first, count), *range(first)]
     added = [f"orders-{number}" for number in range(count)]
     assert scala_hash_set_order(added, partition_code) == [f"orders-{number}" for number in numbers]
+
+
+def test_order_of_immutable_scala_sets() -> None:
+    """As Scala 2.13 gave them back; the last four have one hash."""
+    few = ["e", "d", "c", "e", "b"]
+    assert scala_set_order(few) == ["e", "d", "c", "b"]
+    many = ["e", "d", "c", "b", "a", "zz", "Classic", "nope"]
+    assert scala_set_order(many) == ["e", "a", "nope", "b", "zz", "c", "Classic", "d"]
+    more = [*"abcdefghijklmnopqrstuvwxyz", "aa", "bb", "cc", "dd", "ee", "ff", "gg", "hh", "ii", "jj", "kk"]
+    more += ["topic-1", "topic-2", "topic-33", "AaAa", "BBBB", "AaBB", "BBAa"]
+    assert " ".join(scala_set_order(more)) == (
+        "n t topic-2 a m i v topic-1 e s x j y u f q b g l p AaAa BBBB AaBB BBAa"
+        " cc c h aa r bb topic-33 w ee ff k hh kk ii jj o z dd gg d"
+    )
 
 
 # a broker's own
