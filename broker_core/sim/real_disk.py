@@ -182,15 +182,15 @@ class RealDisk(ArchivingDisk):
         #: the files with an open descriptor, in the order in which they were opened
         self._opened: dict[RealFile, None] = {}
         self._files: dict[str, RealFile] = {}
-        #: how many changes there were other than bytes appended to files
+        #: The number of changes other than bytes appended to files.
         self.change_count = 0
-        #: files that were made, removed, truncated or overwritten, until those who copy the disk remove them
+        #: Files that were created, removed, truncated or overwritten, until a copy of the disk removes them.
         self.rewritten: set[str] = set()
         #: the first failure of the operating system to write. A broker may have answered it like Kafka; an engine whose
         #: recording is executed again would not meet it again
         self.failure: KafkaException | None = None
         self.root = Path(root)
-        # paths as text: making a Path costs as much as the call of the operating system
+        # Paths as text: creating a Path costs as much as the system call.
         self._root = str(self.root)
         self.physical_fsync = physical_fsync
         self.archive = archive
@@ -209,19 +209,19 @@ class RealDisk(ArchivingDisk):
         self._living.add(self)
 
     def failed(self, path: str, error: OSError) -> KafkaException:
-        """Notes that the operating system failed to write, and returns what to raise (KAFKA_STORAGE_ERROR)."""
+        """Records a failed write of the operating system, and returns the exception (KAFKA_STORAGE_ERROR)."""
         failure = storage_error(path, error)
         if self.failure is None:
             self.failure = failure
         return failure
 
     def note_rewritten(self, path: str) -> None:
-        """Notes a change of a file other than appended bytes."""
+        """Records a change of a file other than appended bytes."""
         self.change_count += 1
         self.rewritten.add(path)
 
     def sizes(self) -> dict[str, tuple[int, int]]:
-        """Of each file that was in use: its size, and the end of the bytes that were written."""
+        """The size of each file in use, and the end of its written bytes."""
         return {path: (file.size, file.written_size) for path, file in self._files.items()}
 
     def open(self, path: str, create: bool = True) -> RealFile:

@@ -103,7 +103,7 @@ class SimulatedDisk(ArchivingDisk):
 
     def __init__(self) -> None:
         self._directories: dict[str, dict[str, SimulatedFile]] = {"": {}}
-        #: names of the directories directly below each, so that `list` need not look through all
+        #: Names of the directories directly below each, so that `list` need not scan all of them.
         self._below: dict[str, set[str]] = {"": set()}
 
     def open(self, path: str, create: bool = True) -> SimulatedFile:
@@ -195,7 +195,7 @@ class SimulatedDisk(ArchivingDisk):
             self._below.setdefault(directory, set()).add(name)
 
     def _forget(self, directory: str) -> dict[str, SimulatedFile]:
-        """Takes a directory out; its files are returned, those below it stay."""
+        """Removes a directory; returns its files, those below it stay."""
         files = self._directories.pop(directory)
         del self._below[directory]
         above, _, name = directory.rpartition("/")

@@ -8,16 +8,16 @@ from broker_core.texts import text
 
 
 class FailingDisk(Protocol):
-    """What notes failures."""
+    """A disk that records failures."""
 
     def failed(self, path: str, error: OSError) -> KafkaException:
-        """Notes that the operating system failed to write, and returns what to raise."""
+        """Records a failed write of the operating system, and returns the exception."""
         ...
 
 
 class storage_errors:
-    """Turns a failure of the operating system into KAFKA_STORAGE_ERROR with a sentence that says what to do. The disk
-    notes it.
+    """Converts a failure of the operating system to KAFKA_STORAGE_ERROR with a message that says what to do. The disk
+    records it.
     """
 
     __slots__ = ("_disk", "_path")

@@ -1,4 +1,4 @@
-"""What is refused, in three messages: what is wrong, what is accepted, what to do."""
+"""A rejected input, in three messages: what is wrong, what is accepted, what to do."""
 
 from typing import Self
 
@@ -30,7 +30,7 @@ class Rejection(Exception):
 
     @classmethod
     def of(cls, what: Text, expected: Text, todo: Text) -> Self:
-        """One of three messages that others share."""
+        """A rejection with one of the messages shared with others."""
         rejection = cls.__new__(cls, what.id)
         rejection.id = what.id.removesuffix(".what")
         rejection.what, rejection.expected, rejection.todo = what, expected, todo

@@ -16,14 +16,14 @@ Value: TypeAlias = "str | int | float | Text"
 
 _ID = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)+")
 _VALUE = re.compile(r"([a-z]\w*)=(?:(\()|([^\s&=?()]*))", re.ASCII)
-#: what a value keeps as it is, beside letters, digits and `_.-~`
+#: The characters that a value keeps besides letters, digits and `_.-~`.
 _SAFE = "/:;,@<>[]{}|*+!$'\"^`\\#"
-#: messages within messages; deeper ones are not codes
+#: The maximum nesting depth of messages; deeper ones are not codes.
 _MAX_DEPTH = 16
 
 
 class Text(msgspec.Struct, frozen=True):
-    """A message for people: which one, and the values of its places."""
+    """A message: its id, and the values of its placeholders."""
 
     id: str
     values: dict[str, Value] = {}
@@ -37,7 +37,7 @@ class Text(msgspec.Struct, frozen=True):
 
     @staticmethod
     def parse(code: str) -> "Text | None":
-        """The message of a code; numbers in it are strings. None: this is no code."""
+        """The message of a code; numbers in it are strings. None if it is not a code."""
         found = _parse(code, 0, 0)
         return found[0] if found is not None and found[1] == len(code) else None
 
@@ -46,7 +46,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 def text(id: str, /, **values: Value) -> Text:
-    """The message `id`, a literal that a catalogue has, with the values of its places."""
+    """The message `id`, a literal that a catalogue has, with its values."""
     return Text(id, values)
 
 
@@ -57,17 +57,17 @@ def listed(items: Sequence[Value]) -> Value:
 
 
 def message_of(code: str) -> Text | str:
-    """The message of a code, to be a value of another message; prose as it is."""
+    """The message of a code, as a value of another message; prose is returned unchanged."""
     return Text.parse(code) or code
 
 
 def code_of(message: Text | str) -> str:
-    """The message as events hold it: a string, which is prose or a code already, is left as it is."""
+    """The message as events hold it: a string, which is prose or a code already, is returned unchanged."""
     return message.code if isinstance(message, Text) else message
 
 
 def escape(value: str) -> str:
-    """A value as it stands in a code, for names that may have any character."""
+    """A value as it is written in a code, for names that may contain any character."""
     return quote(value, safe=_SAFE)
 
 
@@ -98,7 +98,7 @@ def _shown(value: Value, language: str) -> str:
 
 
 def _parse(code: str, at: int, depth: int) -> tuple[Text, int] | None:
-    """The message that begins at a place of a code, and the place where it ends."""
+    """The message that begins at a position of a code, and the position where it ends."""
     id = _ID.match(code, at)
     if id is None or depth > _MAX_DEPTH:
         return None

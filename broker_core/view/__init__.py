@@ -1,4 +1,4 @@
-"""The view: what all events so far add up to, as one JSON tree. Folded here and nowhere else."""
+"""The view: the state folded from all events so far, as one JSON tree. It is folded only here."""
 
 from broker_core.view.fold import Fold, empty_view
 from broker_core.view.patch import Patch

@@ -103,7 +103,7 @@ def _repeated(view: View, event: client.ProduceRepeated, at_us: int, seq: int) -
 
 
 def _put_sequence(view: View, event: client.ProduceStarted | client.ProduceRepeated) -> Patch:
-    """The number that the next record of the partition gets. A batch without numbers leaves it as it is."""
+    """Sets the number of the partition's next record. A batch without numbers leaves it unchanged."""
     sequences = view["nodes"][event.client]["sequences"]
     if event.base_sequence >= 0:
         following = [event.producer_epoch, event.base_sequence + event.count]

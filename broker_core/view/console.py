@@ -1,4 +1,4 @@
-"""The console's transcript: the last commands and what they printed."""
+"""The console's transcript: the last commands and their output."""
 
 from broker_core.events import console
 from broker_core.view.folding import COMMANDS, folds

@@ -1,4 +1,4 @@
-"""ZooKeeper's tree, what it says about topics and partitions, and the controller's state machines."""
+"""ZooKeeper's tree, the topics and partitions in it, and the controller's state machines."""
 
 from broker_core.events import control
 from broker_core.partitions import broker_id_of, broker_node, partition_name
@@ -8,11 +8,11 @@ from broker_core.view.tree import ControllerEvent, Partition, Topic, View, Znode
 from broker_core.zk.znodes import PartitionStateZnode, TopicZnode, ZnodeDataError
 
 _EVENTS_SHOWN = 12
-"""So many of what the controllers handled last are in the view."""
+"""The number of the controllers' last events in the view."""
 
 unchanged(control.LeaderElected, control.ConfigurationApplied)
 
-#: what is watched by those watches that a change sets off
+#: The watches that a change fires, by what they watch.
 _FIRED_BY = {"changed": ("data",), "created": ("data",), "children": ("children",), "deleted": ("children", "data")}
 
 
@@ -67,7 +67,7 @@ def _session_opened(view: View, event: control.SessionOpened, at_us: int, seq: i
 def _session_closed(view: View, event: control.SessionClosed, at_us: int, seq: int) -> Patch:
     known = view["nodes"].get(event.owner, {}).get("session")
     if known is None:
-        # a closed client: its session was the last of it
+        # A closed client: its session was the last trace of it.
         return _remove_watches(view, event.owner)
     if known != event.session:
         return []
@@ -88,7 +88,7 @@ def _watch_fired(view: View, event: control.WatchFired, at_us: int, seq: int) ->
 
 
 def _remove_watches(view: View, owner: str) -> Patch:
-    """Watches go with their session."""
+    """Removes the watches of a session."""
     patch: Patch = []
     for path, of_path in list(view["watches"].items()):
         if owner in of_path:
@@ -116,7 +116,7 @@ def _processed(view: View, event: control.ControllerEventProcessed, at_us: int, 
 
 @folds
 def _elected(view: View, event: control.ControllerElected, at_us: int, seq: int) -> Patch:
-    """A new controller starts its state machines from nothing."""
+    """A new controller starts its state machines from scratch."""
     view["controller"] = {"broker": event.broker, "controller_epoch": event.controller_epoch}
     return [["/controller", view["controller"].copy()], *_forget_states(view)]
 
@@ -181,7 +181,7 @@ def _znode_deleted(view: View, event: control.ZnodeDeleted, at_us: int, seq: int
 
 
 def _derived(view: View, path: str, data: str, version: int) -> Patch:
-    """What a znode of Kafka's says, spelled out: topics and partitions."""
+    """The topics and partitions of Kafka's znodes."""
     parts = path.split("/")
     if not path.startswith("/brokers/topics/"):
         return []
@@ -195,7 +195,7 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
             return []
         said = PartitionStateZnode.decode(topic, partition["partition"], data.encode())
     except ZnodeDataError:
-        # an external write that no broker would make: the tree shows it, and nothing follows from it
+        # An external write that no broker would make: the tree shows it, and nothing is derived from it.
         return []
     partition |= {
         "leader": said.leader,
@@ -208,7 +208,7 @@ def _derived(view: View, path: str, data: str, version: int) -> Patch:
 
 
 def _partitions_of(view: View, topic: str) -> list[str]:
-    """The partitions of a topic that are in the view; a new topic has none there."""
+    """The partitions of a topic in the view; a new topic has none yet."""
     shown = view["topics"].get(topic)
     if shown is None:
         return []
@@ -216,7 +216,7 @@ def _partitions_of(view: View, topic: str) -> list[str]:
     names = [partition_name(topic, index) for index in range(shown["partitions"])]
     if all(name in partitions for name in names):
         return names
-    # an external write may have numbered them in another way
+    # An external write may have numbered them differently.
     return [name for name, each in partitions.items() if each["topic"] == topic]
 
 

@@ -1,4 +1,4 @@
-"""The one fold: event in, patch out, the view changed."""
+"""Folds events into the view: event in, patch out."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -55,19 +55,19 @@ class Fold:
         self.view = empty_view() if view is None else view
 
     def fold(self, envelope: Envelope) -> Patch:
-        """Takes one event into the view; returns what changed."""
+        """Folds one event into the view; returns the patch."""
         event = envelope[4]
         return FOLDS[type(event)](self.view, event, envelope[1], envelope[0])
 
     def fold_all(self, envelopes: Iterable[Envelope]) -> list[Patch]:
-        """Takes events into the view; returns the patch of each."""
+        """Folds events into the view; returns the patch of each."""
         view = self.view
         return [FOLDS[type(event)](view, event, at_us, seq) for seq, at_us, _, _, event in envelopes]
 
 
 def version() -> str:
-    """Identifies this fold: keyframes of another one are stale. Covers the source of all that a fold can depend on:
-    this module, and what it imports of the core, and so on.
+    """Identifies this fold: keyframes of another one are stale. It covers the source of everything that a fold can
+    depend on: this module and its imports from the core, recursively.
     """
     digest = blake2b(digest_size=8)
     for name, source in sorted(_sources(__name__, {}).items()):

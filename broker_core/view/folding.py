@@ -27,7 +27,7 @@ FOLDS: dict[type[Event], FoldFunction[Any]] = {}
 
 
 def folds(function: FoldFunction[E]) -> FoldFunction[E]:
-    """Registers a fold for the kind, or the union of kinds, that its second parameter is declared as."""
+    """Registers a fold for the kind, or union of kinds, of its second parameter."""
     declared = list(function.__annotations__.values())[1]
     for kind in get_args(declared) if isinstance(declared, UnionType) else (declared,):
         _register(kind, function)
@@ -35,7 +35,7 @@ def folds(function: FoldFunction[E]) -> FoldFunction[E]:
 
 
 def unchanged(*kinds: type[Event]) -> None:
-    """Events of these kinds change nothing in the view."""
+    """Declares that events of these kinds do not change the view."""
     for kind in kinds:
         _register(kind, _nothing)
 
@@ -51,13 +51,13 @@ def _nothing(view: View, event: Event, at_us: int, seq: int) -> Patch:
 
 
 def put(rows: dict[str, Value], pointer: str, key: str, value: Value) -> Patch:
-    """Adds an entry to a dict of the view, or replaces it."""
+    """Adds or replaces an entry of a dict of the view."""
     rows[key] = value
     return [[f"{pointer}/{escape(key)}", value.copy() if isinstance(value, dict) else value]]
 
 
 def remove(rows: dict[str, Any], pointer: str, key: str) -> Patch:
-    """Removes an entry of a dict of the view, if it is there."""
+    """Removes an entry of a dict of the view, if it exists."""
     if key not in rows:
         return []
     del rows[key]
@@ -65,7 +65,9 @@ def remove(rows: dict[str, Any], pointer: str, key: str) -> Patch:
 
 
 class Pointers(dict[str, str]):
-    """Pointers by key: a prefix and the key, escaped. They are kept: most events are about the same few keys."""
+    """Pointers by key: a prefix and the escaped key. They are cached, because most events are about the same few
+    keys.
+    """
 
     def __init__(self, prefix: str) -> None:
         super().__init__()
@@ -81,7 +83,7 @@ class Pointers(dict[str, str]):
 MAX_POINTERS = 10_000
 
 ESCAPED = Pointers("")
-"""Keys that occur again and again, such as names of nodes and partitions."""
+"""Frequent keys, such as names of nodes and partitions."""
 
 
 class Table(Generic[Row]):
@@ -93,7 +95,7 @@ class Table(Generic[Row]):
         self._is_nested = is_nested
 
     def put(self, view: View, key: str, row: Row) -> Patch:
-        """Adds a row, or replaces it."""
+        """Adds or replaces a row."""
         rows: Any = view
         rows[self._name][key] = row
         copy = dict(row)
@@ -102,7 +104,7 @@ class Table(Generic[Row]):
         return [[self.pointers[key], copy]]
 
     def set(self, view: View, key: str, changes: Row) -> Patch:
-        """Changes fields of a row. Raises KeyError when it is not there."""
+        """Changes fields of a row. Raises KeyError if it does not exist."""
         rows: Any = view
         rows[self._name][key].update(changes)
         pointer = self.pointers[key]
@@ -112,7 +114,7 @@ class Table(Generic[Row]):
         return patch
 
     def remove(self, view: View, key: str) -> Patch:
-        """Removes a row, if it is there."""
+        """Removes a row, if it exists."""
         rows: Any = view
         if rows[self._name].pop(key, None) is None:
             return []

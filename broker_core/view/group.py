@@ -1,4 +1,4 @@
-"""Consumer groups, each under `GROUP@BROKER`: while a replaced coordinator does not know that it is, there are two."""
+"""Consumer groups, each under `GROUP@BROKER`: until a replaced coordinator is aware of that, there are two."""
 
 from base64 import b64decode
 
@@ -109,7 +109,7 @@ def _member_added(view: View, event: group.GroupMemberAdded, at_us: int, seq: in
 
 
 def _topics(protocols: tuple[tuple[str, str], ...]) -> list[str]:
-    """What a member subscribes to; a client may say anything there."""
+    """The topics that a member subscribes to; a client may send anything there."""
     if not protocols:
         return []
     try:

@@ -108,13 +108,13 @@ def _tail(rows: tuple[TailRow, ...]) -> dict[str, list[int]]:
 
 
 def _markers_below(replica: Replica, end_offset: int) -> list[Entry]:
-    """The markers of transactions that are left in a log that ends at `end_offset`."""
+    """The markers of transactions that remain in a log that ends at `end_offset`."""
     return [marker for marker in replica["markers"] if marker[0] < end_offset]
 
 
 @folds
 def _opened(view: View, event: log.LogOpened, at_us: int, seq: int) -> Patch:
-    """What a log held before it was opened again is kept as far as the events do not say it: the markers."""
+    """Keeps the state of a reopened log as far as the events do not contain it: the markers."""
     partition, broker_id = ReplicaId.parse(event.replica)
     known = view["replicas"].get(event.replica)
     replica: Replica = {
@@ -240,7 +240,7 @@ def _segments_deleted(view: View, event: log.SegmentsDeleted, at_us: int, seq: i
 
 @folds
 def _files_marked_deleted(view: View, event: log.FilesMarkedDeleted, at_us: int, seq: int) -> Patch:
-    """`deleted_files`: name -> [bytes, when it leaves the disk]."""
+    """`deleted_files`: name -> [bytes, when it is unlinked]."""
     waiting = view["replicas"][event.replica]["deleted_files"]
     pointer = f"{REPLICAS.pointers[event.replica]}/deleted_files"
     patch: Patch = []
@@ -270,7 +270,7 @@ def _files_unlinked(view: View, event: log.FilesUnlinked, at_us: int, seq: int) 
 
 @folds
 def _deleted(view: View, event: log.LogDeleted, at_us: int, seq: int) -> Patch:
-    """`deleted_logs`: folder -> whose it was, its files (name -> bytes), and when it leaves the disk."""
+    """`deleted_logs`: folder -> its partition, its files (name -> bytes), and when it is removed."""
     partition, broker_id = ReplicaId.parse(event.replica)
     deleted: DeletedLog = {
         "node": broker_node(broker_id),
@@ -286,7 +286,7 @@ def _deleted(view: View, event: log.LogDeleted, at_us: int, seq: int) -> Patch:
 
 @folds
 def _flushed(view: View, event: log.LogFlushed, at_us: int, seq: int) -> Patch:
-    """`synced`: how much of each segment's files a power loss would leave, as `segments` says how much there is."""
+    """`synced`: the part of each segment's files that survives a power loss, in the format of `segments`."""
     replica, pointer = view["replicas"][event.replica], f"{REPLICAS.pointers[event.replica]}/synced"
     patch = REPLICAS.set(view, event.replica, {"flushed": event.offset})
     for segment in map(str, event.segments):
@@ -296,7 +296,7 @@ def _flushed(view: View, event: log.LogFlushed, at_us: int, seq: int) -> Patch:
 
 @folds
 def _power_lost(view: View, event: log.PowerLost, at_us: int, seq: int) -> Patch:
-    """The files of the broker's replicas are as long as they were at the last fsync."""
+    """The files of the broker's replicas have the length of the last fsync."""
     patch: Patch = []
     for name, replica in view["replicas"].items():
         if replica["node"] == event.broker:

@@ -1,4 +1,4 @@
-"""Patches: the few paths of the view that one event changed, and how to go back.
+"""Patches: the few paths of the view that one event changed, and their inverse.
 
 A patch is a list of `[pointer, value]` (JSON pointer, RFC 6901); `[pointer]` alone removes. Arrays are replaced as a
 whole.
@@ -7,12 +7,12 @@ whole.
 from typing import Any, TypeAlias
 
 Patch: TypeAlias = list[list[Any]]
-#: the view, or a copy of it, as JSON
+#: The view, or a copy of it, as JSON.
 Tree: TypeAlias = Any
 
 
 def escape(key: str) -> str:
-    """A key as a pointer holds it."""
+    """A key as written in a pointer."""
     if "/" in key or "~" in key:
         return key.replace("~", "~0").replace("/", "~1")
     return key
@@ -29,7 +29,9 @@ def _locate(view: Tree, pointer: str) -> tuple[dict[str, Any], str]:
 
 
 def apply(view: Tree, patch: Patch) -> None:
-    """Changes `view` in place. Raises KeyError when a path leads nowhere: view and patch do not belong together."""
+    """Changes `view` in place. Raises KeyError for a path that does not exist: view and patch do not belong
+    together.
+    """
     for change in patch:
         node, key = _locate(view, change[0])
         if len(change) == 1:
@@ -39,7 +41,7 @@ def apply(view: Tree, patch: Patch) -> None:
 
 
 def inverse(view: Tree, patch: Patch) -> Patch:
-    """The patch that leads back, taken before `patch` is applied to `view`."""
+    """The inverse patch, computed before `patch` is applied to `view`."""
     back: Patch = []
     seen: set[str] = set()
     for change in patch:

@@ -1,4 +1,4 @@
-"""Roles, watermarks, what a leader knows of its followers, the ISR."""
+"""Roles, watermarks, a leader's view of its followers, the ISR."""
 
 from broker_core.events import replica
 from broker_core.partitions import ReplicaId, broker_node

@@ -1,5 +1,5 @@
-"""Producers with ids, and transactions, each under `TRANSACTIONAL_ID@BROKER`: while a replaced coordinator does not
-know that it is, there are two.
+"""Producers with ids, and transactions, each under `TRANSACTIONAL_ID@BROKER`: until a replaced coordinator is aware of
+that, there are two.
 """
 
 from broker_core.events import transaction

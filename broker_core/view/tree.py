@@ -7,7 +7,7 @@ Keys of dicts are text, as in JSON: numbers too.
 from typing import Any, TypeAlias, TypedDict
 
 Numbers: TypeAlias = list[int]
-#: values in the order that the comment on the field gives
+#: Values in the order given in the comment on the field.
 Entry: TypeAlias = list[Any]
 
 
@@ -19,7 +19,7 @@ class Run(TypedDict, total=False):
 
 
 class ProducerBatch(TypedDict, total=False):
-    """A batch of the accumulator, or one that was sent and has no answer yet."""
+    """A batch of the accumulator, or one that was sent and has no response yet."""
 
     partition: str
     count: int
@@ -27,7 +27,7 @@ class ProducerBatch(TypedDict, total=False):
     retries: int
     since_us: int
     error: str
-    #: "sent", or why it waits
+    #: "sent", or why it waits.
     state: str
     due_us: int
     leader: str
@@ -37,7 +37,7 @@ class ProducerBatch(TypedDict, total=False):
 
 
 class ProducerTransaction(TypedDict, total=False):
-    """What a producer itself knows of its transaction."""
+    """A producer's own view of its transaction."""
 
     state: str
     transactional_id: str
@@ -47,7 +47,7 @@ class ProducerTransaction(TypedDict, total=False):
 
 
 class ConsumerMember(TypedDict, total=False):
-    """What a consumer itself knows of its membership."""
+    """A consumer's own view of its membership."""
 
     state: str
     member_id: str
@@ -75,7 +75,7 @@ class PipelineStage(TypedDict, total=False):
 
 
 class ZooKeeperRequests(TypedDict, total=False):
-    """The requests of an instant, as in the event."""
+    """The requests of one instant, as in the event."""
 
     at_us: int
     count: int
@@ -84,13 +84,13 @@ class ZooKeeperRequests(TypedDict, total=False):
 
 
 class Node(TypedDict, total=False):
-    """A broker, ZooKeeper, the shell, a producer, a consumer, or a client by TCP."""
+    """A broker, ZooKeeper, the shell, a producer, a consumer, or a client over TCP."""
 
     kind: str
     broker_id: int
     state: str
     since_us: int
-    #: how many requests it has sent to ZooKeeper, and the last ones
+    #: The number of requests that it has sent to ZooKeeper, and the last ones.
     zk_requests: int
     zk_last: ZooKeeperRequests | None
     settings: dict[str, str]
@@ -123,7 +123,7 @@ class Node(TypedDict, total=False):
     positions: dict[str, int]
     high_watermark: int
     last_reset: str
-    #: partition -> the node that its leader named to read from
+    #: Partition -> the preferred read replica that its leader named.
     read_replicas: dict[str, str]
     #: the last records read: offset, timestamp, key, value
     records: list[Entry]

@@ -50,7 +50,7 @@ def _node_added(view: View, event: world.NodeAdded, at_us: int, seq: int) -> Pat
             added |= {"settings": settings, "partition": ""}
             added |= {"position": -1, "high_watermark": -1, "last_reset": "", "records": [], "positions": {}}
             added["read_replicas"] = {}
-            # a follower may have a group id and is no member
+            # A follower may have a group id without being a member.
             if "topics" in settings:
                 added["member"] = {"state": "", "member_id": "", "generation_id": -1, "why": ""}
                 added["assignment"] = []
@@ -119,7 +119,7 @@ def _broker_thawed(view: View, event: world.BrokerThawed, at_us: int, seq: int) 
 
 @folds
 def _broker_stopped(view: View, event: world.BrokerStopped, at_us: int, seq: int) -> Patch:
-    """Its parked requests go with the process, and what it coordinated."""
+    """Its parked requests end with the process, as does what it coordinated."""
     patch = NODES.set(view, event.broker, {"state": "down", "since_us": at_us, "live_brokers": []})
     for request in [request for request, waiting in view["parked"].items() if waiting["broker"] == event.broker]:
         patch += PARKED.remove(view, request)
@@ -158,7 +158,7 @@ def _link_cut(view: View, event: world.LinkCut, at_us: int, seq: int) -> Patch:
 
 @folds
 def _link_cut_one_way(view: View, event: world.LinkCutOneWay, at_us: int, seq: int) -> Patch:
-    """`from`: whose messages do not pass."""
+    """`from`: the node whose messages are blocked."""
     cut: Link = {"state": "one way", "since_us": at_us, "from": event.source}
     return LINKS.put(view, "|".join(sorted((event.source, event.destination))), cut)
 

@@ -1,1 +1,1 @@
-"""The tools that Kafka ships, one file each; their output is Kafka's to the byte."""
+"""The tools that Kafka ships, one file each; their output is identical to Kafka's."""

@@ -91,7 +91,7 @@ _DEFAULT_FLAGS = {
     "broker-defaults": "brokers",
     "ip-defaults": "ips",
 }
-"""Options that name an entity, in the tool's order, and the type of each."""
+"""Options that name an entity, in the tool's order, with the type of each."""
 _SOURCES = {"topics": "DYNAMIC_TOPIC_CONFIG", "broker-loggers": "DYNAMIC_BROKER_LOGGER_CONFIG"}
 
 
@@ -107,7 +107,7 @@ class Entity(NamedTuple):
 
     @property
     def resource(self) -> ConfigResource:
-        """As requests name it. Raises TerseException, JavaException."""
+        """The resource in requests. Raises TerseException, JavaException."""
         name = self.name or ""
         if self.type == "topics":
             try:
@@ -165,11 +165,11 @@ def _run(process: Process, arguments: list[str]) -> Running:
     return 0
 
 
-# options
+# Options.
 
 
 def _entity(options: ParsedOptions, arguments: list[str]) -> Entity:
-    """Checks the options in the tool's order (`ConfigCommandOptions.checkArgs`)."""
+    """Validates the options in the tool's order (`ConfigCommandOptions.checkArgs`)."""
     if ("alter" in options) + ("describe" in options) != 1:
         raise ToolUsageError("Command must include exactly one action: --describe, --alter")
     check_invalid(options, "alter", ["describe"])
@@ -211,7 +211,7 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
 
 
 def _no_client_metrics(entity: Entity) -> tuple[Errors, str]:
-    """A cluster with ZooKeeper knows none (KIP-714)."""
+    """The error for client metrics, which a cluster with ZooKeeper does not have (KIP-714)."""
     if entity.name:
         return Errors.INVALID_REQUEST, "Config type client-metrics is only supported on KRaft clusters"
     return Errors.UNSUPPORTED_VERSION, "The node does not support LIST_CLIENT_METRICS_RESOURCES"
@@ -281,7 +281,7 @@ def _to_delete(options: ParsedOptions) -> list[str]:
     return [name.strip() for given in options.values("delete-config") for name in given.split(",")]
 
 
-# describing
+# Describe.
 
 
 def _describe(process: Process, entity: Entity, *, describe_all: bool) -> Asking[None]:
@@ -310,7 +310,7 @@ def _all_names(process: Process, kind: str) -> Asking[list[str]]:
 
 
 def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[list[ConfigEntry]]:
-    """What an entity has, sorted by name: what was set for it while the cluster runs, or all."""
+    """The configurations of an entity, sorted by name: the dynamic ones, or all."""
     resource = entity.resource
     body = DescribeConfigsRequest((resource,))
     if resource.type != "TOPIC" and resource.name:
@@ -330,8 +330,8 @@ def _entries(process: Process, entity: Entity, *, describe_all: bool) -> Asking[
 
 
 def _query_broker(process: Process, resource: ConfigResource, api: str, body: Any, timeout_us: int) -> Asking[Any]:
-    """Sends to the configured broker. Raises JavaException when it does not respond before the tool's timeout, or
-    before the client's, which may be shorter.
+    """Sends to the configured broker. Raises JavaException if it does not respond before the tool's timeout, or before
+    the client's, which may be shorter.
     """
     broker_id = parse_int(resource.name)
     answer = yield from query_broker(process, broker_id, api, body, min(timeout_us, process.api_timeout_us))
@@ -343,7 +343,7 @@ def _query_broker(process: Process, resource: ConfigResource, api: str, body: An
     return answer
 
 
-# altering
+# Alter.
 
 
 def _alter(process: Process, options: ParsedOptions, entity: Entity) -> Asking[None]:
@@ -391,7 +391,7 @@ def _alter_broker(
     added: dict[str, str],
     deleted: list[str],
 ) -> Asking[None]:
-    """Brokers get a complete new dynamic configuration."""
+    """Replaces the complete dynamic configuration of brokers."""
     wanted = {**{name: entry.value for name, entry in now.items()}, **added}
     wanted = {name: value for name, value in wanted.items() if name not in deleted}
     secret = [name for name, value in wanted.items() if value is None]

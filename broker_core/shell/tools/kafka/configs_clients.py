@@ -1,4 +1,4 @@
-"""What kafka-configs.sh does for users, clients and addresses: their quotas, and the SCRAM credentials of users."""
+"""kafka-configs.sh for users, clients and addresses: their quotas, and the SCRAM credentials of users."""
 
 import hashlib
 import re
@@ -29,14 +29,14 @@ from broker_core.wire.messages import (
 )
 
 KINDS = {"users": "user", "clients": "client-id", "ips": "ip"}
-"""Types of entities that have quotas, and what requests call them."""
+"""Types of entities with quotas, and their names in requests."""
 _CALLED = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 _NUMBERS = {name: number for number, name in SCRAM_MECHANISMS.items()}
 _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
 _DOUBLE = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
 
 
-# describing
+# Describe.
 
 
 def describe(process: Process, types: Sequence[str], names: Sequence[str]) -> Asking[None]:
@@ -55,7 +55,7 @@ def describe(process: Process, types: Sequence[str], names: Sequence[str]) -> As
 def _quotas(
     process: Process, types: Sequence[str], names: Sequence[str]
 ) -> Asking[tuple[tuple[QuotaEntity, QuotaValues], ...]]:
-    """Those of entities of exactly these types: of the names given, the default where a name is empty, or all."""
+    """The quotas of entities of exactly these types: of the given names, of the default if a name is empty, or all."""
     filters = []
     for at, type_ in enumerate(types):
         name = names[at] if at < len(names) else None
@@ -70,7 +70,7 @@ def _quotas(
 
 
 def _entity_order(entities: list[QuotaEntity]) -> list[QuotaEntity]:
-    """As a hash map of `ClientQuotaEntity` gives them back."""
+    """The iteration order of a hash map of `ClientQuotaEntity`."""
     by_text = {repr(entity): entity for entity in entities}
 
     def code(text: str) -> int:
@@ -102,7 +102,7 @@ def _describe_credentials(process: Process, users: tuple[str, ...] | None) -> As
             process.out(f"SCRAM credential configs for user-principal '{each.user}' are {shown}")
 
 
-# altering
+# Alter.
 
 
 def alter(
@@ -196,7 +196,7 @@ def _alter_credentials(process: Process, user: str, added: dict[str, str], delet
 
 
 def _upsertion(process: Process, user: str, mechanism: str, text: str) -> ScramUpsertion:
-    """The password never leaves the tool: what does is salted, and made costly to guess (RFC 5802)."""
+    """The password never leaves the tool, only its salted and iterated hash (RFC 5802)."""
     found = _CREDENTIAL.fullmatch(text)
     if found is None:
         raise TerseException(f"Invalid credential property {mechanism.replace('-', '_')}={text}")

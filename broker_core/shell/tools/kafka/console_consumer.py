@@ -49,7 +49,7 @@ MAX_PARTITION_FETCH_BYTES = 1_048_576
 
 
 class RecordReader(Protocol):
-    """What the records come from."""
+    """The source of the records."""
 
     def poll(self) -> Asking[list[tuple[str, Record]]]: ...
 
@@ -114,7 +114,7 @@ def _unknown_error(process: Process, error: JavaException) -> int:
 
 
 class _Printer:
-    """Prints records, and keeps what is not yet a whole line."""
+    """Prints records, and buffers incomplete lines."""
 
     def __init__(self, process: Process, formatter: MessageFormatter, *, skips: bool) -> None:
         self.count = 0
@@ -143,7 +143,7 @@ class _Printer:
             self._process.out(line)
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """Flushes the buffer at the end."""
         if self._rest:
             self._process.out(self._rest)
         self._process.err(f"Processed a total of {self.count} messages")
@@ -184,13 +184,13 @@ class PlanReader:
         self.process = process
         self.plan = plan
         self.positions: dict[str, int] = {}
-        #: where to look up a position: EARLIEST_TIMESTAMP or LATEST_TIMESTAMP
+        #: The offset to look up: EARLIEST_TIMESTAMP or LATEST_TIMESTAMP.
         self.lookups: dict[str, int] = {}
         self.known: MetadataResponse | None = None
         self._isolation = isolation_id(plan.isolation_level)
 
     def poll(self) -> Asking[list[tuple[str, Record]]]:
-        """The next records. Raises JavaException when none comes in time."""
+        """The next records. Raises JavaException if none arrives in time."""
         begun_us = self.process.now_us
         while True:
             for broker_id, partitions in (yield from self._partitions_by_leader()).items():
@@ -230,7 +230,7 @@ class PlanReader:
         return led
 
     def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
-        """Nothing is left to do: it has committed nothing, and belongs to no group."""
+        """Does nothing: it has committed nothing, and is not a member of a group."""
         yield from ()
 
     def drop(self) -> None:

@@ -1,4 +1,4 @@
-"""kafka-console-consumer.sh --group: the tool as a member of a group, which commits what it has printed."""
+"""kafka-console-consumer.sh --group: the tool as a member of a group that commits the printed records."""
 
 import re
 
@@ -44,7 +44,7 @@ class GroupReader:
         self._consumer: GroupMember | None = None
 
     def poll(self) -> Asking[list[tuple[str, Record]]]:
-        """The next records. Raises JavaException when none comes in time, or the consumer has failed."""
+        """The next records. Raises JavaException if none arrives in time, or the consumer has failed."""
         process = self._process
         consumer = self._consumer
         if consumer is None:
@@ -78,7 +78,7 @@ class GroupReader:
         return JavaException(name, message)
 
     def close(self, unread: list[tuple[str, Record]]) -> Asking[None]:
-        """Goes back to the records that were not printed, commits, and leaves the group."""
+        """Seeks back to the records that were not printed, commits, and leaves the group."""
         consumer = self._consumer
         if consumer is None:
             return
@@ -97,14 +97,14 @@ class GroupReader:
 
 
 class NewProtocolReader:
-    """A member that asks for the protocol of KIP-848, which a cluster with ZooKeeper does not speak."""
+    """A member with the protocol of KIP-848, which a cluster with ZooKeeper does not support."""
 
     def __init__(self, process: Process, client_id: str, group: str) -> None:
         self._process = process
         self._client = f"[Consumer clientId={client_id}, groupId={group}]"
 
     def poll(self) -> Asking[list[tuple[str, Record]]]:
-        """Raises JavaException: its first heartbeat is refused."""
+        """Raises JavaException: its first heartbeat is rejected."""
         yield Sleep(RETRY_BACKOFF_US)
         for text, logger in (
             ("GroupHeartbeatRequest failed due to UNSUPPORTED_VERSION: null", "HeartbeatRequestManager"),

@@ -97,13 +97,13 @@ _PROPERTY_OPTIONS = (
     ("metadata-expiry-ms", "metadata.max.age.ms", "300000"),
     ("max-block-ms", "max.block.ms", "60000"),
 )
-"""Options that set a configuration, and what it is when neither the option nor a property says anything."""
+"""Options that set a configuration, with their defaults if neither the option nor a property is given."""
 TEXTS = ("request-required-acks",)
 LINE_READERS = ("kafka.tools.ConsoleProducer$LineMessageReader",)
 
 
 class Line(NamedTuple):
-    """What a line of input says."""
+    """The record in a line of input."""
 
     key: bytes | None
     value: bytes | None
@@ -111,7 +111,7 @@ class Line(NamedTuple):
 
 
 class LineReader:
-    """Lines into records (`LineMessageReader`). Raises JavaException for settings that contradict each other."""
+    """Parses lines into records (`LineMessageReader`). Raises JavaException for conflicting settings."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         given: dict[str, str | None] = {**READER_DEFAULTS, **properties}
@@ -136,7 +136,7 @@ class LineReader:
                 raise _kafka_exception(f"null.marker and {name} may not be equal")
 
     def read(self, lines: list[str]) -> Iterator[Line]:
-        """The records of the lines. Raises JavaException at the first line that is not as announced."""
+        """The records of the lines. Raises JavaException at the first line in another format."""
         for number, line in enumerate(lines, 1):
             headers = self._part(self.parse_headers, line, 0, self.headers_delimiter, "headers delimiter", number)
             begin = 0 if headers is None else len(headers) + len(self.headers_delimiter)
@@ -182,8 +182,8 @@ def _config_exception(message: str) -> JavaException:
 
 
 def producer_settings(process: Process, options: ParsedOptions) -> ProducerSettings:
-    """The producer's configuration; properties apply where no option does. Raises JavaException, and OptionError for an
-    option that is not a number.
+    """The producer's configuration; properties apply unless an option is given. Raises JavaException, and OptionError
+    for an option that is not a number.
     """
     properties: dict[str, str] = {}
     config_file = options.value("producer.config")
@@ -214,7 +214,7 @@ def producer_settings(process: Process, options: ParsedOptions) -> ProducerSetti
 
 
 def _reader(process: Process, options: ParsedOptions) -> "LineReader":
-    """What reads the lines. Raises JavaException."""
+    """The reader of the lines. Raises JavaException."""
     name = options.value("line-reader")
     if name is not None and name not in LINE_READERS:
         raise JavaException("java.lang.ClassNotFoundException", name)
@@ -285,7 +285,7 @@ def _produce(process: Process, producer: Producer, topic: str, reader: LineReade
 
 
 def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> AppendedRecord | None:
-    """Gives a record to the producer; None when it is too large."""
+    """Passes a record to the producer; None if it is too large."""
     size = record_size_upper_bound(line.key, line.value, line.headers)
     message = producer.why_too_large(size)
     if message:
@@ -296,7 +296,7 @@ def _hand_over(process: Process, producer: Producer, topic: str, line: Line) -> 
 
 
 def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line) -> Asking[bool]:
-    """Waits for the topic's metadata. True when the record cannot be sent; that has been logged."""
+    """Waits for the topic's metadata. True if the record cannot be sent, which has been logged."""
     deadline_us = process.now_us + producer.settings.max_block_ms * 1000
     while topic not in producer.metadata.partition_counts:
         if producer.metadata.topic_errors.get(topic) is Errors.INVALID_TOPIC_EXCEPTION:
@@ -323,7 +323,7 @@ def _wait_for_topic(process: Process, producer: Producer, topic: str, line: Line
 
 
 def _await_all(process: Process, producer: Producer, topic: str, pending: dict[int, list[Line]]) -> Asking[None]:
-    """Waits for the batches in flight, in their order, and logs those that failed."""
+    """Waits for the batches in flight, in order, and logs those that failed."""
     for sequence, lines in pending.items():
         yield Until(result_is_in(producer, sequence), process.now_us + 2 * 120_000_000, poll_us=1_000)
         _log_retries(process, producer)
@@ -347,7 +347,7 @@ def _log_retries(process: Process, producer: Producer) -> None:
 
 
 def _log_failure(process: Process, topic: str, line: Line, error: JavaException) -> None:
-    """What the callback logs of a record that was not written."""
+    """Logs a record that was not written, as the callback does."""
     key = "null" if line.key is None else f"{len(line.key)} bytes"
     value = "null" if line.value is None else f"{len(line.value)} bytes"
     log_error(

@@ -1,5 +1,5 @@
-"""kafka-consumer-groups.sh (`org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`), as 3.9.1 prints it: its
-missing line breaks included.
+"""kafka-consumer-groups.sh (`org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`), as printed by 3.9.1, missing
+line breaks included.
 """
 
 from broker_core.errors import Errors
@@ -125,7 +125,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         failed = JavaException.thrown(error)
         _error(process, f"Executing consumer group command failed due to {failed.message}")
         for line in failed.stack_trace():
-            # Further lines of a message look like frames, which are left out.
+            # Further lines of a message look like stack frames, which are left out.
             process.err(line.partition("\n")[0])
     if set(arguments) & {"--delete", "--execute"}:
         yield from settled(process)
@@ -133,7 +133,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _check_available(options: ParsedOptions) -> None:
-    """Raises OptionError for options that only go with others."""
+    """Raises OptionError for options that require others."""
     forbidden = [
         name for name, actions in _ONLY_WITH.items() if name in options and not any(each in options for each in actions)
     ]
@@ -208,7 +208,7 @@ def _groups(process: Process, options: ParsedOptions) -> Asking[list[str]]:
     return list(dict.fromkeys(options.values("group")))
 
 
-# list
+# List.
 
 
 def _filter(options: ParsedOptions, name: str, known: tuple[str, ...], plural: str) -> set[str]:
@@ -241,7 +241,7 @@ def _list(process: Process, options: ParsedOptions) -> Asking[None]:
         process.out(" ".join([f"{line[0]:<{width}}", *(f"{cell:<20}" for cell in line[1:])]))
 
 
-# describe
+# Describe.
 
 
 def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -310,7 +310,9 @@ def _assignment_text(partitions: tuple[str, ...]) -> str:
 
 
 def _print_offsets(process: Process, group: DescribedGroup, *, follows_table: bool) -> Asking[bool]:
-    """Whether a table was printed. Its last line has no line feed, so what follows has no blank line before it."""
+    """Prints a table; returns whether it did. Its last line has no line feed, so what follows has no blank line before
+    it.
+    """
     committed = yield from committed_offsets(process, group.group_id)
     owners: dict[str, DescribedGroupMember] = {}
     for member in group.members:
@@ -349,7 +351,7 @@ def _print_offsets(process: Process, group: DescribedGroup, *, follows_table: bo
     return True
 
 
-# delete
+# Delete.
 
 
 def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -412,7 +414,7 @@ def _delete_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _status(error: Errors, late: str) -> str:
-    """`late`: what the client throws when no broker has responded."""
+    """The status of a deletion; `late`: the client's error if no broker responded."""
     if error is Errors.NONE:
         return "Successful"
     if error is Errors.REQUEST_TIMED_OUT and late:
@@ -422,7 +424,7 @@ def _status(error: Errors, late: str) -> str:
 
 
 def _partitions_of(process: Process, topics: list[str]) -> Asking[tuple[list[str], list[str]]]:
-    """The partitions of topics such as `orders` or `orders:0,1`, and the topics that there are not."""
+    """The partitions of topics such as `orders` or `orders:0,1`, and the unknown topics."""
     named: list[str] = []
     whole: list[str] = []
     for given in topics:

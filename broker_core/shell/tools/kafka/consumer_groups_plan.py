@@ -1,5 +1,5 @@
-"""Plans of offsets in files, which kafka-consumer-groups.sh --reset-offsets reads (`CsvUtils`): rows of topic,
-partition and offset, for several groups with the group before these.
+"""Plans of offsets in files for kafka-consumer-groups.sh --reset-offsets (`CsvUtils`): rows of topic, partition and
+offset; for several groups the group comes first.
 """
 
 import csv
@@ -22,8 +22,8 @@ _COLUMNS_WITH_GROUP = (("group", "String"), *_COLUMNS)
 
 
 def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) -> Plan:
-    """The plan of a group; empty, with a complaint, when the file has none for it. `is_single`: no other group is asked
-    for, so that rows need not name it.
+    """The plan of a group; empty, with an error, if the file has none for it. `is_single`: it is the only group, so
+    rows need not name it.
 
     Raises JavaException for an invalid plan, ToolUsageError for a negative offset.
     """
@@ -35,7 +35,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
     lines = split(re.sub(r"\r\n?", "\n", process.files[name]), "\n") or [""]
     fault = _fault(lines[0], _COLUMNS)
     if fault:
-        # a plan that is invalid without groups may be valid with them
+        # A plan that is invalid without groups may be valid with them.
         process.err(fault.partition("\n")[0])
     names_groups = bool(fault) or not is_single
     columns = _COLUMNS_WITH_GROUP if names_groups else _COLUMNS
@@ -45,7 +45,7 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
     plans: dict[str, Plan] = {}
     for cells in map(_cells, lines):
         given = cells if names_groups else [group, *cells]
-        # what a row does not say is null, and a number then 0
+        # A missing field is null, and a missing number 0.
         owner, topic, *numbers = [*given, *("", "null", "0", "0")[len(given) :]]
         partition, offset = (int(number) for number in numbers[:2])
         if offset < 0:
@@ -55,13 +55,13 @@ def plan_from_file(process: Process, name: str, group: str, *, is_single: bool) 
         process.out("")
         process.out(f"Error: No reset plan for group {group} found")
     if fault:
-        # what is a plan is read a second time
+        # A valid plan is read a second time.
         process.err(fault.partition("\n")[0])
     return plans.get(group, {})
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a row; a quoted one without its quotes."""
+    """The cells of a row, without quotes."""
     return next(csv.reader([line]), [])
 
 
@@ -71,8 +71,8 @@ def _is_number(text: str, java_type: str) -> bool:
 
 
 def _fault(line: str, columns: Sequence[tuple[str, str]]) -> str:
-    """Jackson's complaint of a row: its class, its message, and where it saw the fault; nothing of a good one.
-    `columns`: name and Java type of each.
+    """Jackson's error for a row: its class, its message and the position; None for a valid row. `columns`: name and
+    Java type of each.
     """
     if not line.strip():
         what = "MismatchedInputException: No content to map due to end-of-input"

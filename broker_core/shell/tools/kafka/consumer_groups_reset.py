@@ -39,12 +39,14 @@ _DURATION = re.compile(
     re.IGNORECASE,
 )
 _MAX_INSTANT_S = 31_556_889_864_403_199
-"""The last second of Java's time."""
+"""The last second that Java can represent."""
 _DATE_TIME = re.compile(
     r"[ \t]*(\d+)-[ \t]*(\d+)-[ \t]*(\d+)T[ \t]*(\d+):[ \t]*(\d+):[ \t]*(\d+)\.[ \t]*(\d+)"
     r"[ \t]*(?:Z|([+-])([01]\d|2[0-3])(?::(\d\d))?)"
 )
-"""What a `SimpleDateFormat` reads of a text: blanks are allowed before each number, and anything after the zone."""
+"""The part of a text that a `SimpleDateFormat` reads: blanks are allowed before each number, and anything after the
+zone.
+"""
 EARLIEST, LATEST = -2, -1
 
 
@@ -56,7 +58,7 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
     else:
         groups = options.values("group")
     plans: dict[str, Plan] = {}
-    # in the iteration order of a HashMap created with this capacity
+    # In the iteration order of a HashMap created with this capacity.
     for group in hash_map_order(list(dict.fromkeys(groups)), len(set(groups))):
         try:
             described = yield from describe_group(process, group)
@@ -80,7 +82,7 @@ def reset_offsets(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _wrapped(number: int) -> int:
-    """What is left of a number in a Java long."""
+    """A number wrapped to a Java long."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -111,7 +113,7 @@ def _print(process: Process, options: ParsedOptions, plans: dict[str, Plan]) -> 
 
 
 def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[list[str]]:
-    """What the scope names. Raises ToolUsageError without one, JavaException for a topic that there is not."""
+    """The partitions of the scope. Raises ToolUsageError without one, JavaException for an unknown topic."""
     if "all-topics" in options:
         committed = yield from committed_offsets(process, group)
         return sorted_partitions(committed)
@@ -137,7 +139,7 @@ def _partitions(process: Process, options: ParsedOptions, group: str) -> Asking[
 
 
 def partitions_in(text: str) -> list[str]:
-    """The partitions that a topic with numbers, `orders:0,1`, means. Raises ToolUsageError."""
+    """The partitions of a topic with numbers, `orders:0,1`. Raises ToolUsageError."""
     words = split(text, ":")
     if len(words) != 2:
         raise ToolUsageError(f"Invalid topic arg '{text}', expected topic name and partitions")
@@ -183,7 +185,7 @@ def _plan(process: Process, options: ParsedOptions, group: str, partitions: list
 
 
 def _within(process: Process, wanted: Plan) -> Asking[Plan]:
-    """Offsets beyond a log's ends become the ends; the tool warns in its log."""
+    """Limits offsets to the ends of the logs; the tool logs a warning."""
     names = list(wanted)
     first = yield from list_offsets(process, names, EARLIEST)
     last = yield from list_offsets(process, names, LATEST)

@@ -130,7 +130,7 @@ def _in_map_order(partitions: list[str]) -> list[str]:
 
 
 def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Asking[dict[str, Outcome]]:
-    """Asks the leader of each partition, again while it is not and there is time (`DeleteRecordsHandler`)."""
+    """Sends to the leader of each partition, and retries until the deadline (`DeleteRecordsHandler`)."""
     deadline_us = process.now_us + process.api_timeout_us
     outcomes: dict[str, Outcome] = {}
     waiting = dict(offsets)
@@ -188,7 +188,7 @@ def _invalid(waiting: dict[str, int], known: MetadataResponse, logged: list[str]
 
 
 def _by_leader(waiting: dict[str, int], known: MetadataResponse) -> dict[int, tuple[tuple[str, int], ...]]:
-    """Leader -> what it is asked for, by broker id."""
+    """Leader -> its partitions, by broker id."""
     leaders = {row[0]: row[1] for row in known.partitions if row[1] in known.brokers}
     requested: dict[int, tuple[tuple[str, int], ...]] = {}
     for partition, offset in waiting.items():
@@ -199,7 +199,7 @@ def _by_leader(waiting: dict[str, int], known: MetadataResponse) -> dict[int, tu
 
 
 def _answered(response: DeleteRecordsResponse, logged: list[str]) -> dict[str, Outcome]:
-    """What a leader has decided; retriable errors are asked about again."""
+    """The final results of a leader; retriable errors are retried."""
     found: dict[str, Outcome] = {}
     for result in response.partitions:
         if result.error is Errors.NONE:
@@ -213,12 +213,12 @@ def _answered(response: DeleteRecordsResponse, logged: list[str]) -> dict[str, O
 
 
 def log(logged: list[str], said: str) -> None:
-    """A line of the admin client's log."""
+    """Prints a line of the admin client's log."""
     logged.append(f"ERROR [AdminClient clientId=adminclient-1] {said}")
 
 
 def _late_call(process: Process, api: str, deadline_us: int, backoff_us: int) -> Outcome:
-    """What the admin client says of a call that was tried again until the deadline; times in ms of the calendar."""
+    """The admin client's error for a call that was retried until the deadline; times in calendar ms."""
     deadline_ms = process.wall_ms + (deadline_us - process.now_us) // 1_000
     return _timed_out(
         f"Call(callName=deleteRecords(api={api}), deadlineMs={deadline_ms}, tries=1, "

@@ -75,7 +75,7 @@ _RECORDS = ("offsets", "transaction-log", "cluster-metadata", "remote-log-metada
 
 
 def dump_options(options: ParsedOptions) -> DumpOptions:
-    """What the dump is asked for. Raises OptionError for a decoder that is given twice."""
+    """The options of the dump. Raises OptionError for a decoder that is given twice."""
 
     def size(name: str, default: int) -> int:
         number = options.integer(name)
@@ -97,7 +97,7 @@ def dump_options(options: ParsedOptions) -> DumpOptions:
 
 
 def files_of(options: ParsedOptions) -> list[str]:
-    """The files that --files names. Raises OptionError when it is given twice, ToolUsageError when it is not."""
+    """The files of --files. Raises OptionError if it is given twice, ToolUsageError if it is missing."""
     check_required(options, "files")
     return split(options.value("files") or "", ",")
 
@@ -144,7 +144,7 @@ def _dump(process: Process, paths: Sequence[str], options: DumpOptions) -> Runni
 
 
 def _folders(cluster: ClusterApi) -> dict[str, str]:
-    """The names that transcripts give to the brokers' log directories."""
+    """The names of the brokers' log directories in transcripts."""
     return {f"<dir-{broker_id}>": cluster.log_directory(broker_id) for broker_id in cluster.broker_ids}
 
 

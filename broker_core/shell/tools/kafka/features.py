@@ -97,7 +97,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
-    """The features that are named, with their levels. Raises TerseException."""
+    """The named features with their levels. Raises TerseException."""
     updates: dict[str, int] = {}
     version = options.values("metadata")
     if version:
@@ -119,7 +119,7 @@ def _updates(command: str, options: ParsedOptions) -> dict[str, int]:
 
 
 def _level_of(version: str) -> int:
-    """The feature level of a metadata version; a release is its last version (`MetadataVersion`)."""
+    """The feature level of a metadata version; a release stands for its last version (`MetadataVersion`)."""
     levels = {name: level for level, name in enumerate(_SUPPORTED, _FIRST_LEVEL)}
     levels |= {name.partition("-")[0]: level for name, level in levels.items()}
     if version not in levels:

@@ -80,7 +80,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _parse(options: ParsedOptions, arguments: list[str]) -> None:
-    """Raises TerseException for arguments that are none."""
+    """Raises TerseException for invalid arguments."""
     try:
         options.parse(arguments)
     except OptionError as error:

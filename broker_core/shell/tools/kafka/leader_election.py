@@ -40,7 +40,7 @@ OPTIONS = (
 )
 
 TIMEOUTS = {"default.api.timeout.ms": "30000", "request.timeout.ms": "15000"}
-"""What the tool gives its client."""
+"""The configuration of the tool's client."""
 
 
 def _run(process: Process, arguments: list[str]) -> Running:
@@ -88,7 +88,7 @@ def _failed(process: Process, error: JavaException, suppressed: list[str]) -> in
 
 
 def _check(options: ParsedOptions) -> None:
-    """Raises JavaException for options that do not fit together, in the tool's order."""
+    """Raises JavaException for conflicting options, in the tool's order."""
 
     def complaint(message: str) -> JavaException:
         return JavaException(COMMON + "AdminCommandFailedException", message)
@@ -116,7 +116,7 @@ def _kind(text: str) -> ElectionType:
 
 
 def _partitions(process: Process, options: ParsedOptions) -> tuple[str, ...] | None:
-    """The partitions that are asked for; None = all."""
+    """The selected partitions; None = all."""
     path = options.value("path-to-json-file")
     if path is not None:
         try:

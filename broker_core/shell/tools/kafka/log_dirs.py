@@ -68,7 +68,7 @@ def _failed(process: Process, error: JavaException) -> int:
 
 
 def _brokers(process: Process, text: str) -> Asking[list[int]]:
-    """The brokers that are asked for, which must be there."""
+    """The selected brokers, which must exist."""
     wanted = [parse_int(word) for word in (split(text, ",") if text else [])]
     known = yield from metadata(process, (), "describeCluster")
     live = sorted(known.brokers)

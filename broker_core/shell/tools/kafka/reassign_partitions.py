@@ -167,7 +167,7 @@ def _file(process: Process, options: ParsedOptions, name: str) -> str:
     return process.files[path]
 
 
-# generate
+# Generate.
 
 
 def _generate(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -200,7 +200,7 @@ def _broker_list(text: str) -> list[int]:
 
 
 def _replicas_of_topics(process: Process, topics: list[str]) -> Asking[Plan]:
-    """The replicas of all partitions of these topics. Raises JavaException for a topic that is not there."""
+    """The replicas of all partitions of these topics. Raises JavaException for an unknown topic."""
     known = yield from metadata(process, tuple(topics), "describeTopics")
     for topic, _, error in known.topics:
         if error is Errors.UNKNOWN_TOPIC_OR_PARTITION:
@@ -210,7 +210,7 @@ def _replicas_of_topics(process: Process, topics: list[str]) -> Asking[Plan]:
     return {row[0]: row[3] for row in known.partitions}
 
 
-# execute
+# Execute.
 
 
 def _execute(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -245,7 +245,7 @@ def _throttle_log_dirs(process: Process, brokers: list[int], rate: int) -> Askin
 
 
 def _check_log_dirs(process: Process, log_dirs: dict[tuple[str, int], str]) -> None:
-    """A broker of the lab has one log directory: nothing can move to another one."""
+    """A broker of the lab has one log directory: no replica can be moved to another one."""
     for (partition, broker), log_dir in log_dirs.items():
         if log_dir != process.cluster.log_directory(broker):
             why = "The user-specified log directory is not found in the broker config."
@@ -265,7 +265,7 @@ def _check_brokers(process: Process, proposed: Plan) -> Asking[None]:
 
 
 def _replicas_of(process: Process, partitions: list[str]) -> Asking[Plan]:
-    """The replicas of these partitions. Raises JavaException for one that is not there."""
+    """The replicas of these partitions. Raises JavaException for an unknown partition."""
     topics = list(dict.fromkeys(topic_of(partition) for partition in partitions))
     known = yield from _replicas_of_topics(process, topics)
     absent = [partition for partition in partitions if partition not in known]
@@ -276,7 +276,7 @@ def _replicas_of(process: Process, partitions: list[str]) -> Asking[Plan]:
 
 
 def _alter(process: Process, wanted: dict[str, tuple[int, ...]] | dict[str, None]) -> Asking[list[str]]:
-    """Asks the controller to move partitions or to stop it; what it refuses, a line each."""
+    """Asks the controller to start or cancel reassignments; returns what it rejects, one line each."""
     body = AlterPartitionReassignmentsRequest(tuple(wanted.items()))
     response: AlterPartitionReassignmentsResponse = yield from query_controller(
         process, "AlterPartitionReassignments", body, "alterPartitionReassignments"
@@ -300,7 +300,7 @@ def _ongoing(process: Process) -> Asking[dict[str, OngoingReassignment]]:
     return {each.partition: each for each in response.partitions}
 
 
-# verify, cancel, list
+# Verify, cancel, list.
 
 
 def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
@@ -348,7 +348,7 @@ def _cancel(process: Process, options: ParsedOptions) -> Asking[None]:
     entries, _ = plan_entries(_file(process, options, "reassignment-json-file"))
     targets = dict(entries)
     ongoing = yield from _ongoing(process)
-    # as the tool has it: a move that only adds replicas is not taken back
+    # As in the tool, a reassignment that only adds replicas is not cancelled.
     moving = [
         name
         for name, each in ongoing.items()

@@ -1,4 +1,5 @@
-"""kafka-replica-verification.sh (`org.apache.kafka.tools.ReplicaVerificationTool`): do all replicas hold the same?
+"""kafka-replica-verification.sh (`org.apache.kafka.tools.ReplicaVerificationTool`): compares the contents of all
+replicas.
 
 It reads each partition from all its replicas at once, and compares their batches up to the high watermark.
 """
@@ -84,7 +85,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
-    """Compares on and on. Raises Unlike, and JavaException when it cannot begin."""
+    """Compares in a loop. Raises Unlike, and JavaException if it cannot start."""
     pattern = _pattern(options.value("topics-include") or options.value("topic-white-list") or ".*")
     known = yield from metadata(process, None, "describeTopics")
     replicas = {
@@ -110,7 +111,7 @@ def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _beginning(process: Process, partitions: list[str], time: int) -> Asking[dict[str, int]]:
-    """Where each partition is read from. Raises JavaException for a time that is none, and for one at which a partition
+    """The start offset of each partition. Raises JavaException for an invalid time, and for one at which a partition
     has no record yet (`initialOffsets`).
     """
     first = hash_map_order(partitions, code=partition_code)[0]
@@ -130,7 +131,7 @@ def _beginning(process: Process, partitions: list[str], time: int) -> Asking[dic
 
 
 class Verification:
-    """What was read from each replica, and how far all of them agree (`ReplicaBuffer`)."""
+    """The records read from each replica, and the offset up to which all of them agree (`ReplicaBuffer`)."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class Verification:
         self._reported_us = process.now_us
 
     def round(self) -> Asking[None]:
-        """Reads once from every broker, compares, and reports when it is time."""
+        """Reads once from every broker, compares, and reports at intervals."""
         read: dict[str, dict[int, FetchPartitionResponse]] = {partition: {} for partition in self._replicas}
         for broker_id in sorted({broker_id for assigned in self._replicas.values() for broker_id in assigned}):
             yield from self._fetch(broker_id, read)
@@ -166,7 +167,7 @@ class Verification:
             yield Sleep(max(self._max_wait_ms, 1) * 1_000)
 
     def _fetch(self, broker_id: int, read: dict[str, dict[int, FetchPartitionResponse]]) -> Asking[None]:
-        """A broker that does not answer has nothing."""
+        """Fetches from a broker; one that does not respond returns nothing."""
         mine = [partition for partition, assigned in self._replicas.items() if broker_id in assigned]
         wanted = tuple(
             FetchPartition(partition, self._offsets[partition], partition_max_bytes=self._fetch_size)
@@ -179,8 +180,8 @@ class Verification:
             read[partition][broker_id] = told.get(partition, FetchPartitionResponse(partition))
 
     def _compare(self, partition: str, read: dict[int, FetchPartitionResponse]) -> int:
-        """Goes on while all replicas have another batch below the high watermark. How far the offset that all have
-        reached is behind the highest high watermark.
+        """Continues while all replicas have another batch below the high watermark. Returns the lag of the offset that
+        all have reached behind the highest high watermark.
         """
         batches = {broker_id: _headers(read[broker_id].records) for broker_id in sorted(read)}
         while (row := self._row(partition, read, batches)) is not None:
@@ -193,7 +194,7 @@ class Verification:
         read: dict[int, FetchPartitionResponse],
         batches: dict[int, Iterator[BatchHeader]],
     ) -> BatchHeader | None:
-        """The next batch, compared over the replicas; None when one of them has none."""
+        """The next batch of all replicas; None if one of them has none."""
         first: tuple[int, BatchHeader] | None = None
         is_whole = True
         for broker_id, headers in batches.items():
@@ -207,7 +208,7 @@ class Verification:
         return first[1] if is_whole and first is not None else None
 
     def _same(self, partition: str, one: tuple[int, BatchHeader], other: tuple[int, BatchHeader]) -> None:
-        """Says where two replicas differ. Raises Unlike where they are not even at the same offset."""
+        """Prints where two replicas differ. Raises Unlike if they are at different offsets."""
         where = f"{_clock(self._process)}: partition {partition}"
         if one[1].last_offset != other[1].last_offset:
             raise ReplicasDiffer(

@@ -1,5 +1,5 @@
 """kafka-simple-consumer-shell.sh (`kafka.tools.SimpleConsumerShell`), which Kafka had until 1.1: it reads one partition
-from one replica, without a group. Older texts name it; here it works in each era, and says what is typed today.
+from one replica, without a group. Older texts name it; here it works in each era, with a hint at the current tool.
 """
 
 from broker_core.clients.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, isolation_id, visible_records
@@ -97,7 +97,7 @@ def _formatter(options: ParsedOptions) -> str:
 
 
 def _today(options: ParsedOptions) -> str:
-    """The line of kafka-console-consumer.sh that prints the same records."""
+    """The command line of kafka-console-consumer.sh that prints the same records."""
     start = _or(options.integer("offset"), EARLIEST_TIMESTAMP)
     offset = {EARLIEST_TIMESTAMP: "earliest", LATEST_TIMESTAMP: "latest"}.get(start, str(start))
     words = ["kafka-console-consumer.sh", "--topic", options.value("topic") or ""]
@@ -155,7 +155,7 @@ def _print(
 
 
 def _replica(process: Process, partition: str, replica: int) -> Asking[int]:
-    """The broker to read from. Raises TerseException where there is none."""
+    """The broker to read from. Raises TerseException if there is none."""
     topic, number = TopicPartition.parse(partition)
     known = yield from metadata(process, (topic,), "metadata")
     rows = {row[0]: row for row in known.partitions}
@@ -183,7 +183,7 @@ def _fetch(
     size = _or(options.integer("fetchsize"), 1 << 20)
     wait_ms = _or(options.integer("max-wait-ms"), 1_000)
     wanted = (FetchPartition(partition, offset, partition_max_bytes=size),)
-    # As what Kafka calls a debugging consumer it may read from any replica.
+    # As a debugging consumer, in Kafka's terms, it may read from any replica.
     body = FetchRequest(
         -1, wait_ms, 1, size, wanted, isolation_level=isolation_id("read_uncommitted"), from_follower=True
     )

@@ -136,7 +136,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def arguments_given(options: ParsedOptions) -> list[str]:
-    """The actions that were asked for."""
+    """The given actions."""
     return [action for action in ACTIONS if action in options]
 
 
@@ -154,7 +154,7 @@ def _failed(process: Process, error: JavaException) -> int:
 
 
 def _check(process: Process, options: ParsedOptions) -> None:
-    """Raises ToolUsageError for options that do not fit together, in the tool's order."""
+    """Raises ToolUsageError for conflicting options, in the tool's order."""
     check_help(options, "This tool helps to create, delete, describe, or change a topic.")
     if len(arguments_given(options)) != 1:
         raise ToolUsageError(
@@ -220,7 +220,7 @@ def _assignment(text: str) -> tuple[tuple[int, ...], ...]:
 
 
 def _configs(process: Process, options: ParsedOptions) -> dict[str, str]:
-    """The configurations for a new topic. Raises JavaException for bad ones."""
+    """The configurations of a new topic. Raises JavaException for invalid ones."""
     configs: dict[str, str] = {}
     for given in options.values("config"):
         parts = re.split(r"\s*=\s*", given)
@@ -280,7 +280,7 @@ def _create(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[str]]:
-    """The topics that --topic matches, sorted. Raises JavaException when it must match and does not."""
+    """The topics that match --topic, sorted. Raises JavaException if none matches but one must."""
     wanted = options.value("topic")
     known = yield from metadata(process, None, call)
     names = sorted(name for name, _, error in known.topics if error is Errors.NONE)
@@ -293,7 +293,7 @@ def _found(process: Process, options: ParsedOptions, call: str) -> Asking[list[s
 
 
 def topic_filter(text: str) -> re.Pattern[str]:
-    """Names or regular expressions, separated by commas (`IncludeList`). Raises JavaException for a bad one."""
+    """Names or regular expressions, separated by commas (`IncludeList`). Raises JavaException for an invalid one."""
     pattern = text.strip().replace(",", "|").replace(" ", "")
     pattern = re.sub(r"^[\"']+|[\"']+$", "", pattern)
     try:
@@ -348,7 +348,7 @@ def _delete(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def _named_by_id(process: Process, options: ParsedOptions, topic_id: str) -> Asking[list[str]]:
-    """The topic that has an id. Raises JavaException when it must be there and is not."""
+    """The topic of an id. Raises JavaException if it must exist and does not."""
     known = yield from metadata(process, None, "listTopics")
     names = [name for name, its_id, error in known.topics if error is Errors.NONE and its_id == topic_id]
     if "exclude-internal" in options:
@@ -406,7 +406,7 @@ def _describe(process: Process, options: ParsedOptions) -> Asking[None]:
 
 
 def described_order(names: list[str]) -> list[str]:
-    """The order in which the tool shows topics: that of the maps through which the admin client hands them on."""
+    """The order in which the tool prints topics: that of the maps of the admin client."""
     count = len(names)
     requested = hash_map_order(names, count)
     copied = hash_map_order(requested, int(count / 0.75 + 1))
@@ -414,7 +414,7 @@ def described_order(names: list[str]) -> list[str]:
 
 
 def _configs_of(process: Process, names: list[str]) -> Asking[dict[str, list[ConfigEntry]]]:
-    """What each topic is configured with, in the order of the admin client's map."""
+    """The configurations of each topic, in the order of the admin client's map."""
     if not names:
         return {}
     body = DescribeConfigsRequest(tuple(ConfigResource("TOPIC", name) for name in names))
@@ -429,7 +429,7 @@ def _configs_of(process: Process, names: list[str]) -> Asking[dict[str, list[Con
 
 
 def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, OngoingReassignment]]:
-    """Those of the partitions that move to other brokers."""
+    """The partitions that are being reassigned."""
     if not partitions:
         return {}
     body = ListPartitionReassignmentsRequest(tuple(partitions))
@@ -443,7 +443,7 @@ def _moving(process: Process, partitions: list[str]) -> Asking[dict[str, Ongoing
 
 
 def _replication_factor(replicas: tuple[int, ...], moving: OngoingReassignment | None) -> int:
-    """Without the replicas that are still to come."""
+    """The replication factor without the adding replicas."""
     return len(replicas) - (0 if moving is None else len(moving.adding_replicas))
 
 

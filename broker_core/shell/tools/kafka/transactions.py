@@ -107,7 +107,7 @@ _TRANSACTION = 1
 _AGAIN = frozenset({Errors.COORDINATOR_NOT_AVAILABLE, Errors.COORDINATOR_LOAD_IN_PROGRESS, Errors.NOT_COORDINATOR})
 _NONE = "None"
 _START_US = 20_000
-"""What the tool takes to begin and to connect, at the least."""
+"""The minimum time that the tool takes to start and connect."""
 
 
 _TOOL = Tool(
@@ -135,7 +135,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
         for line in error.stack_trace():
             process.err(line)
         return 1
-    # Brokers continue work left by an earlier command meanwhile, such as a coordinator that writes its markers.
+    # In the meantime brokers continue work of an earlier command, for example a coordinator that writes markers.
     yield Sleep(_START_US)
     try:
         if command == "list":
@@ -163,7 +163,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _admin_properties(process: Process, before: dict[str, str]) -> dict[str, str]:
-    """What the file lists before the command. Raises FindHangingError when there is none."""
+    """The properties in the file before the command. Raises FindHangingError if it does not exist."""
     name = before.get("--command-config")
     try:
         return {} if name is None else load_properties(process, name)
@@ -240,7 +240,7 @@ def _describe(process: Process, transactional_id: str) -> Asking[list[list[str]]
 
 
 def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str, ...]]:
-    """Where the transaction of an id writes."""
+    """The partitions of a transaction."""
     _, found = yield from _query_coordinator(process, transactional_id)
     return found.partitions
 
@@ -248,7 +248,7 @@ def _partitions_of(process: Process, transactional_id: str) -> Asking[tuple[str,
 def _producers(
     process: Process, partition: str, broker_id: int | None, failed: str
 ) -> Asking[tuple[ActiveProducer, ...]]:
-    """What a replica knows of its producers. Raises Failed, which begins with `failed`."""
+    """The producer states of a replica. Raises Failed, whose message begins with `failed`."""
     body = DescribeProducersRequest((partition,))
     try:
         response = yield from query_replica(

@@ -23,16 +23,18 @@ HEADERS += ["Duration(min)"]
 MAX_TIMEOUT_MIN = 15
 
 DescribeProducers = Callable[[Process, str, int | None, str], Asking[tuple[ActiveProducer, ...]]]
-"""Asks about the producers of a partition, its leader or a broker; the last argument is what has failed if it fails."""
+"""Requests the producers of a partition from its leader or a broker; the last argument is the beginning of the
+error.
+"""
 DescribePartitions = Callable[[Process, str], Asking[tuple[str, ...]]]
 
 
 class FindHangingError(Exception):
-    """What the tool prints before it ends with exit code 1."""
+    """The error that the tool prints before it exits with code 1."""
 
 
 def detailed(message: str) -> str:
-    """What has failed, as the tool ends its complaints."""
+    """The details at the end of the tool's error."""
     return f"{message}. Enable debug logging for additional detail."
 
 
@@ -91,7 +93,7 @@ def _marker_error(response: WriteTxnMarkersResponse) -> Errors:
 def find_hanging(
     process: Process, options: ParsedOptions, describe: DescribeProducers, partitions_of: DescribePartitions
 ) -> Asking[list[list[str]]]:
-    """Open transactions that are old and that no coordinator would end. Raises FindHangingError."""
+    """Open transactions that are old and have no coordinator that would end them. Raises FindHangingError."""
     topic, number, broker_id = options.value("topic"), options.integer("partition"), options.integer("broker-id")
     if topic is None and broker_id is None:
         raise FindHangingError(

@@ -1,1 +1,1 @@
-"""The verbs that only the lab has: brokers, links, disks, clients, waiting."""
+"""The commands of the lab: brokers, links, disks, clients, waiting."""

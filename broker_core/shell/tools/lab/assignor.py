@@ -1,4 +1,4 @@
-"""assignor: plans of a learner's own for the members of a group (`partition.assignment.strategy`)."""
+"""assignor: custom assignors for the members of a group (`partition.assignment.strategy`)."""
 
 import re
 from collections.abc import Sequence

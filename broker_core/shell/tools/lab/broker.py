@@ -1,4 +1,4 @@
-"""broker: what happens to the process of a broker."""
+"""broker: starts, stops, kills and suspends a broker's process."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,7 +21,7 @@ VERBS: dict[str, tuple[tuple[BrokerState, ...], Text]] = {
         text("help.broker_powerloss"),
     ),
 }
-"""Verb -> the states in which it is possible, and what it does."""
+"""Verb -> the states in which it is possible, and its function."""
 
 REGISTRATION_US = 30_000_000
 STOP_US = 120_000_000
@@ -62,7 +62,7 @@ def _do(process: Process, verb: str, broker_id: int) -> Running:
 
 
 def _start(process: Process, broker_id: int) -> Running:
-    """Starts when the old registration has expired, and waits until all live brokers know one another."""
+    """Starts when the old registration has expired, and waits until all live brokers know each other."""
     registration = f"/brokers/ids/{broker_id}"
     yield Until(lambda cluster: not znodes.exists(cluster, registration), process.now_us + REGISTRATION_US)
     state = process.cluster.broker_state(broker_id)
@@ -81,7 +81,7 @@ def _start(process: Process, broker_id: int) -> Running:
 
 
 def _all_up(cluster: ClusterApi) -> bool:
-    """Every process that runs and is not frozen is registered, and knows all that are, and the controller."""
+    """Whether every process that runs and is not frozen is registered, and knows all others and the controller."""
     states = {broker_id: cluster.broker_state(broker_id) for broker_id in cluster.broker_ids}
     registered = znodes.registered_brokers(cluster)
     controller = (znodes.json_of(cluster, "/controller") or {}).get("brokerid")

@@ -41,7 +41,7 @@ def _consumer(process: Process, arguments: list[str]) -> Running:
 
 
 def _settings(words: list[str]) -> tuple[str, ConsumerSettings]:
-    """Where to start, and the settings. Raises ShellError."""
+    """The start position and the settings. Raises ShellError."""
     given = dict(zip(words[::2], words[1::2], strict=True))
     unknown = [word for word in words[::2] if word not in FOLLOW_OPTIONS]
     if unknown:
@@ -83,7 +83,7 @@ def _follow(process: Process, name: str, partition: str, start: str, settings: C
 
 
 def _shown(start: str, settings: ConsumerSettings) -> tuple[tuple[str, str], ...]:
-    """The settings that the page names."""
+    """The settings that the page shows."""
     group = (
         ("group.id", settings.group_id),
         ("enable.auto.commit", str(settings.enable_auto_commit).lower()),
@@ -100,7 +100,7 @@ def _shown(start: str, settings: ConsumerSettings) -> tuple[tuple[str, str], ...
 
 
 def _commit(process: Process, name: str) -> Running:
-    """`commitSync` of a consumer that has a group id and is not a member."""
+    """`commitSync` of a consumer with a group id that is not a member."""
     offsets = process.cluster.clients.consumers[name].commits
     if offsets is None:
         refuse(process, text("shell.follower_without_group", name=name))

@@ -1,4 +1,4 @@
-"""disk: how fast the disk of a broker is."""
+"""disk: the speed of a broker's disk."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""group and coordinator: what a group is, in a few lines, and where it lives."""
+"""group and coordinator: a summary of a group, and its coordinator."""
 
 from collections.abc import Iterable
 
@@ -40,7 +40,7 @@ def _describe(process: Process, name: str) -> Running:
 
 
 def _print_old(process: Process, name: str) -> None:
-    """The same of a group of before 0.9: each of its members has an assignor of its own."""
+    """As above, for a group before 0.9: each of its members has its own assignor."""
     group = old_group(process.cluster, name)
     process.out(f"group {name}: {group.state} none")
     for member, owned in group.members.items():

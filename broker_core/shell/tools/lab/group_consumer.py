@@ -1,4 +1,4 @@
-"""The verbs of `consumer` that concern members of groups."""
+"""The verbs of `consumer` for members of groups."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -225,7 +225,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
         offset = int(place)
     elif partition in member.owned:
         offset = (yield from list_offsets(process, [partition], SEEKS[place]))[partition]
-    # a rebalance may have taken it meanwhile
+    # A rebalance may have revoked it in the meantime.
     if partition not in member.owned:
         process.out(f"IllegalStateException: No current assignment for partition {partition}")
         return 1
@@ -234,7 +234,7 @@ def _seek(process: Process, name: str, partition: str, place: str) -> Running:
 
 
 def _is_suspended(process: Process, name: str) -> bool:
-    """Whether its process is frozen; then that is said."""
+    """Whether its process is frozen, which is printed."""
     if process.cluster.clients.is_frozen(name):
         refuse(process, text("shell.frozen", name=name))
         return True
@@ -259,7 +259,7 @@ GROUP_VERBS = ("start", "seek", *_VERBS)
 
 
 def complete_group_consumer(cluster: ClusterApi, words: Sequence[str]) -> list[str]:
-    """The words that may follow these."""
+    """The completions after these words."""
     if words[0] == "seek" and len(words) == 3:
         member = cluster.clients.group_consumers.get(words[1])
         return [f"{partition}@" for partition in member.owned] if member else []

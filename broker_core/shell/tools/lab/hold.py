@@ -1,4 +1,4 @@
-"""hold and release: what one broker asks another as its follower."""
+"""hold and release: the fetch requests of one broker to another."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""interrupt: Ctrl-C for a command that runs."""
+"""interrupt: Ctrl-C for a running command."""
 
 from collections.abc import Sequence
 from typing import Protocol, cast

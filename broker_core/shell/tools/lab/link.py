@@ -20,7 +20,7 @@ MAX_LATENCY_US = 60_000_000
 
 
 def _node(cluster: ClusterApi, word: str) -> str:
-    """A node's name from `1`, `b1`, `zk` or a client's name. Raises ShellError."""
+    """The name of a node given as `1`, `b1`, `zk` or a client's name. Raises ShellError."""
     name = broker_node(int(word)) if word.isdecimal() else word
     if name not in cluster.kernel.nodes:
         raise ShellError("shell.unknown_node", node=word, nodes=", ".join(_ends(cluster)))
@@ -51,7 +51,7 @@ def _link(process: Process, arguments: list[str]) -> Running:
 
 
 def _amount(verb: str, word: str) -> int:
-    """Microseconds of latency, or how many of a hundred. Raises ShellError."""
+    """Microseconds of latency, or a percentage. Raises ShellError."""
     if verb == "latency":
         time_us = 0 if word == "0" else duration_us(word)
         if time_us > MAX_LATENCY_US:

@@ -22,7 +22,7 @@ def _log(process: Process, arguments: list[str]) -> Running:
 
 
 def _clean(process: Process, partition: str, only: int | None) -> Running:
-    """Cleans the log on each broker that is up and has it; says what became of its closed segments."""
+    """Cleans the log on each broker that is up and has it; prints the result for its closed segments."""
     yield from ()
     found = [
         broker_id
@@ -49,7 +49,7 @@ def _clean(process: Process, partition: str, only: int | None) -> Running:
 
 
 def _cleaned(broker_id: int, facts: CleaningFacts) -> Text:
-    """What a pass of the cleaner did: `broker 2: 0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282`."""
+    """The result of a cleaning pass: `broker 2: 0 to 8: 8 records -> 4 (4 superseded), 559 bytes -> 282`."""
     counts = dict(facts.counts)
     kept = counts.pop(Fate.KEPT, 0)
     records = kept + sum(counts.values())

@@ -1,4 +1,4 @@
-"""pipeline: clients that read a topic, write another and commit, over and over."""
+"""pipeline: clients that read a topic, write another and commit, in a loop."""
 
 import re
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ def _start(process: Process, name: str, settings: PipelineSettings) -> Running:
 
 
 def _restart(process: Process, name: str) -> Running:
-    """SIGKILL, unless it is dead already, and a new process with the same settings."""
+    """SIGKILL, unless it is down already, and a new process with the same settings."""
     clients = process.cluster.clients
     if name in clients.pipelines:
         clients.close(name)

@@ -87,7 +87,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
     if len(rest) < 2 or (verb != "send" and len(rest) > 2):
         raise UsageError(text("shell.incomplete", line=" ".join(["producer", *arguments])))
     if verb == "send":
-        # what no topic can be called is a matter of the client, which says so in its own words
+        # An invalid topic name is reported by the client with its own message.
         is_odd = re.fullmatch(PARTITION, rest[0]) is None and re.fullmatch(r".*-\d{1,10}", rest[0]) is not None
         place = Place(rest[0], is_topic=False) if is_odd else _place(rest[0])
         return _send(process, name, place, _records_of(rest[1:]))
@@ -102,7 +102,7 @@ def _producer(process: Process, arguments: list[str]) -> Running:
 
 
 class Records(NamedTuple):
-    """What `send` is to send: keys with values, and the timestamp of all; None is the time at which each is sent."""
+    """The records of `send`: keys with values, and the timestamp of all; None is the time at which each is sent."""
 
     pairs: list[tuple[bytes | None, bytes | None]]
     timestamp_ms: int | None
@@ -123,14 +123,14 @@ def _records_of(words: list[str]) -> Records:
 
 
 class Place(NamedTuple):
-    """Where records go: a partition, or a topic of which the partitioner chooses one."""
+    """The destination of records: a partition, or a topic of which the partitioner chooses one."""
 
     name: str
     is_topic: bool
 
 
 def _place(word: str) -> Place:
-    """An argument that is a partition, or a topic: what ends with a minus and a number is a partition."""
+    """The destination of an argument: what ends with a minus and a number is a partition."""
     if not re.fullmatch(PARTITION, word) and re.fullmatch(TOPIC, word):
         return Place(word, is_topic=True)
     return Place(partition_of(word), is_topic=False)
@@ -161,7 +161,7 @@ def _open(process: Process, name: str, given: dict[str, str]) -> Running:
 
 
 def _refused(process: Process, given: dict[str, str], error: JavaException) -> int:
-    """Kafka's own words on one line, and what to do on the next."""
+    """Kafka's own message on one line, and what to do on the next."""
     trace = error.stack_trace()
     process.err(" / ".join(trace))
     refuse(process, text("shell.producer_settings", options=what_to_change(given, trace[-1])))
@@ -173,7 +173,7 @@ def _bytes(word: str) -> bytes | None:
 
 
 def _send(process: Process, name: str, place: Place, records: Records) -> Running:
-    """One record after the other; each waits for its acknowledgement."""
+    """Sends one record after the other; each waits for its acknowledgement."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)
@@ -185,7 +185,7 @@ def _send(process: Process, name: str, place: Place, records: Records) -> Runnin
         if refused:
             process.out(refused)
             continue
-        # the client notices too late that there is no transaction: it has appended the record, and keeps it
+        # The client detects too late that there is no transaction: it has appended the record, and keeps it.
         thrown = why_not(producer, place.name)
         handed = producer.send(
             place.name, key, value, is_topic=place.is_topic, keep_result=not thrown, timestamp_ms=records.timestamp_ms
@@ -203,13 +203,13 @@ def _send(process: Process, name: str, place: Place, records: Records) -> Runnin
 
 
 def _key_and_value(record: str, separator: str) -> tuple[bytes | None, bytes | None]:
-    """As the console producer's `key.separator`, but a record without a separator has no key."""
+    """Splits as `key.separator` of the console producer does, but a record without a separator has no key."""
     key, found, value = record.partition(separator)
     return (_bytes(key), _bytes(value)) if found else (None, _bytes(record))
 
 
 def _why_not(process: Process, producer: Producer, place: Place, size: int) -> Asking[str]:
-    """Waits until a record of this size may be handed over; what `KafkaProducer.send` throws if it may not."""
+    """Waits until a record of this size can be sent; returns the exception of `KafkaProducer.send` if it cannot."""
     if producer.transactions.is_broken:
         return failed_before(producer.transactions)
     refused = yield from _why_not_taken(process, producer, place, size)
@@ -255,7 +255,9 @@ def _wait_for_memory(process: Process, producer: Producer, place: Place, size: i
 
 
 def wait_for_partition(process: Process, name: str, partition: str) -> Asking[str]:
-    """Waits until a producer knows a partition; what `KafkaProducer.send` throws if that takes too long, or nothing."""
+    """Waits until a producer knows a partition; returns the exception of `KafkaProducer.send` if that takes too long,
+    or nothing.
+    """
     producer = process.cluster.clients.producers[name]
     topic, number = TopicPartition.parse(partition)
     begun_us = process.now_us
@@ -278,7 +280,7 @@ def wait_for_partition(process: Process, name: str, partition: str) -> Asking[st
 
 
 def _not_present(producer: Producer, topic: str) -> str:
-    """The exception when no broker returns a topic's metadata in time, with the message of the lab."""
+    """The exception if no broker returns a topic's metadata in time, with a message of the lab."""
     error = producer.metadata.why_absent(topic)
     cause = "" if error is None else f" / {exception_class(error)}: {exception_message(error)}"
     return f"TimeoutException: Topic {topic} not present in metadata after {producer.settings.max_block_ms} ms.{cause}"
@@ -343,7 +345,7 @@ def _burst(process: Process, name: str, place: Place, count: int) -> Running:
 
 
 def _flush(process: Process, name: str) -> Running:
-    """Sends what waits, and waits until all of it has ended."""
+    """Sends everything that is queued, and waits until it is complete."""
     producer = process.cluster.clients.producers.get(name)
     if producer is None:
         return no_such_producer(process, name)

@@ -1,4 +1,4 @@
-"""session: a broker's session at ZooKeeper, apart from its process."""
+"""session: the ZooKeeper session of a broker, independent of its process."""
 
 from collections.abc import Sequence
 

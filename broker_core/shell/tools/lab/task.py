@@ -1,4 +1,4 @@
-"""task: the background work of brokers, at once instead of at its next turn."""
+"""task: runs background tasks of brokers immediately instead of at their next time."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ TASKS = {
     "deleted-logs": text("help.task_deleted_logs"),
     "cleaner": text("help.task_cleaner"),
 }
-"""What `LogManager` calls its tasks, and what they do."""
+"""Kafka's names of the tasks (`LogManager`), with a description."""
 
 
 def _task(process: Process, arguments: list[str]) -> Running:

@@ -16,7 +16,7 @@ SERVERS_OWN = "zookeeper"
 """ZooKeeper's own znodes; they belong to no cluster."""
 
 VERBS = {"ls": (1, 1), "tree": (1, 1), "get": (1, 1), "stat": (1, 1), "set": (2, 2), "create": (1, 2), "delete": (1, 1)}
-"""Verb -> least and most words after it."""
+"""Verb -> minimum and maximum number of words after it."""
 
 
 def _zk(process: Process, arguments: list[str]) -> Running:
@@ -94,7 +94,7 @@ def _walk(client: ZkClient, path: str) -> Iterator[str]:
 
 
 def shown(data: bytes) -> str:
-    """Data of a znode for people: JSON compact with sorted keys, `null` for nothing."""
+    """The data of a znode for display: JSON compact with sorted keys, `null` for nothing."""
     if not data:
         return "null"
     try:
