@@ -20,7 +20,7 @@ from broker_core.shell.grammar.parser import ParsedOptions
 from broker_core.shell.grammar.process import Process
 from broker_core.shell.java.errors import JavaException, ToolUsageError, is_int, parse_int
 from broker_core.shell.tools.kafka.consumer_groups_plan import RUNTIME_EXCEPTION, Plan, plan_from_file
-from broker_core.shell.tools.kafka.topics import described_order
+from broker_core.shell.tools.kafka.topics_describe import described_order
 from broker_core.wire.messages import OffsetCommitRequest
 
 SCENARIOS = (
