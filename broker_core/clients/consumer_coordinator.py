@@ -49,8 +49,8 @@ class GroupMembership(GroupMember):
     """A member of a group of any protocol type.
 
     `_coordinator`: the coordinator of the group, None while it is not known. `_epoch`: how often the state has changed;
-    earlier responses and pauses are ignored. `_protocol`: the assignor that the group has agreed on. `_heard_us`: when
-    the coordinator gave its last sign of life.
+    earlier responses and pauses are ignored. `_protocol`: the assignor that the group has agreed on.
+    `_last_response_us`: when the coordinator last responded.
     """
 
     def __init__(self, kernel: Kernel, name: str, settings: GroupConsumerSettings, bootstrap: tuple[str, ...]) -> None:
@@ -129,9 +129,9 @@ class GroupMembership(GroupMember):
             self._coordinator = None
             self.later("find")
 
-    def _coordinator_heard_of(self) -> str | None:
-        """The coordinator responded. After a session timeout without a response it is looked up again, as another
-        broker may have taken over (`Heartbeat.sessionTimeoutExpired`).
+    def _coordinator_if_alive(self) -> str | None:
+        """The coordinator. After a session timeout without a response it is looked up again, as another broker may have
+        taken over (`Heartbeat.sessionTimeoutExpired`).
         """
         if self.kernel.now_us - self._last_response_us >= self.settings.session_timeout_ms * 1_000:
             self._coordinator_lost()
@@ -140,7 +140,7 @@ class GroupMembership(GroupMember):
     # Joining.
 
     @property
-    def _patience_ms(self) -> int:
+    def _join_timeout_ms(self) -> int:
         """The timeout of a join, while others join or the leader assigns (`joinGroupTimeoutMs`)."""
         return max(self.settings.request_timeout_ms, self.settings.max_poll_interval_ms + JOIN_TIMEOUT_LAPSE_MS)
 
@@ -190,7 +190,7 @@ class GroupMembership(GroupMember):
             PROTOCOL_TYPE,
             self._protocols(),
         )
-        timeout_ms = self._patience_ms
+        timeout_ms = self._join_timeout_ms
         self.send_request(
             self._coordinator, "JoinGroup", request, "join", f"JoinGroup {settings.group_id}", timeout_ms, self._epoch
         )
@@ -240,7 +240,7 @@ class GroupMembership(GroupMember):
         if self._coordinator is None:
             self._join("reason.coordinator_lost")
             return
-        timeout_ms = self._patience_ms
+        timeout_ms = self._join_timeout_ms
         label, fields = describe_sync(request)
         self.send_request(self._coordinator, "SyncGroup", request, "sync", label, timeout_ms, self._epoch, fields)
 
@@ -273,7 +273,7 @@ class GroupMembership(GroupMember):
         if membership != (self.member_id, self.generation_id) or self.state not in ("joining", "syncing", "stable"):
             return
         self._timer(self.settings.heartbeat_interval_ms, "heartbeat", membership)
-        coordinator = None if self.state == "joining" else self._coordinator_heard_of()
+        coordinator = None if self.state == "joining" else self._coordinator_if_alive()
         if coordinator is None:
             return
         request = HeartbeatRequest(

@@ -191,14 +191,14 @@ class GroupConsumer(GroupMembership):
         )
 
     def _joined_as(self, joined: JoinGroupResponse) -> None:
-        self._look_after(joined)
+        self._request_group_metadata(joined)
         if any(topic not in self.metadata.partition_counts for topic in self._others_topics):
             self._sync_waits = (joined, self._epoch)
             self._request_metadata()
         else:
             self._sync(self._plan(joined))
 
-    def _look_after(self, joined: JoinGroupResponse) -> None:
+    def _request_group_metadata(self, joined: JoinGroupResponse) -> None:
         """The leader of a group requests the metadata of all its topics (`updateGroupSubscription`)."""
         subscribed = {
             topic for _, _, metadata in joined.members for topic in decode_subscription(metadata).topics
@@ -293,7 +293,7 @@ class GroupConsumer(GroupMembership):
             for offset, epoch in [self.positions.get(name, (UNKNOWN_POSITION, -1))]
             if offset >= 0
         )
-        coordinator = self._coordinator_heard_of() if rows else None
+        coordinator = self._coordinator_if_alive() if rows else None
         if coordinator is None:
             return False
         request = OffsetCommitRequest(

@@ -91,14 +91,14 @@ class GroupOffsets:
     def look_up(self) -> None:
         """Looks up the committed offset and calls the consumer with it."""
         self._looks_up = True
-        self._go_on()
+        self._continue()
 
     def commit(self) -> None:
         """`commitSync`: retried until the coordinator responds; `commit_answer` has the result."""
         self.commit_answer = None if self._consumer.position >= 0 else ""
-        self._go_on()
+        self._continue()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._is_finding or self._is_waiting:
             return
         if self._coordinator is None:
@@ -160,7 +160,7 @@ class GroupOffsets:
         if response.error is Errors.NONE:
             self._coordinator = broker_node(response.node_id)
             self._attempts = 0
-            self._go_on()
+            self._continue()
         else:
             self._later()
 
@@ -210,7 +210,7 @@ class GroupOffsets:
         """A retry backoff or a commit interval has ended."""
         if name == RETRY_TIMER:
             self._is_waiting = False
-            self._go_on()
+            self._continue()
             return
         self._await_interval()
         if self._consumer.position >= 0:

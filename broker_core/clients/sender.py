@@ -95,7 +95,7 @@ class Sender:
         """The batches of a partition that have sequence numbers and are not complete, oldest first."""
         waiting = next((queue for name, queue in self.accumulator.queues() if name == partition), ())
         batches = [batch for batch in waiting if batch.base_sequence >= 0]
-        return sorted(batches + self._under_way(partition), key=lambda batch: batch.place)
+        return sorted(batches + self._in_flight_of(partition), key=lambda batch: batch.place)
 
     # Ready batches.
 
@@ -140,16 +140,16 @@ class Sender:
 
     def _why_not(self, partition: str, batch: ProducerBatch) -> str:
         """What a batch waits for besides linger and size."""
-        if self.settings.max_in_flight_requests_per_connection == 1 and self._under_way(partition):
+        if self.settings.max_in_flight_requests_per_connection == 1 and self._in_flight_of(partition):
             return "in flight"
         if not self.is_idempotent:
             return ""
         if batch.data:
             # A retried batch is sent only if no other batch of its partition is in flight.
-            return "in flight" if any(each.place < batch.place for each in self._under_way(partition)) else ""
+            return "in flight" if any(each.place < batch.place for each in self._in_flight_of(partition)) else ""
         return self.transactions.why_not_send(partition)
 
-    def _under_way(self, partition: str) -> list[ProducerBatch]:
+    def _in_flight_of(self, partition: str) -> list[ProducerBatch]:
         return [batch for batch in self._in_flight.values() if batch.partition == partition]
 
     def _report_waiting(self) -> None:
@@ -295,7 +295,7 @@ class Sender:
             # A batch that has expired in the meantime is complete.
             if self._in_flight.pop(batch.sequence, None) is not None:
                 self._take_answer(batch, numbers, answers[batch.partition])
-        self._through()
+        self._request_done()
 
     def disconnected(self, sent: Sent, *, timed_out: bool) -> None:
         """A leader has closed the connection, or did not respond in time."""
@@ -309,7 +309,7 @@ class Sender:
             for batch, _ in sent.batches:
                 if self._in_flight.pop(batch.sequence, None) is not None:
                     self._retry_or_fail(batch, error, message, repeats=True)
-        self._through()
+        self._request_done()
 
     def _why_lost(self, leader: str, *, timed_out: bool) -> tuple[Errors, str | None]:
         """The error for a response that never arrived (`Sender.handleProduceResponse`)."""
@@ -322,7 +322,7 @@ class Sender:
             else (Errors.NETWORK_EXCEPTION, message)
         )
 
-    def _through(self) -> None:
+    def _request_done(self) -> None:
         self.transactions.resolve()
         self.pump()
 
@@ -417,7 +417,7 @@ class Sender:
         if outcome is not None:
             self._ended(*outcome, batch.askers)
         if self.is_idempotent and self.is_idle:
-            self.transactions.batches_through()
+            self.transactions.all_batches_done()
 
     def _retry_or_fail(self, batch: ProducerBatch, error: Errors, message: str | None, *, repeats: bool) -> None:
         if error in STALE_METADATA_ERRORS:
@@ -483,7 +483,7 @@ class Sender:
         if left:
             self._expiry_armed = True
             self.kernel.timer(self.name, min(left) + timeout_us, EXPIRE_TIMER)
-        self._through()
+        self._request_done()
 
     def _give_up(self, batch: ProducerBatch) -> None:
         message = (

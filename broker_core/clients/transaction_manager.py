@@ -258,7 +258,7 @@ class TransactionManager:
         in_flight.sort(key=lambda batch: batch.sequence)
         self.numbers.restart(partition, in_flight, (self.producer_id, epoch))
 
-    def batches_through(self) -> None:
+    def all_batches_done(self) -> None:
         """Continues when nothing is queued or in flight any more."""
         if self.state in ("committing", "aborting"):
             self._continue()

@@ -11,7 +11,7 @@ from broker_core.clients.group_consumer_settings import GroupConsumerSettings, W
 from broker_core.clients.group_fetcher import UNKNOWN_POSITION
 from broker_core.clients.group_member import GroupMember
 from broker_core.clients.metadata import backoff_us
-from broker_core.clients.zookeeper_group import NotAlike, ZookeeperGroup
+from broker_core.clients.zookeeper_group import UnequalSubscriptions, ZookeeperGroup
 from broker_core.events.group import ConsumerAssigned
 from broker_core.partitions import sorted_partitions
 from broker_core.sim.kernel import Kernel
@@ -149,7 +149,7 @@ class ZookeeperConsumer(GroupMember):
             conflict = self._take_share(group)
         except SessionExpired:
             return
-        except NotAlike:
+        except UnequalSubscriptions:
             conflict = "roundrobin is allowed only if all consumers in the group subscribe to the same topics"
         if not conflict:
             self._change("stable", f"reason.owned?n={len(self.owned)}" if group.brokers() else "reason.no_broker")

@@ -18,7 +18,7 @@ from broker_core.zk.znodes import BrokerIdZnode, ConsumerIdZnode, TopicZnode, Zn
 ASSIGNORS = ("range", "roundrobin")
 
 
-class NotAlike(Exception):
+class UnequalSubscriptions(Exception):
     """Members of the group subscribe to different topics, which the round robin of 0.8.2 does not support."""
 
 
@@ -82,7 +82,7 @@ class ZookeeperGroup:
             return []
 
     def share(self, assignor: str, topics: Sequence[str]) -> list[str]:
-        """The assignment of this member. Raises NotAlike."""
+        """The assignment of this member. Raises UnequalSubscriptions."""
         found: list[str] = []
         if assignor == "range":
             for topic in sorted(topics):
@@ -95,7 +95,7 @@ class ZookeeperGroup:
             return found
         by_topic = {topic: self._threads(topic) for topic in sorted(topics)}
         if any(threads != by_topic[sorted(topics)[0]] for threads in by_topic.values()):
-            raise NotAlike
+            raise UnequalSubscriptions
         everything = [(topic, number) for topic in by_topic for number in self._partitions(topic)]
         everything.sort(key=lambda row: signed(string_code(f"[{row[0]},{row[1]}]")))
         threads = by_topic[sorted(topics)[0]]

@@ -40,7 +40,7 @@ class PartitionReassignments(ControllerPart):
                 accepted[partition] = current.reassign_to(current.origin)
             else:
                 results[partition] = PartitionResult(partition, Errors.NO_REASSIGNMENT_IN_PROGRESS)
-        self._forget_wishes(lambda partition, _: partition in accepted)
+        self._remove_requests(lambda partition, _: partition in accepted)
         for partition, assignment in accepted.items():
             results[partition] = self._begin(partition, assignment)
         return tuple(results[partition] for partition in wanted)
@@ -73,7 +73,7 @@ class PartitionReassignments(ControllerPart):
         }
         failed = {partition for partition, result in results.items() if result.error is not Errors.NONE}
         if failed:
-            self._forget_wishes(lambda partition, _: partition in failed)
+            self._remove_requests(lambda partition, _: partition in failed)
         return set(results) - failed
 
     def take_over(self) -> None:
@@ -152,7 +152,7 @@ class PartitionReassignments(ControllerPart):
         self._move_leader(partition, done)
         self._remove(partition, assignment.removing)
         self._write(partition, done)
-        self._forget_wishes(lambda name, replicas: name == partition and replicas == done.replicas)
+        self._remove_requests(lambda name, replicas: name == partition and replicas == done.replicas)
         del self.context.reassignments[partition]
         batch = self._batch()
         batch.add_update_metadata(self.context.live_brokers, [partition])
@@ -199,7 +199,7 @@ class PartitionReassignments(ControllerPart):
         topic = topic_of(partition)
         self.zk.set_topic(topic, self.context.topic_znode(topic, {partition: assignment}))
 
-    def _forget_wishes(self, done: Callable[[str, tuple[int, ...]], bool]) -> None:
+    def _remove_requests(self, done: Callable[[str, tuple[int, ...]], bool]) -> None:
         """Removes completed requests from /admin/reassign_partitions."""
         wanted = self.zk.partition_reassignments()
         if wanted is not None:

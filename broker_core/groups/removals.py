@@ -105,9 +105,9 @@ class Removals:
         """Starts the periodic check for expired offsets."""
         if not self._looks_for_expired:
             self._looks_for_expired = True
-            self._look_later()
+            self._check_later()
 
-    def _look_later(self) -> None:
+    def _check_later(self) -> None:
         delay_ms = self._host.group_settings.offsets_retention_check_interval_ms
         self._host.timer(delay_ms * 1_000, EXPIRE_TIMER)
 
@@ -120,7 +120,7 @@ class Removals:
             if expired or self._is_unused(group):
                 self._forget(group, expired, "reason.offsets_expired")
         if self._groups.owned:
-            self._look_later()
+            self._check_later()
         else:
             self._looks_for_expired = False
 

@@ -57,7 +57,7 @@ class TransactionMarkers:
 
     def __init__(self, host: MarkerHost) -> None:
         self._host = host
-        self._under_way: dict[str, Markers] = {}
+        self._pending: dict[str, Markers] = {}
 
     @property
     def timers(self) -> dict[str, TimerHandler]:
@@ -68,7 +68,7 @@ class TransactionMarkers:
         """Starts writing the markers of a decided transaction."""
         now = metadata.current
         is_commit = now.state is TransactionState.PREPARE_COMMIT
-        markers = self._under_way[metadata.transactional_id] = Markers(
+        markers = self._pending[metadata.transactional_id] = Markers(
             metadata.log_partition,
             coordinator_epoch,
             now.producer_id,
@@ -83,12 +83,12 @@ class TransactionMarkers:
 
     def forget(self, log_partition: str) -> None:
         """Drops the markers of transactions that another broker coordinates now."""
-        for transactional_id in [each for each, row in self._under_way.items() if row.log_partition == log_partition]:
-            del self._under_way[transactional_id]
+        for transactional_id in [each for each, row in self._pending.items() if row.log_partition == log_partition]:
+            del self._pending[transactional_id]
 
     def _continue(self, transactional_id: str) -> None:
         """Sends requests to the leaders of the remaining partitions; completes the transaction if there are none."""
-        markers = self._under_way[transactional_id]
+        markers = self._pending[transactional_id]
         by_leader: dict[int, list[str]] = {}
         for name in [name for name in markers.left if name not in markers.requested]:
             leader = self._host.leader_of(name)
@@ -107,7 +107,7 @@ class TransactionMarkers:
             context = (transactional_id, markers.coordinator_epoch, tuple(names))
             self._host.request_markers(leader, WriteTxnMarkersRequest((marker,)), label, context)
         if not markers.left:
-            del self._under_way[transactional_id]
+            del self._pending[transactional_id]
             self._host.markers_written(transactional_id, markers.coordinator_epoch)
 
     def _later(self, transactional_id: str, markers: Markers, delay_us: int = RETRY_BACKOFF_US) -> None:
@@ -116,7 +116,7 @@ class TransactionMarkers:
             self._host.timer(delay_us, RETRY_TIMER, (transactional_id, markers.coordinator_epoch))
 
     def _find(self, transactional_id: str, coordinator_epoch: int) -> Markers | None:
-        markers = self._under_way.get(transactional_id)
+        markers = self._pending.get(transactional_id)
         return markers if markers is not None and markers.coordinator_epoch == coordinator_epoch else None
 
     def _retry(self, transactional_id: str, coordinator_epoch: int) -> None:
@@ -131,7 +131,7 @@ class TransactionMarkers:
 
         Kafka retries without a back-off, so a marker is written as soon as there are enough replicas.
         """
-        for transactional_id, markers in list(self._under_way.items()):
+        for transactional_id, markers in list(self._pending.items()):
             if markers.is_waiting and any(name in markers.left for name in partitions):
                 markers.is_waiting = False
                 self._continue(transactional_id)
@@ -148,7 +148,7 @@ class TransactionMarkers:
             error = errors.get(name)
             if error in _FENCED:
                 # fenced by a newer coordinator or a newer producer
-                del self._under_way[transactional_id]
+                del self._pending[transactional_id]
                 return
             if error in _DONE:
                 markers.left.pop(name, None)

@@ -56,8 +56,10 @@ def _is_recompressed(expected: Path, case: Mapping[str, Any]) -> bool:
 
 def _compare_batches(name: str, found: bytes, expected: bytes) -> None:
     """Compares all but what depends on the compressor: lengths, CRCs, the compressed bytes themselves."""
-    mine = [(_gist(header), list(iterate_records(found, header, at))) for at, header in iterate_batches(found)]
-    theirs = [(_gist(header), list(iterate_records(expected, header, at))) for at, header in iterate_batches(expected)]
+    mine = [(_comparable(header), list(iterate_records(found, header, at))) for at, header in iterate_batches(found)]
+    theirs = [
+        (_comparable(header), list(iterate_records(expected, header, at))) for at, header in iterate_batches(expected)
+    ]
     for here, there in zip(mine, theirs, strict=False):
         if here != there:
             raise Mismatch(f"{name}: the batch is {here}, expected {there}")
@@ -65,7 +67,7 @@ def _compare_batches(name: str, found: bytes, expected: bytes) -> None:
         raise Mismatch(f"{name} has {len(mine)} batches, expected {len(theirs)}")
 
 
-def _gist(header: BatchHeader) -> BatchHeader:
+def _comparable(header: BatchHeader) -> BatchHeader:
     return structs.replace(header, length=0, crc=0)
 
 

@@ -207,7 +207,7 @@ class _Player:
                 theirs = with_max_timestamp(theirs, TimestampType.LOG_APPEND_TIME, header.max_timestamp)
             is_copy = not header.compression and not (append_time and header.magic < 2)
             if mine != theirs and (
-                is_copy or _gist(mine, header, append_time) != _gist(theirs, their_header, append_time)
+                is_copy or _comparable(mine, header, append_time) != _comparable(theirs, their_header, append_time)
             ):
                 return f"{mine.hex()} is stored, expected {theirs.hex()}"
         if len(list(_split(found))) < len(list(_split(expected))):
@@ -248,7 +248,7 @@ def _split(data: bytes) -> Iterator[tuple[bytes, BatchHeader]]:
         yield data[position : position + header.size], header
 
 
-def _gist(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...]:
+def _comparable(data: bytes, header: BatchHeader, append_time: bool) -> tuple[Any, ...]:
     """What must be equal in two batches whose compressors or clocks differ."""
     try:
         records: list[Any] = list(iterate(data))

@@ -7,7 +7,7 @@ from pathlib import Path
 KEY_BYTES = 32
 
 
-def lasting_key(path: Path) -> bytes:
+def stored_key(path: Path) -> bytes:
     """The key in a file, which is created at the first call. All threads and processes get the same one."""
     try:
         return path.read_bytes()

@@ -27,7 +27,7 @@ from lab.learning.events import (
 )
 from lab.learning.fold import LearnerState
 from lab.learning.journal import LearningJournal, remove_folder
-from lab.learning.key import lasting_key
+from lab.learning.key import stored_key
 from lab.learning.scoring import is_stop
 from lab.learning.summarize import summarize
 from lab.learning.summary import Summary
@@ -145,7 +145,7 @@ def close_all() -> None:
 
 def learner_id(user_id: int) -> str:
     """The opaque id of a user in this installation."""
-    return hmac.new(lasting_key(_root() / KEY_FILE), str(user_id).encode(), sha256).hexdigest()[:ID_LENGTH]
+    return hmac.new(stored_key(_root() / KEY_FILE), str(user_id).encode(), sha256).hexdigest()[:ID_LENGTH]
 
 
 def wall_ms() -> int:

@@ -11,7 +11,7 @@ def assign_general(
 ) -> Assignment:
     """Keeps owned partitions, assigns the rest to the least-loaded members, then moves partitions to balance."""
     plan = _Plan(ids, partitions, owned, wants)
-    plan.give_out()
+    plan.assign_unowned()
     plan.balance()
     return plan.assignment
 
@@ -46,7 +46,7 @@ class _Plan:
         self.assignment[member_id].append(name)
         self.owner[name] = member_id
 
-    def give_out(self) -> None:
+    def assign_unowned(self) -> None:
         """Assigns the partitions without an owner."""
         for name in self.partitions:
             if name not in self.owner and self._takers(name):

@@ -61,7 +61,7 @@ def _metadata(cluster: ClusterApi) -> list[MetadataResponse] | None:
     return [cluster.metadata_of(broker_id) for broker_id in up_brokers(cluster)]
 
 
-def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, ...]] | None:
+def _agreed_state(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, ...]] | None:
     """Leader and ISR on which the live brokers and ZooKeeper agree."""
     known = _metadata(cluster)
     if known is None:
@@ -84,12 +84,12 @@ def _seen_by_all(cluster: ClusterApi, partition: str) -> tuple[int, tuple[int, .
 
 def _leader(partition: str, wanted: str) -> Condition:
     leader = -1 if wanted == "none" else int(wanted)
-    return lambda cluster: (seen := _seen_by_all(cluster, partition)) is not None and seen[0] == leader
+    return lambda cluster: (seen := _agreed_state(cluster, partition)) is not None and seen[0] == leader
 
 
 def _isr(partition: str, wanted: str) -> Condition:
     isr = _ids(wanted)
-    return lambda cluster: (seen := _seen_by_all(cluster, partition)) is not None and seen[1] == isr
+    return lambda cluster: (seen := _agreed_state(cluster, partition)) is not None and seen[1] == isr
 
 
 def _replicas(partition: str, wanted: str) -> Condition:

@@ -56,7 +56,7 @@ def _leader_high_watermark(checker: Checker, shadow: ShadowReplica, before: int,
             if member is not None:
                 log = member.log
                 if log.end < reached or chain is None or log.chain_below(reached) != chain:
-                    _look_closer(checker, "I-WEAKISR", shadow, member, before, reached)
+                    _compare_logs(checker, "I-WEAKISR", shadow, member, before, reached)
     if partition.isr != isr:
         _check_strong(checker, partition, shadow, before)
     if reached > partition.highest:
@@ -69,7 +69,7 @@ def _leader_high_watermark(checker: Checker, shadow: ShadowReplica, before: int,
             unsafe.popleft()
 
 
-def _look_closer(
+def _compare_logs(
     checker: Checker, invariant: str, leader: ShadowReplica, member: ShadowReplica, start: int, end: int
 ) -> None:
     """Compares two logs that may differ below `end`. Offsets below `start` have been compared before."""
@@ -97,7 +97,7 @@ def check_weak(checker: Checker, leader: ShadowReplica, nodes: tuple[str, ...]) 
     for node in nodes:
         member = replicas.get(node) if node != leader.node else None
         if member is not None and not leader.log.agrees(member.log, leader.high_watermark):
-            _look_closer(checker, "I-WEAKISR", leader, member, leader.start, leader.high_watermark)
+            _compare_logs(checker, "I-WEAKISR", leader, member, leader.start, leader.high_watermark)
 
 
 def _check_strong(checker: Checker, partition: ShadowPartition, leader: ShadowReplica, start: int) -> None:
@@ -105,7 +105,7 @@ def _check_strong(checker: Checker, partition: ShadowPartition, leader: ShadowRe
     for node in partition.isr:
         member = partition.replicas.get(node) if node != leader.node else None
         if member is not None and not leader.log.agrees(member.log, leader.high_watermark):
-            _look_closer(checker, "I-STRONGISR", leader, member, start, leader.high_watermark)
+            _compare_logs(checker, "I-STRONGISR", leader, member, start, leader.high_watermark)
 
 
 def check_all_strong(checker: Checker, partition: ShadowPartition) -> None:
@@ -121,9 +121,9 @@ def check_cut(checker: Checker, partition: ShadowPartition, shadow: ShadowReplic
         if leader is shadow or leader.role != "leader" or leader.is_stale or end >= leader.high_watermark:
             continue
         if shadow.node in leader.isr:
-            _look_closer(checker, "I-WEAKISR", leader, shadow, end, leader.high_watermark)
+            _compare_logs(checker, "I-WEAKISR", leader, shadow, end, leader.high_watermark)
         if shadow.node in partition.isr:
-            _look_closer(checker, "I-STRONGISR", leader, shadow, end, leader.high_watermark)
+            _compare_logs(checker, "I-STRONGISR", leader, shadow, end, leader.high_watermark)
     if shadow.role == "leader":
         check_committed(checker, partition, shadow)
 

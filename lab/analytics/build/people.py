@@ -11,7 +11,7 @@ import secrets
 from hashlib import sha256
 from pathlib import Path
 
-from lab.learning.key import lasting_key
+from lab.learning.key import stored_key
 
 _FOLDER = "analytics-people"
 _ID_BYTES = 16
@@ -20,7 +20,7 @@ _PSEUDONYM = re.compile(r"[a-z2-7]{26}\Z")
 
 def pseudonym(data: Path, user_id: int) -> str:
     """26 characters for an account or a guest of this installation."""
-    digest = hmac.new(lasting_key(data / _FOLDER / "key"), f"user:{user_id}".encode(), sha256).digest()[:_ID_BYTES]
+    digest = hmac.new(stored_key(data / _FOLDER / "key"), f"user:{user_id}".encode(), sha256).digest()[:_ID_BYTES]
     return base64.b32encode(digest).decode().rstrip("=").lower()
 
 

@@ -143,7 +143,7 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
             known = yield from metadata(process, topics, "deleteRecords(api=METADATA)")
         except JavaException:
             break
-        late |= dict.fromkeys(waiting, _late_call(process, "METADATA", deadline_us, backoff_us))
+        late |= dict.fromkeys(waiting, _late_error(process, "METADATA", deadline_us, backoff_us))
         outcomes |= _invalid(waiting, known, logged)
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
         by_leader = _by_leader(waiting, known)
@@ -161,7 +161,7 @@ def _delete(process: Process, offsets: dict[str, int], logged: list[str]) -> Ask
                 leader, "DeleteRecords", body, f"DeleteRecords {', '.join(names)}", timeout_us
             )
             if isinstance(response, Disconnected):
-                late |= dict.fromkeys(names, _late_call(process, "DELETE_RECORDS", deadline_us, backoff_us))
+                late |= dict.fromkeys(names, _late_error(process, "DELETE_RECORDS", deadline_us, backoff_us))
             else:
                 outcomes |= _answered(response, logged)
         waiting = {partition: offset for partition, offset in waiting.items() if partition not in outcomes}
@@ -217,7 +217,7 @@ def log(logged: list[str], said: str) -> None:
     logged.append(f"ERROR [AdminClient clientId=adminclient-1] {said}")
 
 
-def _late_call(process: Process, api: str, deadline_us: int, backoff_us: int) -> Outcome:
+def _late_error(process: Process, api: str, deadline_us: int, backoff_us: int) -> Outcome:
     """The admin client's error for a call that was retried until the deadline; times in calendar ms."""
     deadline_ms = process.wall_ms + (deadline_us - process.now_us) // 1_000
     return _timed_out(

@@ -85,7 +85,7 @@ def _run(process: Process, arguments: list[str]) -> Running:
 
 
 def _verify(process: Process, options: ParsedOptions) -> Asking[None]:
-    """Compares in a loop. Raises Unlike, and JavaException if it cannot start."""
+    """Compares in a loop. Raises ReplicasDiffer, and JavaException if it cannot start."""
     pattern = _pattern(options.value("topics-include") or options.value("topic-white-list") or ".*")
     known = yield from metadata(process, None, "describeTopics")
     replicas = {
@@ -208,7 +208,7 @@ class Verification:
         return first[1] if is_whole and first is not None else None
 
     def _same(self, partition: str, one: tuple[int, BatchHeader], other: tuple[int, BatchHeader]) -> None:
-        """Prints where two replicas differ. Raises Unlike if they are at different offsets."""
+        """Prints where two replicas differ. Raises ReplicasDiffer if they are at different offsets."""
         where = f"{_clock(self._process)}: partition {partition}"
         if one[1].last_offset != other[1].last_offset:
             raise ReplicasDiffer(
