@@ -12,7 +12,8 @@ from broker_core.log import Lookup
 from lab.api.history import body_of, for_branch, json_answer, number_of
 from lab.exercises.observer import ExerciseObserver
 from lab.models import Branch
-from lab.recordings import broker_disk, example_disk, history
+from lab.recordings import history
+from lab.recordings.disk import broker_disk, example_disk
 from lab.recordings.recording import Recording
 from lab.runtime.lab import Lab
 from lab.runtime.zero_copy import Measurement, measure

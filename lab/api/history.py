@@ -22,7 +22,7 @@ from lab.protocol.event_schema import schema_hash
 from lab.recordings import history
 from lab.recordings.contents import contents
 from lab.recordings.decoding import decoded
-from lab.recordings.files import MAX_LENGTH, ReplicaFiles
+from lab.recordings.disk.replica_files import MAX_LENGTH, ReplicaFiles
 from lab.recordings.recording import Recording
 from lab.recordings.summary import RecordingSummary, read_summary
 from lab.rights import Right

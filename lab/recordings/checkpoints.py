@@ -24,7 +24,7 @@ import msgspec
 import broker_core
 from broker_core.sim.disk import RealDisk, digest_of
 from broker_core.zk.memory_store import MemoryStore
-from lab.recordings.disk_image import DiskImage, Past, capture, restore
+from lab.recordings.disk.disk_image import DiskImage, Past, capture, restore
 from lab.recordings.folder import BranchFolder
 from lab.recordings.process_copy import ProcessCopy
 

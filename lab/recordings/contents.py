@@ -8,7 +8,7 @@ from hashlib import blake2b
 from broker_core.records.record import Record
 from broker_core.records.record_batch import CorruptRecord, InvalidRecord, iterate_batches, iterate_records
 from broker_core.view.tree import Replica
-from lab.recordings.past_files import PastFiles
+from lab.recordings.disk.past_files import PastFiles
 from lab.recordings.recording import Recording
 
 COMPARED_RECORDS = 256

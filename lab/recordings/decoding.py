@@ -15,7 +15,7 @@ from broker_core.records.record_batch import (
 )
 from broker_core.records.varint import decode_varint
 from broker_core.texts import Text, text
-from lab.recordings.files import MAX_LENGTH, ReplicaFile, ReplicaFiles
+from lab.recordings.disk.replica_files import MAX_LENGTH, ReplicaFile, ReplicaFiles
 from lab.texts.refusal import Refusal
 
 _OFFSET_ENTRY = struct.Struct(">ii")

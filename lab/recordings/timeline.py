@@ -19,7 +19,7 @@ from broker_core.events import KINDS, Envelope
 from broker_core.view.fold import version
 from lab.protocol.marks import MARKED_KINDS, Mark, mark_of
 from lab.recordings.base import Base, read_base, write_base
-from lab.recordings.file_changes import FILE_EVENTS
+from lab.recordings.disk.file_changes import FILE_EVENTS
 from lab.recordings.keyframes import FORMAT as KEYFRAMES_FORMAT
 from lab.recordings.keyframes import KEYFRAMES, Keyframes
 

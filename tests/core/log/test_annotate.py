@@ -26,8 +26,8 @@ from broker_core.log.producers.producer_state_entry import BatchMetadata, Produc
 from broker_core.records.compression import CompressionType
 from broker_core.records.record_batch import build_batch, iterate
 from broker_core.sim.disk import SimulatedDisk
-from lab.recordings.broker_disk import look_up, page, tree
-from lab.recordings.example_disk import ExampleDisk
+from lab.recordings.disk.broker_disk import look_up, page, tree
+from lab.recordings.disk.example_disk import ExampleDisk
 from lab.texts.i18n import catalogue
 from tests.support.paths import DATA, ROOT
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lab.recordings.broker_disk import BrokerDisk, log_of, look_up, page, tree
+from lab.recordings.disk.broker_disk import BrokerDisk, log_of, look_up, page, tree
 from lab.recordings.recording import Recording
 from lab.runtime.live_run import LiveRun
 from lab.runtime.zero_copy import CHUNK_BYTES, measure

@@ -12,8 +12,8 @@ import pytest
 from broker_core.sim.disk import DirectoryArchive, RealDisk
 from broker_core.zk.memory_store import MemoryStore
 from lab.actions.fork_run import next_name
-from lab.recordings import disk_image
 from lab.recordings.checkpoints import Checkpoints
+from lab.recordings.disk import disk_image
 from lab.recordings.fork import fork_recording
 from lab.recordings.process_copy import ProcessCopy
 from lab.recordings.recording import Recording

@@ -10,9 +10,9 @@ from broker_core.events.log import LogDeleted, LogTruncated
 from broker_core.log.producers.producer_snapshot import encode_snapshot
 from broker_core.partitions import ReplicaId
 from broker_core.texts import render
-from lab.recordings.broker_disk import BrokerDisk
 from lab.recordings.decoding import decoded
-from lab.recordings.files import ReplicaFile, ReplicaFiles
+from lab.recordings.disk.broker_disk import BrokerDisk
+from lab.recordings.disk.replica_files import ReplicaFile, ReplicaFiles
 from lab.recordings.fork import fork_recording
 from lab.recordings.recording import Recording
 from lab.runtime import engine

@@ -18,7 +18,7 @@ import { effect, moment, partition, shown, signal } from "./state.js";
  *   parts: Part[],
  * index: { slot: number, offset: number, position: number }[], time_index: { slot: number, timestamp: number, offset: number
  * }[] }} DiskPage
- *   as lab/recordings/broker_disk.py describes it; `bytes` in hex
+ *   as lab/recordings/disk/broker_disk.py describes it; `bytes` in hex
  * @typedef {DiskPage & { broker: string, missing?: undefined, error?: undefined }} KnownPage
  * @typedef {{ broker: string, path: string, missing: true, error?: undefined }} MissingPage
  * @typedef {{ broker: string, path: string, missing?: undefined, error: Partial<Refusal> }} FailedPage

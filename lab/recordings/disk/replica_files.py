@@ -15,7 +15,7 @@ from broker_core.log import (
 )
 from broker_core.partitions import TopicPartition, topic_of
 from broker_core.view.tree import Replica, View
-from lab.recordings.past_files import PastFiles
+from lab.recordings.disk.past_files import PastFiles
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
 

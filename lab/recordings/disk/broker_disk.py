@@ -26,8 +26,8 @@ from broker_core.log.annotate.files import (
 )
 from broker_core.log.annotate.log_file import annotate_log, batch_starts
 from broker_core.view.tree import Replica
-from lab.recordings.files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
-from lab.recordings.past_files import PastFiles
+from lab.recordings.disk.past_files import PastFiles
+from lab.recordings.disk.replica_files import FileKind, ReplicaFile, ReplicaFiles, broker_files, deleted_logs, read_file
 from lab.recordings.recording import Recording
 from lab.texts.refusal import Refusal
 

@@ -11,8 +11,8 @@ from broker_core.log import LogConfig, LogSegment, TimeIndex, UnifiedLog
 from broker_core.records.record_batch import build_batch
 from broker_core.sim.disk import SimulatedDisk
 from broker_core.view.tree import Replica
-from lab.recordings.broker_disk import Folder
-from lab.recordings.files import FileKind, ReplicaFile
+from lab.recordings.disk.broker_disk import Folder
+from lab.recordings.disk.replica_files import FileKind, ReplicaFile
 
 NAME = "example"
 FOLDER = "orders-0"

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from broker_core.events import Event
 from broker_core.events.log import Cut
-from lab.recordings.file_changes import Renamed, changes
+from lab.recordings.disk.file_changes import Renamed, changes
 from lab.recordings.recording import Recording
 
 

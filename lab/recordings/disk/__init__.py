@@ -1,0 +1,1 @@
+"""Files on the brokers' disks at any instant of a recording: their contents, names and bytes."""
