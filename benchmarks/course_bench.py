@@ -134,6 +134,10 @@ def measure_pages() -> dict[str, Any]:
 
 def measure_challenge() -> dict[str, Any]:
     """The course's own entry, on as many schedules as a verdict takes."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
+    import django
+
+    django.setup()
     from lab.challenges.judge import judge
     from lab.challenges.loader import challenges
 
