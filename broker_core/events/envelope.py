@@ -24,6 +24,8 @@ family_of = CORE.family_of
 
 #: Fields whose values are those of an enumeration, `power loss`, which are rendered as `value.power_loss`.
 _TERMS = frozenset({"change", "how", "repair", "state", "why"})
+ALL_IN_SYNC = -1
+"""The value of `acks` in requests for what people write as `all`."""
 
 
 def sentence(event: Event, language: str = "en") -> str:
@@ -37,6 +39,10 @@ def sentence(event: Event, language: str = "en") -> str:
 
 
 def _shown(name: str, value: Any, language: str) -> str:
+    if name == "acks" and value == ALL_IN_SYNC:
+        return "all"
+    if name == "entries":
+        return ", ".join(f"{epoch}@{offset}" for epoch, offset in value) or "—"
     if isinstance(value, tuple):
         return f"[{', '.join(_shown('', one, language) for one in value)}]"
     if not isinstance(value, str):

@@ -37,6 +37,15 @@ test("fields keep their names even where an envelope has the same", () => {
   assert.match(sentence(event, texts.zh), /b2 向 b1/);
 });
 
+test("sentences write acks and leader epochs as people do", () => {
+  /** @param {unknown[]} event */
+  const said = (event) => sentence(decode([1, 0, "b1", 0, event, []]), texts.en);
+  assert.match(said(["ProduceStarted", "p1", "orders-0", 0, 1, -1, 70, "b1", 1, -1, -1, -1]), /acks=all$/);
+  assert.match(said(["ProduceStarted", "p1", "orders-0", 0, 1, 1, 70, "b1", 1, -1, -1, -1]), /acks=1$/);
+  assert.match(said(["LeaderEpochsChanged", "orders-0@b1", [[0, 0], [2, 25]]]), /leader epochs 0@0, 2@25 /);
+  assert.match(said(["LeaderEpochsChanged", "orders-0@b1", []]), /leader epochs — /);
+});
+
 test("what is wrong with an event is said", () => {
   const good = [1, 0, "b1", 0, ["BrokerFrozen", "b1"], []];
   assert.equal(fault(good), null);

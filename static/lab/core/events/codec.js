@@ -68,6 +68,12 @@ function fits(value, type) {
 /** Fields with values of enumerations. */
 const TERMS = new Set(["change", "how", "repair", "state", "why"]);
 
+/** Fields that people write in another way; undefined where they do not. @type {Record<string, (value: any) => string | undefined>} */
+const WAYS = {
+  acks: (value) => (value === -1 ? "all" : undefined),
+  entries: (pairs) => pairs.map((/** @type {number[]} */ pair) => pair.join("@")).join(", ") || "—",
+};
+
 /**
  * The event as one sentence for people.
  * @param {AnyEvent} event
@@ -82,7 +88,7 @@ export function sentence(event, texts) {
   for (const [name, value] of Object.entries(data)) {
     // an alarm of an old recording brings both languages
     const said = (texts.language === "zh-CN" && data[`${name}_zh`]) || value;
-    values[name] = TERMS.has(name) && typeof said === "string" ? texts.term(said) : readable(said, texts);
+    values[name] = TERMS.has(name) && typeof said === "string" ? texts.term(said) : WAYS[name]?.(said) ?? readable(said, texts);
   }
   return texts.text(`event.${event.kind}`, values);
 }

@@ -1,0 +1,28 @@
+"""Sentences about events: values are written as people write them."""
+
+import pytest
+
+from broker_core.events import Event
+from broker_core.events.client import ProduceStarted
+from broker_core.events.envelope import sentence
+from broker_core.events.log import LeaderEpochsChanged
+
+
+def produced(acks: int) -> ProduceStarted:
+    return ProduceStarted(
+        client="p1", partition="orders-0", sequence=0, count=1, acks=acks, size=70, leader="b1", request=1,
+        producer_id=-1, producer_epoch=-1, base_sequence=-1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        (produced(-1), "acks=all"),
+        (produced(1), "acks=1"),
+        (LeaderEpochsChanged(replica="orders-0@b1", entries=((0, 0), (2, 25))), "leader epochs 0@0, 2@25 "),
+        (LeaderEpochsChanged(replica="orders-0@b1", entries=()), "leader epochs — "),
+    ],
+)
+def test_values_are_written_as_people_do(event: Event, says: str) -> None:
+    assert says in sentence(event)
