@@ -170,6 +170,22 @@ test("stepping back goes to the past, and rests the live core", async () => {
   assert.deepEqual(player.view, viewAt(520));
 });
 
+test("playing in the past goes on in the lab where the history ends", async () => {
+  const { player, socket, clock } = await live(500);
+  player.seekSeq(498);
+  await settle();
+  player.play();
+  player.setRate(1);
+  for (let frame = 0; frame < 5000 && player.isPast; frame++) {
+    clock.ms += 100;
+    player.tick();
+    await settle();
+  }
+  assert.equal(player.isPast, false);
+  assert.deepEqual(player.view, viewAt(500));
+  assert.deepEqual(time(socket), ["play"]);
+});
+
 test("one who only watches does not stop the lab of its owner", async () => {
   const { sockets, FakeSocket } = fakeSockets();
   const player = new Player({ url: "http://lab", run: "r", branch: "main", WebSocket: FakeSocket, fetch: fakeFetch() });

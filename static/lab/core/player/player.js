@@ -3,8 +3,8 @@
 //   state     what is shown                       who moves time          leaves it by
 //   waiting   nothing yet                         -                       the first snapshot; a segment
 //   head      the newest state                    the server's clock      seek, step back -> past
-//   past      the state at an instant before      this page               goLive, playing or stepping up to the newest
-//                                                                         event -> head
+//   past      the state at an instant before      this page               goLive, playing (the live core plays on) or
+//                                                                         stepping up to the newest event -> head
 //
 // In `past` the live core is paused. Live events that arrive all the same are kept, not shown.
 //
@@ -258,8 +258,8 @@ export class Player {
     else this.#leave({ seq: Math.max(this.first_seq, seq), ...(at_us === undefined ? {} : { at_us }) });
   }
 
-  /** Back to the newest state, by a jump: what was missed is not played back. */
-  goLive() {
+  /** Back to the newest state, by a jump: what was missed is not played back. The lab then does `next`. @param {Mode | ""} next */
+  goLive(next = "") {
     if (this.#state !== "past") return;
     this.#seek.cancel();
     this.#past.mode = "pause";
@@ -271,6 +271,7 @@ export class Player {
     this.#state = this.view ? "head" : "waiting";
     if (this.view && this.#recording.way(this.seq, received)) this.#show({ seq: received, at_us: this.#clock.at_us });
     else this.#feed.refetch();
+    if (next && this.#state === "head" && this.owner) this.#askTime(next);
     this.#announce("mode", "time");
   }
 
@@ -385,7 +386,7 @@ export class Player {
     const { view, seq, at_us, live_seq, live_at_us } = this;
     const next = this.#past.next({ view, seq, at_us, live_seq, live_at_us, event: (one) => this.#recording.event(one) }, passed_ms);
     if ("need" in next) this.#eventLoaded(next.need).then((came) => came || this.#setLocalMode("pause"));
-    else if (next.at_us >= live_at_us) this.goLive();
+    else if (next.at_us >= live_at_us) this.goLive(this.#past.mode);
     else this.#seek.to(next);
   }
 
