@@ -7,7 +7,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from tests.support.axe import violations
-from tests.support.lab_page import PHONE, TABLET, WIDE, nothing_sticks_out
+from tests.support.lab_page import MODULES, PHONE, TABLET, WIDE, nothing_sticks_out
 from tests.support.lab_server import LabServer
 
 FIRST = "008-a-records-way"
@@ -65,6 +65,36 @@ def test_command_runs_by_one_click_and_the_keys_of_the_text_work_after_it(first:
     expect(done.locator(".reason")).to_have_count(2)
     # The step that was just done can be read on, and what it offers be used.
     expect(done.locator(".code-line").first).to_be_visible()
+
+
+NOW = "moduleOf('/ui/store/state.js').then(({ player }) => player.at_us)"
+
+
+def test_commands_after_a_sleep_run_when_it_has_ended(first: Page) -> None:
+    first.evaluate(MODULES)
+    text = "```\nsleep 10ms\nkafka-topics.sh --create --topic later --partitions 1 --replication-factor 1\n```"
+    first.evaluate(
+        """async (text) => {
+          const { effect, exercise } = await moduleOf("/ui/store/state.js");
+          // The server's next frame has the lesson's own text.
+          effect(() => {
+            const { steps } = exercise.value, at = steps.findIndex(({ state }) => state === "active");
+            if (steps[at].text !== text)
+              exercise.value = { ...exercise.value, steps: steps.with(at, { ...steps[at], text }) };
+          });
+        }""",
+        text,
+    )
+    begun_us = first.evaluate(NOW)
+    sleeps, creates = first.locator(".step.now .code-line").all()
+    sleeps.click()
+    creates.click()
+    expect(sleeps).to_have_attribute("data-ran", "ran")
+    # Time is paused.
+    expect(creates).to_have_attribute("data-ran", "waits")
+    first.keyboard.press("Space")
+    expect(creates).to_have_attribute("data-ran", "ran")
+    assert first.evaluate(NOW) - begun_us >= 10_000
 
 
 def test_console_gives_the_keyboard_back(first: Page) -> None:

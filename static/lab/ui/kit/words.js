@@ -77,6 +77,14 @@ export const tailOf = (replica) => Object.entries(replica.tail)
 export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" };
 
 /**
+ * A line in which a long name such as COORDINATOR_LOAD_IN_PROGRESS or min.insync.replicas breaks between its words, not inside one.
+ * @param {string} line
+ * @returns {(string | TemplateResult)[]}
+ */
+export const breakable = (line) => line.split(/(?<=[A-Z]_)(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])|(?<=[a-z])(?=[A-Z][a-z])/)
+  .flatMap((part, place) => (place ? [html`<wbr>`, part] : [part]));
+
+/**
  * `code`, **bold** and *emphasis* of a line; the others may be inside bold.
  * @param {string} text
  * @returns {(string | TemplateResult)[]}
@@ -84,7 +92,7 @@ export const GLYPH = { leader: "★", isr: "●", outisr: "◐", offline: "✕" 
 export function inline(text) {
   const parts = text.split(/(`[^`]+`|\*\*(?:[^*]|\*(?!\*))+\*\*|\*[^*]+\*)/);
   return parts.map((part) => {
-    if (part.startsWith("`")) return html`<code>${part.slice(1, -1)}</code>`;
+    if (part.startsWith("`")) return html`<code>${breakable(part.slice(1, -1))}</code>`;
     if (part.startsWith("**")) return html`<b>${inline(part.slice(2, -2))}</b>`;
     if (part.startsWith("*") && part.length > 2) return html`<em>${part.slice(1, -1)}</em>`;
     return part;

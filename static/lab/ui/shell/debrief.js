@@ -2,7 +2,7 @@
 import { html } from "../kit/element.js";
 import { instant } from "../kit/format.js";
 import { short, t } from "../kit/i18n.js";
-import { markdown } from "../kit/words.js";
+import { breakable, markdown } from "../kit/words.js";
 import { request, here } from "../store/api.js";
 import { exercises } from "../store/exercises.js";
 import { send, stopsOf } from "../store/lesson.js";
@@ -41,7 +41,7 @@ function causes(title) {
   return html`<section class="chain"><h3>${title || t("exercise.chain")}</h3>
     <ol>${parts.map((part, place) => html`${place ? html`<li class="dim">${t("exercise.chain_check")}</li>` : ""}
       ${part.map(({ seq, at_us, sentence }) => html`<li><button title=${t("exercise.go_there")} @click=${() => seekSeq(seq)}>
-      <span class="mono">${instant(at_us)}</span> <span>${sentence}</span></button></li>`)}`)}</ol></section>`;
+      <span class="mono">${instant(at_us)}</span> <span>${breakable(sentence)}</span></button></li>`)}`)}</ol></section>`;
 }
 
 /** @param {number} choices how many */

@@ -1,6 +1,6 @@
 // The exercise panel: steps with their checks, a prediction that is asked before it is shown, hints, debrief.
 import { refuse } from "../store/api.js";
-import { offerLine, runLine } from "../store/console.js";
+import { ended, offerLine, runLine } from "../store/console.js";
 import { exercises } from "../store/exercises.js";
 import { steer } from "../store/interactions.js";
 import { HwElement, html, icon } from "../kit/element.js";
@@ -69,8 +69,11 @@ effect(() => {
   if (exerciseEnded.value) finished.value = new Set();
 });
 
+/** The commands that were pressed, one after the other. */
+let pressed = Promise.resolve();
+
 /** Runs the command that is pressed; with Shift it is put into the console instead. @param {MouseEvent} event */
-async function takeLine(event) {
+function takeLine(event) {
   const button = closest(event, "button.code-line");
   if (!button || event.detail > 1) return; // A double click runs it once.
   const line = button.textContent.trim();
@@ -78,7 +81,16 @@ async function takeLine(event) {
     offerLine(line);
     return;
   }
-  button.dataset.ran = (await runLine(line)) === null ? "refused" : "ran";
+  button.dataset.ran = "waits";
+  pressed = pressed.then(() => runPressed(button, line));
+}
+
+/** Those after a `sleep` in a text are meant for after it. @param {HTMLElement} button @param {string} line */
+async function runPressed(button, line) {
+  if (!button.isConnected) return; // Its lesson was left or begun again.
+  const command = await runLine(line);
+  button.dataset.ran = command === null ? "refused" : "ran";
+  if (command !== null && line.startsWith("sleep ")) await ended(command, button);
 }
 
 /** @param {Texts} texts @param {string} [address] of the page that the title leads to */

@@ -27,7 +27,7 @@ function option(step, { value, note }, { place, taken, given, isClosed }) {
   return html`<button class="opt ${happened ? "right" : ""}" role="radio" data-value=${value} ?disabled=${isClosed}
       aria-checked=${value === taken} tabindex=${value === taken || (!taken && place === 0) ? 0 : -1} @click=${() => pick(step, value)}>
       <span class="r"></span><span class="value ${ONE_WORD.test(words) ? "mono" : ""}">${words}</span>
-      <em>${happened && step.said[value] !== undefined ? t("exercise.happened") : note}</em></button>
+      <em>${note}</em>${happened ? html`<span class="tag ok">${t("exercise.happened")}</span>` : ""}</button>
     ${reason ? html`<div class="reason ${happened ? "right" : ""}">${markdown(reason)}</div>` : ""}`;
 }
 

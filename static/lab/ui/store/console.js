@@ -41,3 +41,17 @@ export async function runLine(line) {
   });
   return command;
 }
+
+/**
+ * Resolves when a command has ended, or the element that it was run from is gone.
+ * @param {number} command
+ * @param {Element} from
+ * @returns {Promise<void>}
+ */
+export const ended = (command, from) => new Promise((resolve) => {
+  const stop = effect(() => {
+    if (moment.value.view.console[command]?.state !== "done" && from.isConnected) return;
+    resolve();
+    queueMicrotask(() => stop());
+  });
+});
