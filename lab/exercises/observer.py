@@ -129,6 +129,9 @@ class ExerciseObserver:
 
         await self._lab.act(job)
         self.publish()
+        # What is answered survives a kill of the process.
+        if self._saving:
+            await asyncio.wait(list(self._saving))
 
     async def set_pace(self, pace: int) -> None:
         """Sets the class's pace; see `ExerciseSession.set_pace`. Does not wake the engine."""

@@ -101,6 +101,26 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def test_two_tabs_of_a_lesson_one_of_them_frozen_find_it_again_after_a_kill(tmp_path: Path) -> None:
+    slug = "001-high-watermark-two-fetches"
+    with lab(tmp_path) as running:
+        visitor = running.visitor(running.wait_until_ready())
+        run = visitor.new_run()
+        # The first tab has said hello, and reads nothing from then on.
+        with visitor.socket(run), visitor.socket(run) as tab:
+            for op in ({"op": "start"}, {"op": "skip", "step": "produce"}, {"op": "hint"}):
+                assert tab.ask({"k": "exercise", "exercise": slug, **op})["k"] == "done"
+            running.end(signal.SIGKILL)
+    with lab(tmp_path) as again:
+        visitor = again.visitor(again.wait_until_ready())
+        with visitor.socket(run) as first, visitor.socket(run) as second:
+            for client in (first, second):
+                frame = client.of_kind("exercise")
+                assert (frame["slug"], len(frame["hints"])) == (slug, 1)
+                assert [step["state"] for step in frame["steps"]][:2] == ["done", "active"]
+                assert frame["steps"][0]["skipped"]
+
+
 def test_lab_prints_one_address_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     with lab(tmp_path) as running:
         printed = running.wait_until_ready()
