@@ -56,23 +56,26 @@ def _alter_body(request: Any, context: RequestContext) -> AlterClientQuotasReque
 
 
 def _entity(entry: Any) -> QuotaEntity:
-    return tuple({each.entity_type: each.entity_name for each in entry.entity}.items())
+    """In the order of a hash map for as many parts as the request names, in which Kafka looks for what is wrong."""
+    names = {each.entity_type: each.entity_name for each in entry.entity}
+    return tuple((kind, names[kind]) for kind in hash_map_order(list(names), len(entry.entity)))
 
 
 def _alter_answer(body: AlterClientQuotasResponse, request: Any, context: RequestContext) -> Any:
     """A duplicate entity gets one result."""
-    decided = dict(zip(map(_entity, request.entries), body.results, strict=True))
-    results = [(dict(entity), result) for entity, result in decided.items()]
+    decided: dict[frozenset[tuple[str, str | None]], tuple[QuotaEntity, tuple[Errors, str | None]]] = {}
+    for entry, result in zip(request.entries, body.results, strict=True):
+        entity = _entity(entry)
+        first, _ = decided.get(frozenset(entity), (entity, result))
+        decided[frozenset(entity)] = first, result
     return _ALTER.type(
         entries=[
             _ALTER.EntryData(
                 error_code=error.code,
                 error_message=message,
-                entity=[
-                    _ALTER.EntityData(entity_type=kind, entity_name=names[kind]) for kind in hash_map_order(list(names))
-                ],
+                entity=[_ALTER.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
             )
-            for names, (error, message) in results
+            for entity, (error, message) in decided.values()
         ]
     )
 
