@@ -1,14 +1,17 @@
 """From the click to the first chart, and to the last one, of a run of 100,000 events: with the worker, its JVM and
-Spark still to be started (cold), and with them running (warm); and a question in SQL about 1,700,000 messages. Prints
-JSON: medians, and the rounds that they are of.
+Spark still to be started (cold), started but without a table made by them (ahead), and running (warm); the memory of
+the JVM after that; and a question in SQL about 1,700,000 messages. Prints JSON: medians, and the rounds that they are
+of.
 
 Each round begins without tables. The archive of Spark's classes, which a lab makes beside its first start, is made
 before.
 """
 
 import asyncio
+import contextlib
 import json
 import os
+import re
 import resource
 import statistics
 import sys
@@ -74,6 +77,29 @@ def record(folder: BranchFolder) -> int:
     return recording.last_seq
 
 
+def start(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> None:
+    """Has the worker start Spark, with nothing to build."""
+    job = analyst.build(folder, BuildTask(str(tables_at), ()))
+    _until(job, lambda: job.is_over, time.perf_counter())
+    if job.error:
+        sys.exit(f"Spark did not start: {job.error}")
+
+
+def jvm_mb() -> float:
+    """The resident memory of the JVM below this process."""
+    processes = {}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        # A process may have ended since.
+        with contextlib.suppress(OSError):
+            processes[int(status.parent.name)] = dict(re.findall(r"(Name|PPid|VmRSS):\s+(\S+)", status.read_text()))
+
+    def is_below(pid: int) -> bool:
+        return pid == os.getpid() or (pid in processes and is_below(int(processes[pid]["PPid"])))
+
+    found = (told for pid, told in processes.items() if told["Name"] == "java" and is_below(pid))
+    return round(sum(int(told["VmRSS"]) for told in found) / 1_000, 1)
+
+
 def measure(analyst: Analyst, folder: BranchFolder, tables_at: Path) -> dict[str, float]:
     """Seconds from the click to the first chart and to all."""
     log = str(folder.recording / "events-0")
@@ -127,18 +153,23 @@ def main() -> None:
         folder = branch_folder("bench", "main", runs=Path(name))
         last_seq = record(folder)
         analyst = Analyst(Path(name) / "spark.log")
-        cold, warm = [], []
+        cold, ahead, warm = [], [], []
         for number in range(COLD_ROUNDS):
             analyst.stop()
             cold.append(measure(analyst, folder, Path(name) / f"cold-{number}"))
+        for number in range(COLD_ROUNDS):
+            analyst.stop()
+            start(analyst, folder, Path(name) / f"ahead-{number}")
+            ahead.append(measure(analyst, folder, Path(name) / f"ahead-{number}"))
         for number in range(WARM_ROUNDS):
             warm.append(measure(analyst, folder, Path(name) / f"warm-{number}"))
+        jvm = jvm_mb()
         analyst.stop()
         sql = question(Path(name) / "sql")
-    found: dict[str, Any] = {"events": last_seq, "cold": cold, "warm": warm, "sql": sql}
+    found: dict[str, Any] = {"events": last_seq, "cold": cold, "ahead": ahead, "warm": warm, "jvm_mb": jvm, "sql": sql}
     for what in ("s", "cpu_s"):
         found[f"sql_{what}"] = statistics.median(one[what] for one in sql)
-    for kind, rounds in (("cold", cold), ("warm", warm)):
+    for kind, rounds in (("cold", cold), ("ahead", ahead), ("warm", warm)):
         for what in ("first_chart_s", "all_charts_s"):
             found[f"{kind}_{what}"] = statistics.median(one[what] for one in rounds)
     print(json.dumps(found, indent=1))

@@ -117,8 +117,11 @@ class Worker:
         published = 0
         broken: list[CheckResult] = []
         held = Held()
-        for tables in task.stages:
-            wanted = Wanted(found, tables, say=told, held=held, is_cancelled=self._is_cancelled(job))
+        for stage, tables in enumerate(task.stages, 1):
+            wanted = Wanted(
+                found, tables, say=told, held=held, is_cancelled=self._is_cancelled(job),
+                is_first=stage == 1 and len(task.stages) > 1,
+            )  # fmt: skip
             outcome = build(lambda: spark.session, store, wanted)
             broken, published = outcome.held, published + len(outcome.published)
             self._say(Report(job, stage="tables", published=published))

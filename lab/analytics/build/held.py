@@ -43,10 +43,14 @@ class Held:
     def read(self, entry: BranchEntry, spans: Sequence[SpanOf], *, is_anew: bool) -> None:
         """Reads the new events of a branch, or all of them again, and holds them."""
         new = [one for one in entry.ranges if not one.build]
-        rows = pa.Table.from_batches([batch for span in spans for batch in read(*span)], ROWS)
         after_seq = min((one.from_seq - 1 for one in new), default=entry.last_seq)
         after_seq = entry.own_from_seq if is_anew else max(after_seq, entry.own_from_seq)
-        self._events[entry.branch] = _Events(after_seq, _places(new), rows)
+        before = self._events.get(entry.branch)
+        if before is not None and before[:2] == (after_seq, places(new)):
+            # The build before this one has not written them.
+            return
+        rows = pa.Table.from_batches([batch for span in spans for batch in read(*span)], ROWS)
+        self._events[entry.branch] = _Events(after_seq, places(new), rows)
 
     def read_of(self, branches: Iterable[str]) -> pa.Table:
         """The events read of some branches, in the form of `segments.read`."""
@@ -91,10 +95,11 @@ def is_few(entries: Iterable[BranchEntry]) -> bool:
     return sum(entry.last_seq for entry in entries) <= MAX_EVENTS
 
 
-def _places(ranges: Iterable[ReadRange]) -> _Read:
+def places(ranges: Iterable[ReadRange]) -> _Read:
+    """The ranges of bytes, with the digests of what is in them."""
     return tuple((one.segment, one.from_byte, one.to_byte, one.digest) for one in ranges)
 
 
 def _ends_with(entry: BranchEntry, ranges: _Read) -> bool:
     """Whether the events read of a branch are the newest according to the ledger."""
-    return not ranges or _places(entry.ranges)[-len(ranges) :] == ranges
+    return not ranges or places(entry.ranges)[-len(ranges) :] == ranges

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from lab.analytics.build.current import local
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found, config_of
+from lab.analytics.build.held import places
 from lab.analytics.build.lineage import by_identity
 from lab.analytics.build.segments import SCHEMA, News, Span, SpanOf, news, read
 from lab.analytics.build.unit import Job, enter
@@ -45,7 +46,12 @@ class Unread:
 
 
 def unread(
-    store: Store, found: Iterable[Found], ledger: Mapping[str, BranchEntry], number: int, stale: Collection[str] = ()
+    store: Store,
+    found: Iterable[Found],
+    ledger: Mapping[str, BranchEntry],
+    number: int,
+    stale: Collection[str] = (),
+    unwritten: Collection[str] = (),
 ) -> Unread:
     """The parts of recordings that are not in the ledger. Recordings deleted in the meantime are `gone`.
 
@@ -54,7 +60,9 @@ def unread(
         found: the recordings to read.
         ledger: what has been read.
         number: the number of the build.
-        stale: branches that were read in a format that is no longer used.
+        stale: branches that are not there in the format that is used now: they are read again.
+        unwritten: those of them of which only tables were made (`is_unwritten`). They are made again only if the
+            recording is not the same any more.
     """
     todo = Unread(before=ledger)
     for folder, entry in _resolved(found, ledger):
@@ -83,7 +91,8 @@ def unread(
         ]
         if not new.ranges and not damage and not is_new and known is not None and known.state == "open":
             continue
-        if is_new and known is not None:
+        is_same = known is not None and entry.branch in unwritten and places(known.ranges) == places(new.ranges)
+        if is_new and known is not None and not is_same:
             todo.anew.add(entry.branch)
         todo.entries[entry.branch] = msgspec.structs.replace(
             entry,
@@ -225,6 +234,14 @@ def hold(job: Job, todo: Unread) -> dict[str, BranchEntry]:
         job.held.read(entry, parts, is_anew=branch in todo.anew)
         entries[branch] = _counting(entry, job.number, job.held.kinds(branch))
     return entries
+
+
+def is_unwritten(job: Job, entries: Mapping[str, BranchEntry]) -> bool:
+    """Whether tables of these branches may be published before their events: none of these is stored yet, so that the
+    next build reads each branch from its beginning; and none is to be quarantined.
+    """
+    is_readable = all(UNREADABLE not in entry.kinds() for entry in entries.values())
+    return is_readable and not job.current.files(EVENTS.name, entries.keys())
 
 
 def parts_of(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from lab.analytics.build.current import Current
 from lab.analytics.build.events import EVENTS
 from lab.analytics.build.found import Found
 from lab.analytics.build.held import Held, is_few
-from lab.analytics.build.ingest import Unread, hold, read_bronze, unread
+from lab.analytics.build.ingest import Unread, hold, is_unwritten, read_bronze, unread
 from lab.analytics.build.lineage import descendants
 from lab.analytics.build.plan import Dirty, Plan, dirty_branches, groups
 from lab.analytics.build.sizes import sized
@@ -25,6 +25,7 @@ from lab.analytics.shipping import insist_on_shared
 from lab.analytics.store import attempts
 from lab.analytics.store.builds import Build, CheckResult, Store
 from lab.analytics.store.ledger import BranchEntry
+from lab.analytics.store.objects import folder_at
 from lab.analytics.store.publish import Changes, ConflictError, publish
 from lab.analytics.tables import Table
 from lab.analytics.tables.registry import TABLES, upstream
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MAX_TRIES = 5
+AT_ONCE = 2
+"""So many tables of a small build are made at a time: planning one leaves a core free."""
 BRONZE_FORMAT = "2"
 """Changes with how events are stored: then all recordings are read again."""
 
@@ -53,6 +56,7 @@ class Wanted:
     tables: Sequence[str] | None = None
     registry: Mapping[str, Table] = field(default_factory=lambda: TABLES)
     is_full: bool = False
+    is_first: bool = False
     is_cancelled: Callable[[], bool] = lambda: False
     say: Callable[[Made], None] = lambda made: None
     at: Callable[[str], None] = lambda step: None
@@ -107,12 +111,16 @@ def _build(session: "Callable[[], SparkSession]", store: Store, wanted: Wanted, 
     number = 1 if base is None else base.number + 1
     ledger = {} if base is None else base.ledger()
     stale = set() if base is None else ledger.keys() - base.made_to(EVENTS.name, BRONZE_FORMAT).keys()
-    todo = unread(store, wanted.found, ledger, number, stale)
+    unwritten = set() if base is None else stale - base.made_to(EVENTS.name).keys()
+    given = {one.entry.branch for one in wanted.found}
+    # Forks see the events of their parents, which have to be there.
+    others = [Found(folder_at(ledger[one].place), ledger[one]) for one in sorted(unwritten - given)]
+    todo = unread(store, [*wanted.found, *others], ledger, number, stale, unwritten)
     outcome.gone |= todo.gone
     _note_gone(store, base, ledger, todo.gone)
     every = {**ledger, **todo.entries}
     anew = descendants(todo.anew, every)
-    chosen = ({one.entry.branch for one in wanted.found} & set(every)) | todo.entries.keys() | anew
+    chosen = (given & set(every)) | todo.entries.keys() | anew
     plan = dirty_branches(base, every, tables, codes, chosen, anew=anew, is_full=wanted.is_full)
     wanted.at("planned")
     broken: set[str] = set()
@@ -204,8 +212,12 @@ def _read_and_make(
         entries = read_bronze(job, part) if part.entries else {}
         wanted.at("bronze written")
         return entries, _make(*planned(entries), wanted, attempt)
-    known, plan = planned(hold(job, part))
+    entries = hold(job, part)
+    known, plan = planned(entries)
     job.current.being_written = EVENTS.name
+    if wanted.is_first and is_unwritten(job, entries):
+        # Their JSON takes as long to parse and write as the tables take that somebody waits for.
+        return entries, _make(known, plan, wanted, attempt)
     # Tables are made from memory while the events are being written.
     with ThreadPoolExecutor(1) as pool:
         bronze = pool.submit(read_bronze, job, part)
@@ -227,13 +239,29 @@ def _note_gone(store: Store, base: Build | None, ledger: Mapping[str, BranchEntr
 
 
 def _make(job: Job, plan: Plan, wanted: Wanted, attempt: attempts.Attempt) -> list[CheckResult]:
-    warnings: list[CheckResult] = []
-    for dirty in plan.tables:
-        if wanted.is_cancelled():
-            raise CancelledError
-        attempts.heard(job.store, attempt)
-        warnings += make_for_branches(job, dirty, wanted.say).warnings
-    return warnings
+    """Makes the tables of a plan, each after those that it needs; several at a time where the driver has the work."""
+    if job.held is None:
+        return [warning for dirty in plan.tables for warning in _one(job, dirty, wanted, attempt)]
+    waiting = {dirty.table.name: dirty for dirty in plan.tables}
+    doing: dict[Future[list[CheckResult]], str] = {}
+    made: dict[str, list[CheckResult]] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while waiting or doing:
+            open_ = waiting.keys() | set(doing.values())
+            for name in [name for name, dirty in waiting.items() if not open_ & set(dirty.table.needs)]:
+                if len(doing) < AT_ONCE:
+                    doing[pool.submit(_one, job, waiting.pop(name), wanted, attempt)] = name
+            done, _ = wait(doing, return_when=FIRST_COMPLETED)
+            for one in done:
+                made[doing.pop(one)] = one.result()
+    return [warning for dirty in plan.tables for warning in made[dirty.table.name]]
+
+
+def _one(job: Job, dirty: Dirty, wanted: Wanted, attempt: attempts.Attempt) -> list[CheckResult]:
+    if wanted.is_cancelled():
+        raise CancelledError
+    attempts.heard(job.store, attempt)
+    return list(make_for_branches(job, dirty, wanted.say).warnings)
 
 
 def _with(plan: Plan, todo: Unread) -> Plan:

@@ -193,9 +193,10 @@ def _check(job: Job, table: Table, written: Written) -> list[CheckResult]:
     repeated = repeated_keys(table, rows, unit)
     if repeated is not None:
         found.append(repeated)
-    if table.checks:
+    # To read a file costs Spark a job for its schema.
+    if table.checks and (written.data is None or written.has_failed):
         frame = job.spark.read.parquet(job.store.files.for_spark(written.path))
-        if written.has_failed if written.data is not None else has_broken_rows(table, frame):
+        if written.data is not None or has_broken_rows(table, frame):
             found += broken_rows(table, frame, unit, written.rows)
     stopping = [(result, units) for result, units in found if result.severity == "stop"]
     if stopping:

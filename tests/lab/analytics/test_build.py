@@ -50,6 +50,56 @@ def test_build_reads_what_is_new_and_nothing_twice(lab: Lab) -> None:
     assert lab.build(is_full=True).published == [3] and lab.totals() == before
 
 
+def stored_events(lab: Lab) -> list[int]:
+    newest = lab.store.newest()
+    assert newest is not None
+    found = rows(lab.store, newest, EVENTS.name)
+    return [] if found is None else sorted(found["seq"].to_pylist())
+
+
+@pytest.mark.parametrize("is_same_process", [True, False], ids=["goes on", "died"])
+def test_tables_that_somebody_waits_for_come_before_the_events(lab: Lab, *, is_same_process: bool) -> None:
+    memory = held.Held()
+    assert lab.build(tables=("gold.totals",), held=memory, is_first=True).published == [1]
+    first = lab.store.newest()
+    assert first is not None
+    assert lab.totals() == expected(lab.recording) and stored_events(lab) == []
+    lab.store = Store.at(str(lab.store.files.address))
+    assert lab.build(held=memory if is_same_process else held.Held()).published == [2]
+    newest = lab.store.newest()
+    assert newest is not None
+    assert lab.totals() == expected(lab.recording)
+    assert stored_events(lab) == list(range(1, lab.recording.last_seq + 1))
+    # what was made stays
+    assert newest.files("gold.totals") == first.files("gold.totals")
+    assert lab.build(is_first=True).published == []
+    lab.goes_on(300)
+    lab.build(tables=("gold.totals",), is_first=True)
+    # of a branch whose events are there, new ones are added at once
+    assert stored_events(lab) == list(range(1, lab.recording.last_seq + 1))
+    assert lab.totals() == expected(lab.recording)
+
+
+def test_events_that_come_between_the_first_tables_and_the_others_count(lab: Lab) -> None:
+    memory = held.Held()
+    lab.build(tables=("gold.totals",), held=memory, is_first=True)
+    lab.goes_on(300)
+    lab.build(held=memory)
+    assert lab.totals() == expected(lab.recording)
+    assert stored_events(lab) == list(range(1, lab.recording.last_seq + 1))
+
+
+def test_fork_of_a_branch_without_stored_events_sees_its_past(lab: Lab) -> None:
+    lab.build(tables=("gold.totals",), is_first=True)
+    seq = lab.recording.last_seq // 2
+    fork = fork_recording(lab.recording, seq, branch_folder("r1", "b2", runs=lab.root / "runs"))
+    fork.flush()
+    lab.build(entry(fork, "r1/main", seq))
+    assert lab.totals("r1/b2") == expected(lab.recording, seq)
+    assert stored_events(lab) == list(range(1, lab.recording.last_seq + 1))
+    fork.close()
+
+
 def test_events_that_another_build_reads_after_the_plan_are_not_read_twice(lab: Lab) -> None:
     def another_build(step: str) -> None:
         if step == "planned" and lab.asked == 0:
