@@ -7,7 +7,6 @@ from lab.analytics.silver.offsets import HIGH_WATERMARK, LOG_END
 from lab.analytics.silver.parts import last, spans
 from lab.analytics.tables import BIGINT, BRANCH, INT, STRING, Table, Tables, c, ordered
 
-NO_LEADER = -1
 _PARTITION = (BRANCH, "topic", "partition")
 
 LEADER_POSITION_COLUMNS = (
@@ -31,7 +30,8 @@ def leader_positions(t: Tables) -> DataFrame:
         F.lit(None).cast("int").alias("leader"),
     )  # fmt: skip
     leaders = t.partition_states.where("source != 'controller'").select(*_PARTITION, "seq", "at_us", "leader")
-    brokers = offsets.select(*_PARTITION, "broker").union(leaders.select(*_PARTITION, F.lit(NO_LEADER))).distinct()
+    # A leader may not have opened its log, and there may be none: -1.
+    brokers = leaders.select(*_PARTITION, F.col("leader").alias("broker")).distinct()
     nothing = F.lit(None).cast("struct<value:bigint>")
     each = leaders.join(brokers, [*_PARTITION]).select(
         *_PARTITION, "broker", "seq", "at_us", nothing.alias("log_end"), nothing.alias("high_watermark"), "leader"

@@ -271,7 +271,8 @@ def leader_epochs(t: Tables) -> DataFrame:
     """Leader decisions of the controller, and the replicas' reactions."""
     replica = of_replica(F.col("replica"))
     columns = LEADER_EPOCH_COLUMNS
-    last = F.element_at(F.try_variant_get("entries", "$", "array<array<bigint>>"), -1)
+    # A checkpoint may be empty.
+    last = F.try_element_at(F.try_variant_get("entries", "$", "array<array<bigint>>"), F.lit(-1))
     return stacked(
         [
             rows(

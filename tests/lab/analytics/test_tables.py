@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.testing import assertSchemaEqual
 
+from broker_core.events.log import LeaderEpochsChanged
 from broker_core.events.replica import HighWatermarkAdvanced
 from lab.analytics.build.events import field_types
 from lab.analytics.tables import BIGINT, BRANCH, STRING, Table, TableError, Tables, c, not_null, ordered
@@ -129,3 +130,29 @@ def test_a_freeze_that_was_over_is_not_why_a_leader_is_replaced(session: SparkSe
     }  # fmt: skip
     [row] = made(session, TABLES["gold.failovers"], tables=tables)
     assert (row.fault_seq, row.lost_us, row.unavailable_us) == (None, None, 5)
+
+
+def test_leader_that_has_not_opened_its_log_has_no_position(session: SparkSession) -> None:
+    where = {"topic": "orders", "partition": 0}
+    offsets = [
+        {**where, "seq": 2, "at_us": 20, "broker": 1, "measure": measure, "value": 5}
+        for measure in ("log_end", "high_watermark")
+    ]
+    states = [
+        {**where, "seq": seq, "at_us": seq * 10, "source": "changed", "leader": leader}
+        for seq, leader in ((1, 1), (4, 7))
+    ]
+    tables = {"silver.replica_offsets": offsets, "silver.partition_states": states}
+    found = made(session, TABLES["silver.leader_positions"], tables=tables)
+    assert [(row["from_seq"], row["to_us"], row["broker"], row["log_end"]) for row in found] == [
+        (1, 20, 1, None), (2, 40, 1, 5), (4, None, 7, None),
+    ]  # fmt: skip
+
+
+def test_empty_checkpoint_of_leader_epochs_is_no_epoch(session: SparkSession) -> None:
+    events = [
+        (seq, seq * 10, "b1", 0, LeaderEpochsChanged("orders-0@b1", entries))
+        for seq, entries in enumerate([((3, 40),), ()], 1)
+    ]
+    found = made(session, TABLES["silver.leader_epochs"], events=events)
+    assert [(row["leader_epoch"], row["start_offset"]) for row in found] == [(3, 40), (None, None)]
