@@ -57,6 +57,7 @@ SPARK = (
     "tests/lab/analytics/test_datasource.py",
     "tests/lab/analytics/test_ingest.py",
     "tests/lab/analytics/test_object_store.py",
+    "tests/lab/analytics/test_learning_by_plain_reader.py",
     "tests/lab/analytics/test_places.py",
     "tests/lab/analytics/test_tables.py",
     "tests/lab/analytics/test_tables_of_learning.py",

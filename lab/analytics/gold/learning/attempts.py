@@ -103,6 +103,7 @@ def attempt_steps(t: Tables) -> "DataFrame":
     is_reply = kind.isin("PredictionGiven", "AnswerGiven")
     answered = F.min(F.when(is_reply, F.col("seq"))).over(Window.partitionBy("log", "name", "step"))
     rows = rows.withColumn("is_before", is_hint & (answered.isNull() | (F.col("seq") < answered)))
+    rows = rows.withColumn("mistake", F.when(~F.col("right"), F.col("misconception")))
     found = rows.groupBy("log", "learner", "lesson", "name", "step").agg(
         F.max("class").alias("class"),
         F.max("content").alias("content"),
@@ -122,7 +123,7 @@ def attempt_steps(t: Tables) -> "DataFrame":
         _first("outcome", is_answer).alias("outcome"),
         _first("right", is_answer).alias("right"),
         _first("brier", is_answer).alias("brier"),
-        _first("misconception", is_answer & ~F.col("right")).alias("misconception"),
+        _first("mistake", is_answer).alias("misconception"),
         _first("tags", is_answer).alias("tags"),
     )
     return found.withColumnRenamed("name", "attempt")
