@@ -156,3 +156,23 @@ def test_empty_checkpoint_of_leader_epochs_is_no_epoch(session: SparkSession) ->
     ]
     found = made(session, TABLES["silver.leader_epochs"], events=events)
     assert [(row["leader_epoch"], row["start_offset"]) for row in found] == [(3, 40), (None, None)]
+
+
+def test_state_of_a_consumer_ends_with_it_though_another_one_has_its_name(session: SparkSession) -> None:
+    consumer = {"node": "c1", "node_kind": "consumer", "group": "g"}
+    tables = {
+        "silver.group_generations": [
+            {"group": "g", "broker": "b1", "generation_id": 1, "state": "PreparingRebalance", "from_seq": 2,
+             "from_us": 10, "members": 0}
+        ],
+        "silver.nodes": [
+            {**consumer, "node_no": 1, "from_seq": 1, "from_us": 0, "to_us": 50},
+            {**consumer, "node_no": 2, "from_seq": 8, "from_us": 80},
+        ],
+        "silver.client_states": [
+            {"seq": seq, "at_us": at_us, "client": "c1", "what": "consumer", "state": state}
+            for seq, at_us, state in ((4, 40, "closed"), (9, 85, "joining"))
+        ],
+    }  # fmt: skip
+    [row] = made(session, TABLES["gold.rebalances"], tables=tables, branch={"last_at_us": 100})
+    assert [(one.phase, one.from_us, one.to_us) for one in row.by_member] == [("closed", 40, 50), ("joining", 85, 100)]

@@ -131,7 +131,8 @@ def _by_member(t: Tables, waits: DataFrame) -> DataFrame:
     ends = F.coalesce("stable_us", "next_us", "end_us")
     last_us = t.branches.select(BRANCH, F.coalesce("last_at_us", F.lit(0)).alias("end_us"))
     from_us = F.greatest("phase_us", "prepared_us")
-    to_us = F.least(F.coalesce("left_us", "closed_us", "end_us"), F.col("ends_us"))
+    # Another consumer of the same name may have come since: `left_us` is its first state then.
+    to_us = F.least("left_us", "closed_us", "end_us", "ends_us")
     during = (
         waits.join(F.broadcast(last_us), BRANCH)
         .select(*_REBALANCE, "prepared_us", ends.alias("ends_us"), "end_us")
