@@ -61,8 +61,7 @@ def unread(
         ledger: what has been read.
         number: the number of the build.
         stale: branches that are not there in the format that is used now: they are read again.
-        unwritten: those of them of which only tables were made (`is_unwritten`). They are made again only if the
-            recording is not the same any more.
+        unwritten: those of them of which only tables were made, which stay if the recording is still the same.
     """
     todo = Unread(before=ledger)
     for folder, entry in _resolved(found, ledger):
@@ -91,8 +90,7 @@ def unread(
         ]
         if not new.ranges and not damage and not is_new and known is not None and known.state == "open":
             continue
-        is_same = known is not None and entry.branch in unwritten and places(known.ranges) == places(new.ranges)
-        if is_new and known is not None and not is_same:
+        if is_new and known is not None and not (entry.branch in unwritten and _is_same(known, new)):
             todo.anew.add(entry.branch)
         todo.entries[entry.branch] = msgspec.structs.replace(
             entry,
@@ -107,6 +105,11 @@ def unread(
         )
         todo.spans += ((entry.branch, span) for span in new.spans)
     return todo
+
+
+def _is_same(known: BranchEntry, new: News) -> bool:
+    """Whether a recording that was read from its beginning is the one that the ledger knows."""
+    return places(known.ranges) == places(new.ranges)
 
 
 def _resolved(found: Iterable[Found], ledger: Mapping[str, BranchEntry]) -> list[tuple[Folder, BranchEntry]]:
