@@ -58,12 +58,15 @@ def boot(live: LiveRun) -> None:
     live.pacer.set_mode("play")
 
 
-def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | None = None) -> LiveRun:
+def wake(
+    recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | None = None, *, joins_later: bool = False
+) -> LiveRun:
     """Rebuilds the engine of a recording, positioned after its last event and its last input.
 
     What happened since the newest checkpoint is executed again, on a ZooKeeper in memory, and compared with what is
     recorded; then the tree moves to the real one. Events lost in a crash are made again. A run of which nothing is
-    recorded moves after its first job, whose operations need not wait for the server one by one.
+    recorded moves after its first job, whose operations need not wait for the server one by one; with `joins_later` any
+    run moves when its owner says so.
 
     `keep_s`: as for `begin_recording`. Raises Refusal if this version of the core diverges from the recording.
     """
@@ -86,8 +89,8 @@ def wake(recording: Recording, pacer: Pacer, zookeeper: str, keep_s: float | Non
     comparison = Comparison(recording, checkpoint.seq + 1 if checkpoint else 1)
     lost = _execute_again(run, inputs, recording, comparison)
     server = Server(zookeeper, f"{CHROOT}/{folder.run}/{folder.branch}") if zookeeper else None
-    live = LiveRun(run, server, model, recording, pacer, lost, disk, keep_s)
-    if recording.last_seq:
+    live = LiveRun(run, server, model, recording, pacer, lost, disk, keep_s, joins_later=joins_later)
+    if recording.last_seq and not joins_later:
         live.join_server()
     elif server:
         server.ensure_alive()

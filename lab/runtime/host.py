@@ -40,7 +40,7 @@ class Host:
         self._zookeeper = zookeeper
         self._labs: dict[tuple[str, str], Lab] = {}
         self._policies: dict[str, LabPolicy] = {}
-        self._wakes = WakeQueue()
+        self._wakes, self._joins = WakeQueue(), WakeQueue()
         # Opening and closing of a branch are mutually exclusive: a recording has one writer.
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ends = asyncio.Event()
@@ -116,13 +116,14 @@ class Host:
                 recording = await asyncio.to_thread(make)
                 policy = self._policies.get(folder.run, ALONE)
                 lab = self._labs[key] = Lab(
-                    recording, self._wake, self._note_branches, policy=policy, wakes=self._wakes
+                    recording, self._wake, self._note_branches, policy=policy, wakes=self._wakes, joins=self._joins
                 )
             lab.touch()
             return lab
 
     def _wake(self, recording: Recording, pacer: Pacer) -> LiveRun:
-        return engine.wake(recording, pacer, self._zookeeper)
+        policy = self._policies.get(recording.folder.run, ALONE)
+        return engine.wake(recording, pacer, self._zookeeper, joins_later=policy.is_shared)
 
     def _note_branches(self) -> None:
         """Records the branches for `manage.py zk`."""

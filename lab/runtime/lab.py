@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from broker_core.refusals import ClusterError, ConfigException, KafkaException, ShellError
 from lab.protocol.frames import Clock, Core, No
@@ -19,9 +19,9 @@ from lab.recordings.recording import Recording
 from lab.recordings.summary import read_summary, write_summary
 from lab.runtime.failures import problem_of
 from lab.runtime.lab_thread import LabThread, wait_for
-from lab.runtime.live_run import LiveRun, PublishedUpdate, Snapshot
+from lab.runtime.live_run import LiveRun, Observer, PublishedUpdate, Snapshot
 from lab.runtime.pacer import SLOW_TICK_S, TICK_S, Pacer
-from lab.runtime.page_facts import PageFact, PageFacts
+from lab.runtime.page_facts import PageFacts
 from lab.runtime.policy import ALONE, LabPolicy
 from lab.runtime.sharing.load import load
 from lab.runtime.sharing.wakes import WakeQueue
@@ -52,21 +52,6 @@ _NOTHING_HAPPENED = (Refusal, ShellError, ClusterError, ConfigException)
 """What a job raises that was not done."""
 
 
-def facts_of(lab: "Lab", since_seq: int = 0) -> tuple[PageFact, ...]:
-    """Facts of a branch's page since event `since_seq`. Thread-safe."""
-    return lab.page_facts.since(since_seq)
-
-
-class Observer(Protocol):
-    """Something that follows a branch event by event, such as an exercise."""
-
-    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
-        """After each job on the engine, in the lab's thread."""
-
-    def stopped(self) -> None:
-        """`happened` raised, and the observer has been removed. In the lab's thread."""
-
-
 class Lab:
     """A branch. Use it from the event loop on which it was made."""
 
@@ -79,12 +64,13 @@ class Lab:
         policy: LabPolicy = ALONE,
         has_page: bool = True,
         wakes: WakeQueue | None = None,
+        joins: WakeQueue | None = None,
     ) -> None:
         """`wake` builds the engine from the recording; it is called in the lab's thread when an action needs it.
         `core_changed` is called when the engine was started or stopped. `policy`: with ports, clients may connect over
         TCP while the engine runs, to ports that the branch keeps. `has_page`: pages may watch; otherwise simulated time
-        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`. `wakes`: the
-        queue of those that share a machine.
+        never loses wall time, events are not encoded for pages, and ports are opened by `open_ports`. `wakes`,
+        `joins`: the queues of those that share a machine, to build their engines and to move their trees to ZooKeeper.
         """
         self.recording = recording
         self.page_facts = PageFacts(recording.folder)
@@ -100,20 +86,21 @@ class Lab:
         self.pacer = Pacer(follows_wall=not has_page)
         self._wall_report = None if has_page else WallReport()
         self._unwatched_since_s = self.pacer.now_s()
-        self.rests = read_summary(recording.folder).plays
+        summary = read_summary(recording.folder)
+        self.rests = summary.plays
         """Paused because no page was connected, and neither played nor paused by a user since."""
         self._summarised_s = -SUMMARY_S
-        self._summarised_seq = -1
+        self._summarised_seq = summary.last_seq or -1
         self._space_checked_s = -SPACE_S
         self._build = wake
         self._core_changed = core_changed
         self._live: LiveRun | None = None
         self._waking = asyncio.Lock()
-        self._wakes = wakes or WakeQueue()
+        self._wakes, self._joins = wakes or WakeQueue(), joins or WakeQueue()
         self._is_closed = False
         self._loop = asyncio.get_running_loop()
         self._thread = LabThread(self._loop, f"lab-{recording.folder.run}-{recording.folder.branch}")
-        self._driver: asyncio.Task[None] | None = None
+        self._driving: list[asyncio.Task[None]] = []
         self._moved = asyncio.Event()
         self._due = asyncio.Event()
         self._alarm_clock: asyncio.TimerHandle | None = None
@@ -222,7 +209,8 @@ class Lab:
                     self.ring = Ring(self.recording.last_seq)
                     self.shared.forget()
                 await self._in_thread(self._publish_collected)
-                self._driver = asyncio.create_task(self._drive())
+                tasks = (self._drive(), self._join()) if live.joins_later else (self._drive(),)
+                self._driving = [asyncio.create_task(task) for task in tasks]
                 self._notify_core_changed()
             return self._live
 
@@ -231,6 +219,15 @@ class Lab:
             self._gateway = open_gateway(self, self.recording.folder, live.run.config.brokers)
         if self._gateway is not None:
             live.run.advertise(self._gateway.endpoints)
+
+    async def _join(self) -> None:
+        """Moves the tree of the engine to ZooKeeper when it is its turn. Until then acts work on the model in memory:
+        an answer need not wait for other labs.
+        """
+        async with self._joins.turn():
+            with contextlib.suppress(Refusal):
+                # All who watch are told why the engine ended.
+                await self.act(LiveRun.join_server)
 
     async def ask_for_ports(self) -> str:
         """Wakes the engine; returns `bootstrap.servers` of the brokers, which now listen whenever the engine runs."""
@@ -431,20 +428,21 @@ class Lab:
         if not self._has_page:
             logger.error("%s", why)
         self.pacer.set_mode("pause")
-        driver, self._driver = self._driver, None
-        if driver is not None and driver is not asyncio.current_task():
-            driver.cancel()
+        driving, self._driving = self._driving, []
+        for task in driving:
+            if task is not asyncio.current_task():
+                task.cancel()
         for watcher in self.watchers:
             watcher.failed(why)
         self._forget_engine()
         await self._in_thread(live.abandon)
 
     async def _stop_driving(self) -> None:
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            driver.cancel()
+        driving, self._driving = self._driving, []
+        for task in driving:
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await driver
+                await task
 
     def _forget_engine(self) -> None:
         if self._gateway is not None:

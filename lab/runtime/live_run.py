@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
@@ -81,12 +82,16 @@ class LiveRun:
         unrecorded: list[Made],
         disk: RealDisk,
         keep_s: float | None = None,
+        *,
+        joins_later: bool = False,
     ) -> None:
         """The engine works on `model`, in memory, until `join_server` moves it to `server`; without one for good.
-        `unrecorded`: events not yet written. `keep_s`: seconds of history that are kept; None = all.
+        `unrecorded`: events not yet written. `keep_s`: seconds of history that are kept; None = all. `joins_later`: the
+        owner calls `join_server`, otherwise the first slice does.
         """
         self.run = run
         self.pacer = pacer
+        self.joins_later = joins_later
         #: events at which the run pauses by itself, by the one that waits for them
         self.stops: dict[str, Stop] = {}
         #: the condition among them that the watchers have set
@@ -124,7 +129,8 @@ class LiveRun:
 
     def slice(self) -> None:
         """Runs what has become due, and polls ZooKeeper for external changes. Pauses at an event of `stops`."""
-        if self.pacer.running or self.pacer.now_s() - self._began_s >= JOIN_SERVER_S:
+        is_due = self.pacer.running or self.pacer.now_s() - self._began_s >= JOIN_SERVER_S
+        if is_due and not self.joins_later:
             self.join_server()
         self.play_due()
         self.poll_external_changes()
@@ -210,13 +216,25 @@ class LiveRun:
         seq = self.run.seq
         return seq - self._checkpointed_seq >= events_between(seq) and now_s >= self._may_checkpoint_s
 
-    def checkpoint_aside(self) -> None:
-        """Lets a copy of the process save the engine, if it can be saved now."""
-        if self.run.can_be_saved:
-            self._recording.flush_aside()
-            self._checkpoint_began_s = self.pacer.now_s()
-            run = self.run
-            self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
+    def checkpoint_aside(self) -> "Future[int] | None":
+        """Lets a copy of the process save the engine; its result is 0 if it was not saved. None if the engine cannot be
+        saved now.
+        """
+        if not self.run.can_be_saved:
+            return None
+        self._recording.flush_aside()
+        self._checkpoint_began_s = self.pacer.now_s()
+        run = self.run
+        return self._checkpoints.save_aside(run.seq, self._inputs, run.checkpoint, self._model, self._disk)
+
+    def stand_aside(self) -> "Future[int] | None":
+        """The same for an instant that is set aside: None, too, if it is saved already. If an earlier instant is being
+        saved, its result.
+        """
+        is_whole = self.failure is None and self.run.seq == self._recording.last_seq
+        if not is_whole or not self._recording.is_kept or self.run.seq <= self._checkpointed_seq:
+            return None
+        return self._checkpoints.saving or self.checkpoint_aside()
 
     def forget_when_due(self) -> None:
         """Deletes expired history in the background, a tenth of the kept span at a time."""
@@ -284,3 +302,13 @@ class LiveRun:
             else:
                 return
         self._oldest_pending_s, self._oldest_pending_us = now_s, now_us
+
+
+class Observer(Protocol):
+    """Something that follows a branch event by event, such as an exercise."""
+
+    def happened(self, live: LiveRun, batch: PublishedUpdate) -> None:
+        """After each job on the engine, in the lab's thread."""
+
+    def stopped(self) -> None:
+        """`happened` raised, and the observer has been removed. In the lab's thread."""

@@ -13,6 +13,7 @@ from lab.runtime import live_run
 from lab.runtime.engine import boot
 from lab.runtime.host import Host
 from lab.runtime.live_run import LiveRun
+from lab.runtime.policy import IN_CLASS
 from lab.runtime.zookeeper.kazoo_store import KazooStore, Server
 from lab.runtime.zookeeper.server import free_port
 from lab.texts.refusal import Refusal
@@ -27,6 +28,46 @@ def set_up(live: LiveRun) -> None:
     while command in live.run.running_commands:
         live.run.step_event()
     live.pacer.set_mode("pause")
+
+
+def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
+) -> None:
+    may_move, moved = threading.Event(), threading.Event()
+    move = Server.move
+
+    def held(self: Server, run: Run, model: MemoryStore) -> KazooStore:
+        may_move.wait(PATIENCE_S)
+        store = move(self, run, model)
+        moved.set()
+        return store
+
+    somebody = KazooClient(zookeeper.address)
+    somebody.start(PATIENCE_S)
+
+    async def scene(host: Host) -> None:
+        host.set_policy("wakes", IN_CLASS)
+        lab = await host.begin("wakes", "main", CONFIG)
+        await lab.act(set_up)
+        await lab.sleep()
+        monkeypatch.setattr(Server, "move", held)
+        try:
+            before = lab.recording.last_seq
+            await lab.act(submit("broker kill 2"))
+            assert lab.recording.last_seq > before and not moved.is_set()
+            path = lab.zookeeper.partition("/")[2]
+        finally:
+            may_move.set()
+        await until(moved.is_set)
+        assert somebody.get_children(f"/{path}/brokers/topics") == ["orders"]
+        await lab.act(lambda live: live.run.advance(live.run.now_us + 30_000_000))
+        assert sorted(somebody.get_children(f"/{path}/brokers/ids")) == ["1", "3"]
+
+    try:
+        play(tmp_path, scene, zookeeper.address)
+    finally:
+        somebody.stop()
+        somebody.close()
 
 
 def test_first_job_ends_before_the_tree_is_on_the_server(

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from lab.recordings.folder import branch_folder
-from lab.runtime.lab import facts_of
 from lab.runtime.page_facts import MAX_FACTS, PageFact, PageFacts
 from tests.support.lab_server import LabServer, Visitor
 
@@ -52,7 +51,7 @@ def test_looks_and_measurements_of_the_page_are_noted(visitor: Visitor, lab_serv
     assert visitor.get(f"{api}/disk/page?broker=b1&path=orders-0/none.log").status == 404
 
     async def noted(host):
-        return [(fact.what, fact.subject) for fact in facts_of(await host.lab(run, "main"))]
+        return [(fact.what, fact.subject) for fact in (await host.lab(run, "main")).page_facts.since(0)]
 
     assert lab_server.call(noted) == [
         ("file", f"b1/{SEGMENT}"),
