@@ -14,10 +14,13 @@ from lab.recordings.history import seek
 from lab.recordings.recording import Recording
 from lab.runtime.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.host import Host
+from lab.runtime.lab import Lab
 from lab.runtime.policy import IN_CLASS
 from lab.texts.refusal import Refusal
 
 _FACTS = "handout.json"
+_ATTEMPTS = 3
+"""To save a running engine: an earlier instant may be being saved, and files may change otherwise than by appends."""
 
 
 class _Facts(msgspec.Struct):
@@ -27,6 +30,17 @@ class _Facts(msgspec.Struct):
     seed: int
     brokers: int
     era: str
+
+
+async def stand_aside(lab: Lab) -> int:
+    """The last event of a lab as it is now, for a handout: its files are final up to here, and a running engine is
+    saved at this instant. So a handout of it is made of links, and no copy executes events again.
+    """
+    for _ in range(_ATTEMPTS):
+        seq, saving = await lab.read(lambda live: (lab.recording.roll(), live.stand_aside() if live else None))
+        if saving is None or await asyncio.wrap_future(saving) == seq:
+            break
+    return seq
 
 
 async def set_aside(host: Host, classroom: Class, branch: Branch, seq: int) -> int:

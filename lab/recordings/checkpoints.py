@@ -96,9 +96,10 @@ class Checkpoints:
 
     def save_aside(
         self, seq: int, inputs: int, engine: Callable[[], bytes | None], zookeeper: MemoryStore, disk: RealDisk
-    ) -> None:
-        """The same in a forked copy of this process, which calls `engine`. `settle` returns whether it was saved: it is
-        not if the brokers' files changed other than by appends while they were copied.
+    ) -> "Future[int]":
+        """The same in a forked copy of this process, which calls `engine`. The result, which `settle` returns, too, is
+        `seq` if it was saved, else 0: it is not if the brokers' files changed other than by appends while they were
+        copied.
         """
         self.settle()
         last_seq, rewritten = self._last_seq, disk.rewritten
@@ -134,11 +135,17 @@ class Checkpoints:
             return seq
 
         self._saving = _writer.submit(attend)
+        return self._saving
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is being saved, so that no caller would wait."""
-        return self._saving is None or self._saving.done()
+        return self.saving is None
+
+    @property
+    def saving(self) -> "Future[int] | None":
+        """What is being saved aside now."""
+        return None if self._saving is None or self._saving.done() else self._saving
 
     def settle(self) -> int:
         """Returns when what was being saved aside is on disk: its seq, 0 if it was not saved or nothing was."""

@@ -61,8 +61,10 @@ def link_tree(source: Path, target: Path) -> None:
 
 def link(source: Path, target: Path) -> None:
     """The same file under another name, or a copy where the file system has no hard links. Replaces `target`."""
-    target.unlink(missing_ok=True)
     try:
         os.link(source, target)
+    except FileExistsError:
+        target.unlink()
+        link(source, target)
     except OSError:
         shutil.copyfile(source, target)

@@ -100,10 +100,20 @@ class Keyframes:
         if index < 0:
             return 0, empty_view()
         place = self._places[index]
+        view = msgspec.json.decode(self._read(place))
+        return place.seq, view
+
+    def _read(self, place: _Place) -> bytes:
         with self._path.open("rb") as stream:
             stream.seek(place.position)
-            view = msgspec.json.decode(bytes(cramjam.zstd.decompress(stream.read(place.length))))
-        return place.seq, view
+            return bytes(cramjam.zstd.decompress(stream.read(place.length)))
+
+    def encoded_at(self, seq: int) -> bytes | None:
+        """The view after event `seq` as JSON, if there is a keyframe of just this event."""
+        index = bisect_right(self._places, seq, key=lambda place: place.seq) - 1
+        if index < 0 or self._places[index].seq != seq:
+            return None
+        return self._read(self._places[index])
 
     def keep(self, last_seq: int) -> None:
         """Removes those after event `last_seq`."""

@@ -148,6 +148,11 @@ class RecordedLogs:
         self._events.roll()
         self._inputs.roll()
 
+    def roll_events(self) -> None:
+        """Begins a new segment of the events, unless the newest one is empty."""
+        if self._events.segments[-1].size:
+            self._events.roll()
+
     def sync(self) -> None:
         """Makes all that was written survive a power loss, and the next opening short."""
         self._folder.sync()

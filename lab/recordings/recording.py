@@ -260,10 +260,29 @@ class Recording:
             self.flush()
             self._derivation.spread_keyframes()
 
+    def roll(self) -> int:
+        """Makes the files of all events until now final, so that a copy up to here is made of links; returns the last
+        event.
+        """
+        with self._lock:
+            self.flush()
+            self.logs.roll_events()
+            return self.logs.last_seq
+
+    def keep_last_view(self) -> None:
+        """Keeps the view after the last event, so that whoever opens the recording or a copy of it folds nothing."""
+        with self._lock:
+            self.flush()
+            if self._derivation.timeline.keyframes.last_seq < self.last_seq:
+                self._derivation.add_keyframe(self.last_seq, msgspec.json.encode(self.view_at(self.last_seq)))
+
     def last_topics(self) -> list[str]:
         """The topics at the end of the recording."""
         return sorted(self.view_at(self.last_seq)["topics"])
 
     def encoded_view(self) -> bytes:
         """The view after the last event, as JSON."""
-        return msgspec.json.encode(self.view_at(self.last_seq))
+        with self._lock:
+            self.flush()
+            kept = self._derivation.timeline.keyframes.encoded_at(self.last_seq)
+        return msgspec.json.encode(self.view_at(self.last_seq)) if kept is None else kept

@@ -51,10 +51,15 @@ def summarise(recording: Recording, plays: bool, topics: list[str] | None = None
 
 
 def write_summary(recording: Recording, plays: bool = False, topics: list[str] | None = None) -> None:
-    """Puts the facts beside the recording."""
+    """Puts the facts beside the recording. Without new events only `plays` may have changed."""
     path = recording.folder.recording / SUMMARY
+    known = read_summary(recording.folder)
+    if known.last_seq == recording.last_seq > 0:
+        facts = msgspec.structs.replace(known, plays=plays)
+    else:
+        facts = summarise(recording, plays, topics)
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(msgspec.json.encode(summarise(recording, plays, topics)))
+    temporary.write_bytes(msgspec.json.encode(facts))
     temporary.replace(path)
 
 

@@ -16,13 +16,15 @@ from django.conf import settings
 
 from broker_core.log import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from lab.journals.journal import CLEAN_SHUTDOWN
+from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.copying import link, link_tree
-from lab.recordings.description import begin_identity, copy_vocabularies, identity_of
+from lab.recordings.description import VOCABULARY, begin_identity, identity_of
 from lab.recordings.folder import BranchFolder
 from lab.recordings.fork import fork_recording
 from lab.recordings.keyframes import KEYFRAMES
 from lab.recordings.logs import EVENTS, INPUTS
 from lab.recordings.recording import Recording
+from lab.recordings.summary import SUMMARY, write_summary
 from lab.recordings.timeline import TIMELINE
 from lab.runtime import engine
 from lab.runtime.pacer import Pacer
@@ -46,20 +48,25 @@ def _begin(recording: Recording, seq: int, handout: BranchFolder) -> Recording:
     """
     # The folder of another handout is left alone.
     handout.path.parent.mkdir(parents=True)
+    made = fork_recording(recording, seq, handout)
+    # After the checkpoints, which need it.
     link_tree(recording.folder.path.parent / "archive", handout.path.parent / "archive")
-    return fork_recording(recording, seq, handout)
+    return made
 
 
 def _seal(recording: Recording) -> None:
-    """Makes all files of a handout final, and closes it."""
+    """Makes all files of a handout final, and closes it. What every copy would derive from them is derived once."""
     recording.flush()
+    recording.keep_last_view()
+    write_summary(recording)
     recording.logs.roll()
     recording.close()
 
 
 def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
     """Stores the instant after event `seq` of a recording, with a checkpoint of its engine, so that a copy can continue
-    without executing events again. As in every fork, all events of the same step are included.
+    without executing events again. As in every fork, all events of the same step are included. Events are executed here
+    unless the recording has a checkpoint of just this instant.
 
     Raises FileExistsError if the handout already exists, and Refusal if the engine cannot be rebuilt. A handout that
     could not be made leaves nothing behind. It takes seconds; call it from a thread.
@@ -67,8 +74,8 @@ def make_handout(recording: Recording, seq: int, handout: BranchFolder) -> None:
     made: Recording | None = None
     try:
         made = _begin(recording, seq, handout)
-        live = engine.wake(made, Pacer(), "")
-        live.close()
+        if Checkpoints(handout).last_seq() != made.last_seq:
+            engine.wake(made, Pacer(), "").close()
         _seal(made)
         shutil.rmtree(handout.cluster, ignore_errors=True)
     except FileExistsError:
@@ -88,8 +95,11 @@ def copy_handout(handout: BranchFolder, target: BranchFolder) -> None:
     for name in (KEYFRAMES, TIMELINE, RECOVERY_POINT_CHECKPOINT):
         with suppress(FileNotFoundError):
             shutil.copyfile(handout.recording / name, target.recording / name)
+    # Who changes these writes another file in their place.
+    for name in (SUMMARY, VOCABULARY):
+        with suppress(FileNotFoundError):
+            link(handout.recording / name, target.recording / name)
     last_seq = int(max(path.stem for path in (handout.recording / f"{EVENTS}-0").glob(f"*{_SEGMENT_SUFFIX}"))) - 1
-    copy_vocabularies(handout.recording, target.recording, last_seq)
     begin_identity(target, identity_of(handout), last_seq)
     # Linked files must not be recovered, which would write to shared files.
     (target.recording / CLEAN_SHUTDOWN).touch()

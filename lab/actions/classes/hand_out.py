@@ -4,9 +4,10 @@ import asyncio
 from weakref import WeakValueDictionary
 
 from lab.actions.classes.live_class import LiveClass
-from lab.actions.give_state import set_aside, take_state
+from lab.actions.give_state import set_aside, stand_aside, take_state
 from lab.classroom.acts.facts import GiveState, TakeState
 from lab.models import Branch, Class, Participant
+from lab.recordings.history import seek
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 
@@ -25,7 +26,8 @@ async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
         raise Refusal("class_act.many_handouts", 409, max=MAX_HANDOUTS)
     run, _, name = lead.partition("/")
     lab = await host.lab(run, name)
-    seq, at_us = lab.recording.last_seq, lab.recording.last_at_us
+    seq = await stand_aside(lab)
+    at_us = int(seek(lab.recording, seq=seq)["at_us"]) if seq else 0
     branch = await Branch.objects.select_related("run").aget(run__slug=run, name=name)
     return GiveState(await set_aside(host, classroom, branch, seq), lead, seq, at_us)
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from lab.actions.give_state import set_aside, take_state
+from lab.actions.give_state import set_aside, stand_aside, take_state
 from lab.models import Branch, Class, Participant, Run
+from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.folder import run_folder
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
@@ -63,6 +64,25 @@ def test_learner_goes_on_from_the_state_in_a_run_of_their_own(
     assert core == "recorded" and seq <= at_seq < seq + 100
     assert awake == "live" and bootstrap == "" and later_seq > at_seq
     assert lab_server.call(lambda host: last_seq(host, slug)) == seq
+
+
+def test_state_of_a_lab_that_plays_is_saved_while_an_earlier_instant_is_being_saved(
+    lab_server: LabServer, visitor: Visitor
+) -> None:
+    slug = visitor.new_run()
+    with visitor.socket(slug) as socket:
+        socket.run(TOPIC)
+
+    async def stand(host: Host) -> tuple[int, int]:
+        lab = await host.lab(slug, "main")
+        earlier = await lab.act(lambda live: live.checkpoint_aside())
+        assert earlier is not None
+        await lab.act(lambda live: live.run.advance(live.run.now_us + 3_000_000))
+        seq = await stand_aside(lab)
+        return seq, Checkpoints(lab.recording.folder).last_seq()
+
+    seq, saved_seq = lab_server.call(stand)
+    assert seq == saved_seq > 0
 
 
 def test_another_handout_gets_another_number_and_what_is_not_there_is_refused(

@@ -8,11 +8,12 @@ import pytest
 from lab.recordings.checkpoints import Checkpoints
 from lab.recordings.folder import BranchFolder
 from lab.recordings.recording import Recording
+from lab.recordings.summary import read_summary, write_summary
 from lab.runtime import engine
 from lab.runtime.handouts import copy_handout, handout_folder, make_handout
 from lab.runtime.pacer import Pacer
 from lab.texts.refusal import Refusal
-from tests.support.recorded_runs import busy_run, folder_of, run_lines
+from tests.support.recorded_runs import busy_run, folder_of, run_for, run_lines
 
 COPIES = 40
 AT = 2_345
@@ -109,6 +110,44 @@ def test_engine_of_a_copy_begins_at_the_handouts_checkpoint(tmp_path: Path) -> N
     live.abandon()
     taken = copy(tmp_path, made, 1)
     assert Checkpoints(taken).last_seq() == Recording(taken).last_seq >= recording.last_seq
+
+
+def test_state_of_a_running_engine_is_given_without_executing_its_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording, live = busy_run(tmp_path / "runs", 1_500)
+    saving = live.stand_aside()
+    assert saving is not None and saving.result() == recording.last_seq
+    given_seq = recording.last_seq
+    made = handout_folder("kite", 1, data=tmp_path)
+    with monkeypatch.context() as asleep:
+        asleep.setattr(engine, "wake", lambda *given: pytest.fail("an engine was built"))
+        make_handout(recording, given_seq, made)
+    run_for(live, 3_000_000)
+    recording.flush()
+    taken = Recording(copy(tmp_path, made, 1))
+    assert taken.last_seq == given_seq
+    again = engine.wake(taken, Pacer(), "")
+    run_for(again, 3_000_000)
+    assert taken.last_seq > given_seq + 100
+    last_seq = min(taken.last_seq, recording.last_seq)
+    assert taken.records(1, last_seq) == recording.records(1, last_seq)
+    live.abandon()
+    again.abandon()
+
+
+def test_page_of_a_copy_shows_it_without_reading_its_events(
+    tmp_path: Path, handout: BranchFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = Recording(copy(tmp_path, handout, 1))
+    expected = msgspec.json.encode(taken.view_at(taken.last_seq))
+    with monkeypatch.context() as unread:
+        unread.setattr(Recording, "stored", lambda *given: pytest.fail("events were read"))
+        assert taken.encoded_view() == expected
+        before = read_summary(taken.folder)
+        write_summary(taken, plays=True)
+    assert before.last_seq == taken.last_seq and before.topics == ["orders"] and sum(before.density) == taken.last_seq
+    assert read_summary(taken.folder) == msgspec.structs.replace(before, plays=True)
 
 
 def test_copy_needs_neither_the_run_nor_the_handout_after_it_was_made(tmp_path: Path, handout: BranchFolder) -> None:
