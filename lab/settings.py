@@ -87,7 +87,7 @@ TEMPLATES = [
 
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "lab.database",
         "NAME": DATA / "lab.sqlite3",
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
