@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
-from lab.models import Bookmark, Branch, Class, Participant, Presence, Role, Run, source_name
+from lab.models import STAFF_ROLES, Bookmark, Branch, Class, Participant, Presence, Role, Run, source_name
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.summary import RecordingSummary, read_summary
 from lab.rights import Right, membership_of, require
@@ -76,11 +76,11 @@ def names_of_sources(user: User, run: Run) -> dict[str, str]:
     if run.classroom is not None:
         member = membership_of(user, run.classroom)
         known = run.classroom.participants.exclude(nickname="")
-        names = {
-            one.source: one.nickname
-            for one in known
-            if member is not None and (member.is_staff or one.is_staff or one.pk == member.pk)
-        }
+        if member is not None and not member.is_staff:
+            # Not the hundreds of others.
+            known = known.filter(Q(role__in=STAFF_ROLES) | Q(pk=member.pk))
+        if member is not None:
+            names = {source_name(number): nickname for number, nickname in known.values_list("number", "nickname")}
     if run.owner_id == user.pk:
         names[source_of(user, run)] = shown_name(user)
     return names

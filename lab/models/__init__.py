@@ -3,6 +3,7 @@
 from lab.models.classes import (
     MAX_NICKNAME_LENGTH,
     MAX_TITLE_LENGTH,
+    STAFF_ROLES,
     Class,
     ClassText,
     Consent,
@@ -18,6 +19,7 @@ __all__ = [
     "MAX_NAME_LENGTH",
     "MAX_NICKNAME_LENGTH",
     "MAX_TITLE_LENGTH",
+    "STAFF_ROLES",
     "Bookmark",
     "Branch",
     "ChallengeEntry",

@@ -73,6 +73,9 @@ class Class(models.Model):
         return f"{self.title} ({self.slug})"
 
 
+STAFF_ROLES = (Role.INSTRUCTOR, Role.CO_INSTRUCTOR)
+
+
 class Participant(models.Model):
     """A person in a class. `number` is what the logs know: `p7`. A guest's `user` is a row without a name or password
     that exists for this participation alone; it is None when the person was erased.
@@ -121,7 +124,7 @@ class Participant(models.Model):
 
     @property
     def is_staff(self) -> bool:
-        return self.role in (Role.INSTRUCTOR, Role.CO_INSTRUCTOR)
+        return self.role in STAFF_ROLES
 
 
 def source_name(number: int) -> str:

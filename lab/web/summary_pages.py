@@ -11,12 +11,11 @@ from django.views.decorators.http import require_GET
 from lab.actions.classes.live_class import LiveClass, live_classes
 from lab.classroom.state import State
 from lab.classroom.summary import OwnVote, PollRow, Summary, learner_row, own_votes, summary
-from lab.models import Class, Participant, Role, Run
+from lab.models import STAFF_ROLES, Class, Participant, Role, Run
 from lab.rights import membership_of
 from lab.texts.refusal import Refusal
 from lab.web.pages import page
 
-STAFF = (Role.INSTRUCTOR, Role.CO_INSTRUCTOR)
 _US_PER_S = 1_000_000
 
 
@@ -29,11 +28,11 @@ async def class_summary(request: HttpRequest, slug: str) -> HttpResponse:
     me = await sync_to_async(membership_of)(user, classroom) if isinstance(user, User) and classroom else None
     if classroom is None or me is None:
         raise Refusal("refusal.no_class", 404, slug=slug)
-    if me.role not in (*STAFF, Role.LEARNER):
+    if me.role not in (*STAFF_ROLES, Role.LEARNER):
         raise Refusal("refusal.not_allowed", 403)
     live = await live_classes().of(classroom)
-    context: dict[str, Any] = {"classroom": classroom, "me": me, "is_staff": me.role in STAFF}
-    if me.role in STAFF:
+    context: dict[str, Any] = {"classroom": classroom, "me": me, "is_staff": me.role in STAFF_ROLES}
+    if me.role in STAFF_ROLES:
         events = await live.room.events(1, live.room.board.last_seq)
         whole = await live.room.read(lambda state: summary(state, events))
         context |= _for_staff(live, whole)
