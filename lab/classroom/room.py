@@ -27,7 +27,7 @@ from lab.protocol.frames import encode
 from lab.texts.refusal import Refusal
 
 PUBLIC_PACE_S = 0.05
-"""Everybody but staff is told of events so often at most: one frame for what came together."""
+"""Everybody but staff is told of events so often at most: of the first at once, of what follows in one frame."""
 TICK_S = 1.0
 VIEW_KEPT_S = 0.2
 """The view of who leads is written so often at most."""
@@ -66,6 +66,7 @@ class Room:
         self._view: ChangeView | None = None
         self._view_timer: asyncio.TimerHandle | None = None
         self._public_timer: asyncio.TimerHandle | None = None
+        self._public_told_s = -PUBLIC_PACE_S
         self._listeners: list[Callable[[Now], None]] = []
         self._ticker: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -270,7 +271,8 @@ class Room:
             if are_others or seat.outbox.viewer.audience == "staff":
                 self._refresh_seat(seat)
         if self._public_timer is None:
-            self._public_timer = self._loop.call_later(PUBLIC_PACE_S, self._notify_public)
+            wait_s = self._public_told_s + PUBLIC_PACE_S - self._loop.time()
+            self._public_timer = self._loop.call_later(max(0.0, wait_s), self._notify_public)
         if before != self.board.now:
             for listener in self._listeners:
                 listener(self.board.now)
@@ -286,7 +288,7 @@ class Room:
             seat.outbox.notify()
 
     def _notify_public(self) -> None:
-        self._public_timer = None
+        self._public_timer, self._public_told_s = None, self._loop.time()
         for seat in self.seats():
             seat.outbox.notify()
 
