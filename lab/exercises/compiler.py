@@ -22,6 +22,7 @@ WORDS_A_MINUTE = 180
 STEP_MINUTES, QUESTION_MINUTES = 0.7, 0.5
 TOLERANCE = 2.0
 _CODE_LINE = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 _PLACE = re.compile(r"`[^`]+`|[A-Z]\w+ |\d")
 
 
@@ -63,6 +64,18 @@ def _texts(exercise: Exercise, terms: dict[str, Term]) -> Iterator[str]:
             yield f"{exercise.slug}: no hint helps with {step.id!r}."
     if exercise.hints and not _PLACE.search(exercise.hints[-1].en):
         yield f"{exercise.slug}: the last hint names neither a line nor a place."
+    yield from _given_away(exercise)
+
+
+def _given_away(exercise: Exercise) -> Iterator[str]:
+    """Hints that name the outcome of a prediction which is still open. One digit may be the number of a broker."""
+    for step in exercise.steps:
+        expected = [str(choice.value) for choice in choices_of(step) if choice.expected and step.prediction]
+        for outcome in (value for value in expected if len(value) > 1):
+            for place in exercise.hints_for(step.id):
+                prose = _CODE.sub(" ", exercise.hints[place].en)
+                if re.search(rf"(?<![\w.]){re.escape(outcome)}(?!\w)", prose):
+                    yield f"{exercise.slug}: hint {place + 1} gives away the outcome of {step.id!r}: {outcome}."
 
 
 def _questions(exercise: Exercise) -> Iterator[str]:

@@ -1,17 +1,21 @@
 """What the content of an exercise must be, and what is found in one that is not so."""
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 
 from lab.exercises import compiler, loader
+from lab.exercises.bilingual import Bilingual
 from lab.exercises.copied import in_a_copy
 from lab.exercises.frames import listed
 from lab.exercises.glossary import glossary, parse
 from lab.exercises.happenings import NAMES_OF_KINDS, EventHappens
+from lab.exercises.lesson import Exercise, Step
 from lab.exercises.loader import ContentError, exercises, load
 from lab.exercises.progress import Progress
 from lab.exercises.questions import said
@@ -205,6 +209,85 @@ def test_chain_that_reaches_no_command_of_the_solution_is_found(tmp_path, monkey
 def test_term_without_a_row_in_the_glossary_is_found(copy) -> None:
     spoil(copy, "exercise.toml", '"purgatory"', '"waiting room"')
     assert any("'waiting room' does not stand in docs/GLOSSARY.md" in fault for fault in faults(copy))
+
+
+def found(exercise: Exercise, says: str) -> bool:
+    """Whether the check says so; it ends there."""
+    return any(says in fault for fault in compiler.problems(exercise, glossary()))
+
+
+def with_choices(exercise: Exercise, **more: object) -> Exercise:
+    """The lesson with other fields in all choices of its first prediction."""
+    at = next(place for place, step in enumerate(exercise.steps) if step.prediction)
+    asked = exercise.steps[at].prediction
+    assert asked is not None
+    choices = [msgspec.structs.replace(choice, **more) for choice in asked.choices]
+    steps = list(exercise.steps)
+    steps[at] = msgspec.structs.replace(steps[at], prediction=msgspec.structs.replace(asked, choices=choices))
+    return msgspec.structs.replace(exercise, steps=steps)
+
+
+def test_question_without_an_expected_choice_a_reason_or_a_tag_is_found() -> None:
+    lesson = exercises()[SLUG]
+    assert found(with_choices(lesson, expected=False), "is expected")
+    assert found(with_choices(lesson, reason=None), "has no reason")
+    assert found(with_choices(lesson, tag=""), "expected a tag")
+
+
+def test_prediction_that_comes_out_otherwise_is_found(copy, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:1])
+    text = (copy / "exercise.toml").read_text(encoding="utf-8")
+    right = next(line for line in text.splitlines() if "expected = true" in line)
+    wrong = next(line for line in text.splitlines() if "tag = " in line and "value = " in line)
+    tag = re.search(r'tag = "[^"]+", ', wrong)
+    assert tag
+    swapped = {
+        right: right.replace("expected = true", tag[0].strip(", ")),
+        wrong: wrong.replace(tag[0], "expected = true, "),
+    }
+    for line, other in swapped.items():
+        text = text.replace(line, other)
+    (copy / "exercise.toml").write_text(text, encoding="utf-8")
+    assert any("is marked as expected" in fault for fault in faults(copy))
+
+
+def test_answer_that_no_seed_changes_is_found(monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "SEEDS", compiler.SEEDS[:2])
+    lesson = exercises()["016-all-or-nothing"]
+    steps = [
+        step if step.answer is None else msgspec.structs.replace(step, answer=changed_answer(step))
+        for step in lesson.steps
+    ]
+    assert found(msgspec.structs.replace(lesson, steps=steps), "is the same for each seed; mark it as constant")
+
+
+def changed_answer(step: Step) -> object:
+    return msgspec.structs.replace(step.answer, constant=False) if step.answer else None
+
+
+def test_hints_that_lead_nowhere_or_give_the_outcome_away_are_found() -> None:
+    lesson = exercises()[SLUG]
+    vague = [*lesson.hints[:-1], Bilingual("look closely", "仔细看")]
+    assert found(msgspec.structs.replace(lesson, hints=vague), "names neither a line nor a place")
+    other = exercises()["038-nobody-committed"]
+    everywhere: list[list[str]] = [[] for _ in other.hints]
+    assert found(
+        msgspec.structs.replace(other, hint_steps=everywhere), "gives away the outcome of 'predict-latest': 61"
+    )
+
+
+def test_minutes_that_do_not_fit_the_texts_are_found() -> None:
+    lesson = exercises()[SLUG]
+    assert found(msgspec.structs.replace(lesson, minutes=40), "expected 4 to 10")
+    few = msgspec.structs.replace(lesson, minutes=10, steps=lesson.steps[:1], brief=Bilingual("Look.", "看。"))
+    assert found(few, "its texts and steps suggest")
+
+
+def test_line_that_the_console_does_not_accept_is_found() -> None:
+    lesson = exercises()[SLUG]
+    line = "```\nkafka-topic.sh --list\n```"
+    steps = [msgspec.structs.replace(lesson.steps[0], text=Bilingual(line, line)), *lesson.steps[1:]]
+    assert found(msgspec.structs.replace(lesson, steps=steps), "the line 'kafka-topic.sh --list' is not accepted")
 
 
 def test_sections_must_name_the_steps_in_order(copy) -> None:
