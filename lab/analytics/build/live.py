@@ -5,6 +5,7 @@ new log records, and makes only tables with new acts. After the class a build st
 """
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ OF_ANSWERS = ("gold.misconceptions", "gold.mistake_groups", "gold.calibration")
 """Made of answers and wrong states, and of how many learners there are."""
 OF_CLASS = ("gold.stuck_points",)
 """Made of what the class itself noted."""
+AT_ONCE = 2
+"""So many tables are made at a time."""
 LIVE = (STEPS, ITEMS, *OF_ANSWERS, *OF_CLASS)
 _ANSWERED = ("PredictionSettled", "AnswerGiven", "TransferAnswered", "WrongStateShown")
 _STUCK = ("StuckBegan", "StuckEnded")
@@ -127,7 +130,10 @@ class LiveClasses:
         now.people = people
         frames = {"silver.acts": self._frame(in_class), STEPS: self._frame(now.steps)}
         wanted = (ITEMS, *OF_ANSWERS) if is_answered else (ITEMS,)
-        return {STEPS: now.steps, **{name: self._rows(TABLES[name], frames, classroom) for name in wanted}}
+        # Planning one keeps a core busy, and somebody waits.
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            rows = pool.map(lambda name: self._rows(TABLES[name], frames, classroom), wanted)
+            return {STEPS: now.steps, **dict(zip(wanted, rows, strict=True))}
 
     def _silver(self, acts: pa.Table) -> pa.Table:
         return self._rows(TABLES["silver.acts"], {"bronze.acts": self._frame(acts)})
