@@ -103,6 +103,21 @@ def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) ->
         ada.until(lambda frame: mode_of(frame) == "play")
 
 
+def test_pause_all_leaves_a_lab_that_does_not_play_where_it_is(classroom: Classroom, lab: str) -> None:
+    with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(lab.split("/")[0]) as ada:
+        teacher.until("snap")
+        assert ada.ask({"k": "time", "op": "pause"})["k"] == "done"
+        seq = ada.ask({"k": "time", "op": "now"})["seq"]
+        assert teacher.act("pause_all")["k"] == "done"
+        teacher.until_held("/paused", True)
+        refused = ada.ask({"k": "time", "op": "play"})
+        assert refused["k"] == "no" and "paused" in refused["what"]
+        assert teacher.act("resume_all")["k"] == "done"
+        teacher.until_held("/paused", False)
+        assert ada.ask({"k": "time", "op": "now"})["seq"] == seq
+        assert ada.ask({"k": "time", "op": "play"})["k"] == "done"
+
+
 def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom, lab: str) -> None:
     async def until_pace(host: Host, step: int) -> None:
         opened = host.open_lab(*lab.split("/"))
