@@ -94,6 +94,8 @@ DATABASES = {
             "timeout": 10,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
         },
+        # In memory, which pytest-django chooses by itself only for Django's own backend.
+        "TEST": {"NAME": ":memory:"},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
