@@ -31,6 +31,7 @@ from lab.texts.refusal import Refusal
 MAX_NAME = 80
 MAX_SEED = 2**32 - 1
 MAX_BROKERS = 7
+EVENTS_AT_ONCE = 1_000
 
 
 class Unpacked(NamedTuple):
@@ -111,7 +112,7 @@ def checked_end(name: str, folder: BranchFolder) -> int:
         raise invalid("refusal.archive_branches", branch=name)
     try:
         recording = Recording(folder)
-        last_seq = recording.last_seq
+        last_seq, read_seq = recording.last_seq, _readable_to(recording)
         recording.close()
     except Refusal:
         # It would name a folder of this machine.
@@ -120,4 +121,16 @@ def checked_end(name: str, folder: BranchFolder) -> int:
         raise invalid("refusal.archive_log", branch=name, problem=str(error)[:200]) from None
     if not all(path.exists() and path.stat().st_size == size for path, size in before.items()):
         raise invalid("refusal.archive_torn", branch=name, seq=last_seq, expected=last_seq)
+    if read_seq != last_seq:
+        raise invalid("refusal.archive_torn", branch=name, seq=read_seq, expected=last_seq)
     return last_seq
+
+
+def _readable_to(recording: Recording) -> int:
+    """The last event before the first one that is missing: recovery looks at the newest segment only."""
+    for first in range(recording.first_seq, recording.last_seq + 1, EVENTS_AT_ONCE):
+        wanted = range(first, min(recording.last_seq, first + EVENTS_AT_ONCE - 1) + 1)
+        read = [event.seq for event in recording.stored(first, wanted[-1])]
+        if read != list(wanted):
+            return min(set(wanted) - set(read), default=first) - 1
+    return recording.last_seq

@@ -81,6 +81,9 @@ class Derivation:
         """The written events from `first_seq` to `last_seq`, about 1,000 at a time."""
         for first in range(first_seq, last_seq + 1, SEGMENT_EVENTS):
             stored = self._logs.events(first, min(last_seq, first + SEGMENT_EVENTS - 1))
+            if not stored:
+                # Damage: a batch that cannot be read hides the ones behind it.
+                continue
             yield [codec.decode(event.seq, event.record) for event in stored], [event.record for event in stored]
 
     def _count(self, envelopes: Sequence[Envelope], records: Sequence[bytes]) -> None:

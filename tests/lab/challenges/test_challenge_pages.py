@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from lab.challenges.challenge_page import BINS, Bar, spread
 from lab.challenges.loader import challenges
 from lab.models import ChallengeEntry
+from lab.rights import LOCAL_USER
 from tests.support.lab_server import LabServer, Visitor
 
 C7 = "c7-shrink-it"
@@ -113,7 +114,7 @@ def test_spread_is_shown_from_five_entries_on(visitor: Visitor, lab_server: LabS
     challenge = challenges()["c6-fewest-requests"]
 
     def bars_of(*scores: float) -> list[Bar]:
-        user = User.objects.order_by("pk")[0]
+        user = User.objects.get(username=LOCAL_USER)
         for score in scores:
             ChallengeEntry.objects.create(user=user, challenge=challenge.slug, fields=challenge.par, score=score)
         return spread(challenge, 81.0)
@@ -137,8 +138,7 @@ def test_entry_whose_judge_is_gone_has_no_verdict(visitor: Visitor, lab_server: 
     assert page.status == 200
 
     async def abandoned(host):
-        user = await User.objects.order_by("pk").afirst()
-        assert user is not None
+        user = await User.objects.aget(username=LOCAL_USER)
         entry = await ChallengeEntry.objects.acreate(user=user, challenge=C10, fields=challenges()[C10].par)
         return entry.pk
 

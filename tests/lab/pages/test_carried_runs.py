@@ -6,6 +6,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +121,10 @@ def _cut_log(entries: Entries) -> Entries:
     return described({**entries, name: entries[name][:-10]})
 
 
-def _flipped_log(entries: Entries) -> Entries:
+def _flipped_log(entries: Entries, at: float = 0.5) -> Entries:
     name = "branches/main/events-0/00000000000000000000.log"
     content = bytearray(entries[name])
-    content[len(content) // 2] ^= 1
+    content[int(len(content) * at)] ^= 1
     return described({**entries, name: bytes(content)})
 
 
@@ -148,6 +149,7 @@ BAD: dict[str, Callable[[Entries], Entries | bytes]] = {
     "link": _link,
     "torn log": _cut_log,
     "flipped digit": _flipped_log,
+    **{f"flipped digit at {at} %": partial(_flipped_log, at=at / 100) for at in range(1, 100, 7)},
     "undeclared segment": _odd_header,
     "many": lambda entries: {**entries, **{f"branches/b{n}/identity.json": b"" for n in range(format.MAX_FILES)}},
 }

@@ -112,9 +112,9 @@ def test_recording_is_taken_over_at_its_instant(visitor: Visitor, at: str) -> No
 # Lessons
 
 
-def test_lesson_page_says_what_it_is_about_without_the_answer(visitor: Visitor) -> None:
+def test_lesson_page_says_what_it_is_about_without_the_answer(lab_server: LabServer) -> None:
     lesson = course().lessons[LOST]
-    text = visitor.get(f"/course/{LOST}/").text
+    text = Visitor(lab_server).sign_in_as("lesson-newcomer").get(f"/course/{LOST}/").text
     assert "era 0.10" in text and "Start</button>" in text
     assert text.count('<li class="prediction">') == sum(step.kind == "prediction" for step in lesson.exercise.steps)
     for step in lesson.exercise.steps[2:]:
