@@ -163,7 +163,7 @@ def test_error_of_the_lab_in_an_act_is_answered_and_the_class_goes_on(
             broken.setattr(place, _fails)
             answer = teacher.act("pause_all")
         assert (answer["k"], answer["status"]) == ("no", 500) and "The class continues" in answer["todo"]
-        assert "ZeroDivisionError: planted" in caplog.text
+        assert any(record.exc_info and isinstance(record.exc_info[1], ZeroDivisionError) for record in caplog.records)
         assert teacher.act("pause_all")["k"] == "done"
         ada.until_held("/paused", True)
 
