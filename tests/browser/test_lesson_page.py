@@ -190,7 +190,7 @@ def test_step_check_and_prediction_are_said_once_to_a_screen_reader(
     step_until(page, "3")
     page.get_by_role("button", name=re.compile("^Hint 1")).click()
     # The next sentence may follow before anybody looks at the element.
-    page.wait_for_function("window.said.some((sentence) => sentence.includes('Hint 1.'))")
+    page.wait_for_function("() => window.said.some((sentence) => sentence.includes('Hint 1.'))")
     said = " ".join(page.evaluate("window.said"))
     for sentence in (
         "Step 1 of 4: ",
