@@ -51,7 +51,7 @@ async def set_aside(host: Host, classroom: Class, branch: Branch, seq: int) -> i
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:
         raise Refusal("refusal.before_first_event")
-    seek(lab.recording, seq=seq)
+    await asyncio.to_thread(seek, lab.recording, seq=seq)
     run = branch.run
     facts = _Facts(f"{run.slug}/{branch.name}/{seq}", run.seed, run.brokers, run.era)
     return await asyncio.to_thread(_make, lab.recording, classroom.slug, seq, facts)

@@ -26,12 +26,12 @@ from lab.archives.zips import Contents, check_files, invalid, opened_zip, read_m
 from lab.recordings.folder import BranchFolder, branch_folder
 from lab.recordings.logs import EVENTS, INPUTS
 from lab.recordings.recording import Recording
+from lab.recordings.timeline import SEGMENT_EVENTS
 from lab.texts.refusal import Refusal
 
 MAX_NAME = 80
 MAX_SEED = 2**32 - 1
 MAX_BROKERS = 7
-EVENTS_AT_ONCE = 1_000
 
 
 class Unpacked(NamedTuple):
@@ -128,8 +128,8 @@ def checked_end(name: str, folder: BranchFolder) -> int:
 
 def _readable_to(recording: Recording) -> int:
     """The last event before the first one that is missing: recovery looks at the newest segment only."""
-    for first in range(recording.first_seq, recording.last_seq + 1, EVENTS_AT_ONCE):
-        wanted = range(first, min(recording.last_seq, first + EVENTS_AT_ONCE - 1) + 1)
+    for first in range(recording.first_seq, recording.last_seq + 1, SEGMENT_EVENTS):
+        wanted = range(first, min(recording.last_seq, first + SEGMENT_EVENTS - 1) + 1)
         read = [event.seq for event in recording.stored(first, wanted[-1])]
         if read != list(wanted):
             return min(set(wanted) - set(read), default=first) - 1

@@ -27,7 +27,7 @@ async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
     run, _, name = lead.partition("/")
     lab = await host.lab(run, name)
     seq = await stand_aside(lab)
-    at_us = int(seek(lab.recording, seq=seq)["at_us"]) if seq else 0
+    at_us = int((await asyncio.to_thread(seek, lab.recording, seq=seq))["at_us"]) if seq else 0
     branch = await Branch.objects.select_related("run").aget(run__slug=run, name=name)
     return GiveState(await set_aside(host, classroom, branch, seq), lead, seq, at_us)
 

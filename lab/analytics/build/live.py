@@ -130,7 +130,7 @@ class LiveClasses:
         now.people = people
         frames = {"silver.acts": self._frame(in_class), STEPS: self._frame(now.steps)}
         wanted = (ITEMS, *OF_ANSWERS) if is_answered else (ITEMS,)
-        # Planning one keeps a core busy, and somebody waits.
+        # Planning one keeps a core busy while a page waits for the result.
         with ThreadPoolExecutor(AT_ONCE) as pool:
             rows = pool.map(lambda name: self._rows(TABLES[name], frames, classroom), wanted)
             return {STEPS: now.steps, **dict(zip(wanted, rows, strict=True))}

@@ -216,7 +216,7 @@ def _read_and_make(
     known, plan = planned(entries)
     job.current.being_written = EVENTS.name
     if wanted.is_first and is_unwritten(job, entries):
-        # Their JSON takes as long to parse and write as the tables take that somebody waits for.
+        # Parsing and writing their JSON takes as long as the tables that a page waits for.
         return entries, _make(known, plan, wanted, attempt)
     # Tables are made from memory while the events are being written.
     with ThreadPoolExecutor(1) as pool:

@@ -1,6 +1,7 @@
 """The first job of a new run, such as the set-up of a lesson: it does not wait for ZooKeeper."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,8 @@ def set_up(live: LiveRun) -> None:
     live.pacer.set_mode("pause")
 
 
-def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
-) -> None:
+def held_move() -> tuple[Callable[[Server, Run, MemoryStore], KazooStore], threading.Event, threading.Event]:
+    """`Server.move`, waiting for the first of two events; it sets the second at its end."""
     may_move, moved = threading.Event(), threading.Event()
     move = Server.move
 
@@ -42,6 +42,13 @@ def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
         moved.set()
         return store
 
+    return held, may_move, moved
+
+
+def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
+) -> None:
+    held, may_move, moved = held_move()
     somebody = KazooClient(zookeeper.address)
     somebody.start(PATIENCE_S)
 
@@ -73,15 +80,7 @@ def test_lab_of_a_class_that_wakes_acts_before_its_tree_is_on_the_server(
 def test_first_job_ends_before_the_tree_is_on_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zookeeper
 ) -> None:
-    may_move, moved = threading.Event(), threading.Event()
-    move = Server.move
-
-    def held(self: Server, run: Run, model: MemoryStore) -> KazooStore:
-        may_move.wait(PATIENCE_S)
-        store = move(self, run, model)
-        moved.set()
-        return store
-
+    held, may_move, moved = held_move()
     monkeypatch.setattr(Server, "move", held)
     somebody = KazooClient(zookeeper.address)
     somebody.start(PATIENCE_S)

@@ -69,7 +69,8 @@ def _elections(t: Tables) -> DataFrame:
 def _losses(t: Tables, elections: DataFrame) -> DataFrame:
     """When the previous leader stopped, and when its session ended, between its election and the next decision.
 
-    A stop that was over by then, as a broker's that was thawed in time, is no loss, unless the session ended after it.
+    A stop that had ended by then, such as that of a broker resumed in time, is not a loss, unless the session ended
+    after it.
     """
     faults = t.faults.select(
         BRANCH, broker_id(F.col("subject")).alias("from_broker"), "fault", "from_seq", "from_us", "to_us"

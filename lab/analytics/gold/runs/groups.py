@@ -83,7 +83,7 @@ def _moved(t: Tables, waits: DataFrame) -> DataFrame:
         F.lag("member").over(of_partition).alias("before"),
     )  # fmt: skip
     told = waits.where("stable_us is not null").select(*_REBALANCE, "next_seq")
-    # Not by generation: a group that was deleted, or lost with its coordinator, counts its generations anew.
+    # Not by generation: a group that was deleted, or lost with its coordinator, starts its generations again.
     return (
         told.join(assigned.where("member != before"), [BRANCH, "group"])
         .where("assigned_seq > seq and assigned_seq < next_seq")
