@@ -218,8 +218,8 @@ class Holder(Protocol):
     """Something that is open on the strength of a right, such as a socket."""
 
     @property
-    def holder_id(self) -> int:
-        """The id of the holder's user."""
+    def holder_id(self) -> int | None:
+        """The id of the holder's user; None while it is being read."""
 
     def recheck(self) -> None:
         """Asks for its rights again, and ends without them. Must return at once; any thread may call it."""
@@ -250,7 +250,7 @@ def rights_changed(user_ids: Collection[int] | None = None, run: str = "") -> No
         concerned = [
             one
             for one, shown in _holders.items()
-            if (user_ids is None or one.holder_id in user_ids) and (not run or shown == run)
+            if (user_ids is None or one.holder_id is None or one.holder_id in user_ids) and (not run or shown == run)
         ]
     for holder in concerned:
         holder.recheck()

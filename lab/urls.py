@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
+from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.urls import path
 from django.views.generic import RedirectView
@@ -39,7 +39,6 @@ from lab.web import (
     transfer_pages,
 )
 from lab.web.class_socket import ClassSocket
-from lab.web.guests import GuestSockets
 from lab.web.recorded import lesson_pages, page_file, replay_pages, transcript_pages
 from lab.web.recorded import transfer_pages as recording_files
 from lab.web.socket import LabSocket
@@ -205,4 +204,4 @@ _sockets: list[Any] = [
     path(f"ws/runs/{_BRANCH}/", cast(Any, LabSocket.as_asgi())),
     path("ws/classes/<slug:slug>/", cast(Any, ClassSocket.as_asgi())),
 ]
-websockets = AuthMiddlewareStack(GuestSockets(URLRouter(_sockets)))
+websockets = CookieMiddleware(URLRouter(_sockets))

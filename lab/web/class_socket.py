@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import logging
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 
 from broker_core.texts import Text, render, text
 from lab import selectors
@@ -67,7 +67,7 @@ from lab.protocol.frames import (
     InvalidFrame,
     encode,
 )
-from lab.rights import hold, let_go, membership_of
+from lab.rights import let_go, membership_of
 from lab.runtime.host import host
 from lab.runtime.sharing.load import load
 from lab.texts.refusal import Refusal
@@ -78,6 +78,17 @@ logger = logging.getLogger(__name__)
 
 MAX_REASON_BYTES = 123
 """Of a closed socket, in UTF-8 (RFC 6455)."""
+
+
+def _found(user: User, slug: str) -> tuple[Class, Participant]:
+    """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they are
+    not in.
+    """
+    classroom = Class.objects.filter(slug=slug).first()
+    member = membership_of(user, classroom) if classroom is not None else None
+    if classroom is None or member is None:
+        raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
+    return classroom, member
 
 
 class ClassSocket(HoldingSocket):
@@ -91,40 +102,28 @@ class ClassSocket(HoldingSocket):
         self.sight: frozenset[str] = frozenset()
         self.begin_holding()
         await self.accept()
-        user = cast("User | AnonymousUser", self.scope["user"])
-        if not isinstance(user, User):
-            await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
-            return
-        self._user = user
         slug = self.scope["url_route"]["kwargs"]["slug"]
         try:
-            # Registered before the rights are read for the first time, so that no change is missed.
-            hold(self)
-            self._classroom, self._member = await sync_to_async(self._found)(slug)
+            found = await self.read_person(lambda user: _found(user, slug))
+            if found is None:
+                await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
+                return
+            self._classroom, self._member = found
+            self.entered()
             self._live: LiveClass = await live_classes().of(self._classroom)
         except Refusal as refusal:
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
-    def _found(self, slug: str) -> tuple[Class, Participant]:
-        """The class and the person's participation. Raises Refusal (404) for a class that does not exist or that they
-        are not in.
-        """
-        classroom = Class.objects.filter(slug=slug).first()
-        member = membership_of(self._user, classroom) if classroom is not None else None
-        if classroom is None or member is None:
-            raise Refusal("class_act.no_class", HTTPStatus.NOT_FOUND, slug=slug)
-        return classroom, member
-
     # Rights
 
     async def _recheck(self) -> None:
-        if hasattr(self, "_classroom") and await sync_to_async(self._member_now)() is None:
+        if await sync_to_async(self._member_now)() is None:
             self.end("kicked", again=False)
 
     def _member_now(self) -> Participant | None:
         user = person_of_scope(self.scope)
-        return membership_of(user, self._classroom) if user == self._user else None
+        return membership_of(user, self._classroom) if user is not None and user == self._user else None
 
     # Seat
 

@@ -153,20 +153,6 @@ def person_of_scope(scope: Mapping[str, Any]) -> User | None:
     invalidated.
     """
     request = HttpRequest()
-    request.session = SessionStore(scope["session"].session_key)
+    request.session = SessionStore(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
     user = get_user(request)
     return user if isinstance(user, User) else guest_of(scope["cookies"], scope["path"])
-
-
-class GuestSockets:
-    """The same for `scope["user"]` of sockets, inside AuthMiddlewareStack."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
-        if not scope["user"].is_authenticated:
-            guest = await sync_to_async(guest_of)(scope["cookies"], scope["path"])
-            if guest is not None:
-                scope = {**scope, "user": guest}
-        return await self.inner(scope, receive, send)

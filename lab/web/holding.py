@@ -1,22 +1,30 @@
-"""What the lab's sockets share: how frames reach them, and that they look at their right again when rights change."""
+"""What the lab's sockets share: who the person is, how frames reach them, and that they look at their right again when
+rights change.
+"""
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import Context
-from typing import Any
+from typing import Any, TypeVar
 
+from asgiref.sync import sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
 
+from lab.rights import hold
+from lab.web.guests import person_of_scope
+
+T = TypeVar("T")
+
 
 class HoldingSocket(AsyncWebsocketConsumer):
-    """A `Holder` of lab/rights.py. A subclass calls `begin_holding` on its event loop, sets `_user`, and checks the
-    right in `_recheck`.
+    """A `Holder` of lab/rights.py. A subclass calls `begin_holding`, `read_person` and `entered` on its event loop, in
+    this order, and checks the right in `_recheck`.
     """
 
-    _user: User
+    _person: User | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """As in Channels without a channel layer, but without a task for each message."""
@@ -26,21 +34,57 @@ class HoldingSocket(AsyncWebsocketConsumer):
                 await self.dispatch(await receive())
 
     async def dispatch(self, message: Any) -> None:
-        """A frame of the page reaches `receive` on the event loop. Channels first has the thread of the database close
-        old connections: each acknowledgement would wait for the queries of all others.
+        """A message of the page reaches its handler on the event loop. Channels first has the thread of the database
+        close its connection: each acknowledgement would wait for the queries of all others, and each socket that opens
+        would connect to the database several times.
         """
-        if message["type"] == "websocket.receive":
-            await self.websocket_receive(message)
-        else:
-            await super().dispatch(message)
+        match message["type"]:
+            case "websocket.receive":
+                await self.websocket_receive(message)
+            case "websocket.connect":
+                await self.websocket_connect(message)
+            case "websocket.disconnect":
+                await self.websocket_disconnect(message)
 
-    def begin_holding(self) -> None:
+    def begin_holding(self, run: str = "") -> None:
+        """Registers the socket before the person's rights are read for the first time, so that no change is missed.
+        `run`: the slug of the run that it shows.
+        """
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_entered = self._is_recheck_due = False
+        hold(self, run)
+
+    async def read_person(self, find: Callable[[User], T]) -> T | None:
+        """Finds out who the person is, and returns what `find` returns for them: both in one turn of the database's
+        thread, since many sockets open at once. None if nobody has signed in.
+        """
+
+        def read() -> tuple[User, T] | None:
+            user = person_of_scope(self.scope)
+            return None if user is None else (user, find(user))
+
+        known = await sync_to_async(read)()
+        if known is None:
+            return None
+        self._person, found = known
+        return found
+
+    def entered(self) -> None:
+        """The rights are known: they are read again if they have changed meanwhile."""
+        self._has_entered = True
+        if self._is_recheck_due:
+            self._begin_recheck()
 
     @property
-    def holder_id(self) -> int:
-        return self._user.pk
+    def _user(self) -> User:
+        """The person, once they are known."""
+        assert self._person is not None
+        return self._person
+
+    @property
+    def holder_id(self) -> int | None:
+        return None if self._person is None else self._person.pk
 
     def recheck(self) -> None:
         """Rights have changed. Thread-safe."""
@@ -49,7 +93,10 @@ class HoldingSocket(AsyncWebsocketConsumer):
             self._loop.call_soon_threadsafe(self._begin_recheck, context=Context())
 
     def _begin_recheck(self) -> None:
-        self._begin(self._recheck())
+        if self._has_entered:
+            self._begin(self._recheck())
+        else:
+            self._is_recheck_due = True
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs it in a task, which is referenced until it is done."""

@@ -4,10 +4,10 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 
 from broker_core.texts import Text, render, text
 from lab import selectors
@@ -36,7 +36,7 @@ from lab.protocol.frames import (
     encode,
     parse,
 )
-from lab.rights import Right, hold, let_go, rights_of
+from lab.rights import Right, let_go, rights_of
 from lab.runtime.host import host
 from lab.runtime.policy import IN_CLASS as IN_CLASS_POLICY
 from lab.runtime.streaming.watcher import BranchClosed, TooManyWaiting, Visitor, Watcher
@@ -71,6 +71,11 @@ def _known(user: User, branch: Branch) -> _Known:
     )
 
 
+def _found(user: User, run: str, branch: str) -> tuple[Branch, _Known]:
+    found = selectors.branch_of(user, run, branch)
+    return found, _known(user, found)
+
+
 class LabSocket(HoldingSocket):
     """/ws/runs/<run>/<branch>/: see lab/protocol/frames.py for the frames."""
 
@@ -78,21 +83,16 @@ class LabSocket(HoldingSocket):
         self._watcher: Watcher | None = None
         self._sender: asyncio.Task[None] | None = None
         self._invalid_frames = 0
-        self.begin_holding()
-        self._recheck_due = False
-        await self.accept()
-        user = cast("User | AnonymousUser", self.scope["user"])
-        if not isinstance(user, User):
-            await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
-            return
-        self._user = user
         names = self.scope["url_route"]["kwargs"]
+        self.begin_holding(names["run"])
+        await self.accept()
         try:
-            # Registered before the rights are read for the first time, so that no change is missed.
-            hold(self, names["run"])
-            self._branch, self._known = await sync_to_async(self._found)(names["run"], names["branch"])
-            if self._recheck_due:
-                self._begin_recheck()
+            found = await self.read_person(lambda user: _found(user, names["run"], names["branch"]))
+            if found is None:
+                await self._close(CLOSE_NOT_SIGNED_IN, text("refusal.sign_in_first"))
+                return
+            self._branch, self._known = found
+            self.entered()
             self._limit = ActLimit(ALONE if self._branch.run.classroom_id is None else IN_CLASS)
             if self._branch.run.classroom_id is not None:
                 host().set_policy(names["run"], IN_CLASS_POLICY)
@@ -101,15 +101,7 @@ class LabSocket(HoldingSocket):
             is_missing = refusal.status == HTTPStatus.NOT_FOUND
             await self._close(CLOSE_NOT_FOUND if is_missing else CLOSE_RIGHT_ENDED, refusal.what)
 
-    def _found(self, run: str, branch: str) -> tuple[Branch, _Known]:
-        found = selectors.branch_of(self._user, run, branch)
-        return found, _known(self._user, found)
-
     async def _recheck(self) -> None:
-        if not hasattr(self, "_branch"):
-            # The rights being read may already be outdated.
-            self._recheck_due = True
-            return
         known = await sync_to_async(self._known_now)()
         if known is None or "see" not in known.rights:
             # Even if the page does not close: nothing more is read from it or sent to it.
@@ -124,7 +116,7 @@ class LabSocket(HoldingSocket):
 
     def _known_now(self) -> _Known | None:
         user = person_of_scope(self.scope)
-        return _known(user, self._branch) if user == self._user else None
+        return _known(user, self._branch) if user is not None and user == self._user else None
 
     def _require(self, right: Right) -> None:
         if right not in self._known.rights:
