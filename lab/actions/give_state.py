@@ -3,6 +3,7 @@ run.
 """
 
 import asyncio
+from typing import NamedTuple
 
 import msgspec
 from asgiref.sync import sync_to_async
@@ -32,6 +33,14 @@ class _Facts(msgspec.Struct):
     era: str
 
 
+class SetAside(NamedTuple):
+    """The number of a handout, and its instant: the last event, and when it was."""
+
+    number: int
+    seq: int
+    at_us: int
+
+
 async def stand_aside(lab: Lab) -> int:
     """The last event of a lab as it is now, for a handout: its files are final up to here, and a running engine is
     saved at this instant. So a handout of it is made of links, and no copy executes events again.
@@ -43,21 +52,20 @@ async def stand_aside(lab: Lab) -> int:
     return seq
 
 
-async def set_aside(host: Host, classroom: Class, branch: Branch, seq: int) -> int:
-    """Sets the instant after an event of a branch aside for a class; returns the handout's number.
-
-    Raises Refusal for an event that the branch does not have.
+async def set_aside(host: Host, classroom: Class, branch: Branch, seq: int) -> SetAside:
+    """Sets the instant after an event of a branch aside for a class. Raises Refusal for an event that the branch does
+    not have.
     """
     lab = await host.lab(branch.run.slug, branch.name)
     if seq < 1:
         raise Refusal("refusal.before_first_event")
-    await asyncio.to_thread(seek, lab.recording, seq=seq)
     run = branch.run
     facts = _Facts(f"{run.slug}/{branch.name}/{seq}", run.seed, run.brokers, run.era)
     return await asyncio.to_thread(_make, lab.recording, classroom.slug, seq, facts)
 
 
-def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> int:
+def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> SetAside:
+    at_us = seek(recording, seq=seq)["at_us"]
     number = 1
     while True:
         folder = handout_folder(classroom, number)
@@ -67,7 +75,7 @@ def _make(recording: Recording, classroom: str, seq: int, facts: _Facts) -> int:
             number += 1
             continue
         (folder.path / _FACTS).write_bytes(msgspec.json.encode(facts))
-        return number
+        return SetAside(number, seq, at_us)
 
 
 async def take_state(host: Host, participant: Participant, number: int, name: str) -> Branch:

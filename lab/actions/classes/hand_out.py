@@ -7,7 +7,6 @@ from lab.actions.classes.live_class import LiveClass
 from lab.actions.give_state import set_aside, stand_aside, take_state
 from lab.classroom.acts.facts import GiveState, TakeState
 from lab.models import Branch, Class, Participant
-from lab.recordings.history import seek
 from lab.runtime.host import Host
 from lab.texts.refusal import Refusal
 
@@ -25,11 +24,10 @@ async def hand_out(host: Host, live: LiveClass, classroom: Class) -> GiveState:
     if given >= MAX_HANDOUTS:
         raise Refusal("class_act.many_handouts", 409, max=MAX_HANDOUTS)
     run, _, name = lead.partition("/")
-    lab = await host.lab(run, name)
-    seq = await stand_aside(lab)
-    at_us = int((await asyncio.to_thread(seek, lab.recording, seq=seq))["at_us"]) if seq else 0
     branch = await Branch.objects.select_related("run").aget(run__slug=run, name=name)
-    return GiveState(await set_aside(host, classroom, branch, seq), lead, seq, at_us)
+    seq = await stand_aside(await host.lab(run, name))
+    made = await set_aside(host, classroom, branch, seq)
+    return GiveState(made.number, lead, made.seq, made.at_us)
 
 
 async def take_handout(host: Host, live: LiveClass, participant: Participant, number: int) -> TakeState:

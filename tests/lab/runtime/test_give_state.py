@@ -48,8 +48,9 @@ def test_learner_goes_on_from_the_state_in_a_run_of_their_own(
         seq = socket.ask({"k": "time", "op": "now"})["seq"]
     branch = Branch.objects.select_related("run").get(run__slug=slug)
     participant = Participant.objects.select_related("classroom").get(classroom=classroom)
-    number = lab_server.call(lambda host: set_aside(host, classroom, branch, seq))
-    taken = lab_server.call(lambda host: take_state(host, participant, number, "Lin's state"))
+    given = lab_server.call(lambda host: set_aside(host, classroom, branch, seq))
+    assert given.seq == seq and given.at_us > 0
+    taken = lab_server.call(lambda host: take_state(host, participant, given.number, "Lin's state"))
     run = taken.run
     assert (run.owner, run.classroom, run.participant) == (participant.user, classroom, participant)
     assert run.origin == f"{slug}/main/{seq}" and (run.seed, run.era) == (branch.run.seed, branch.run.era)
@@ -90,8 +91,8 @@ def test_another_handout_gets_another_number_and_what_is_not_there_is_refused(
 ) -> None:
     branch = Branch.objects.select_related("run").get(run__slug=visitor.new_run())
     participant = Participant.objects.select_related("classroom").get(classroom=classroom)
-    first = lab_server.call(lambda host: set_aside(host, classroom, branch, 5))
-    assert lab_server.call(lambda host: set_aside(host, classroom, branch, 9)) == first + 1
+    first = lab_server.call(lambda host: set_aside(host, classroom, branch, 5)).number
+    assert lab_server.call(lambda host: set_aside(host, classroom, branch, 9)).number == first + 1
     for job in (
         lambda host: set_aside(host, classroom, branch, 0),
         lambda host: set_aside(host, classroom, branch, 10**9),
