@@ -157,6 +157,8 @@ class Board:
         """The last event of which an audience sees anything."""
         self._seen_by: dict[str, int] = {}
         """The last event of which a person sees what others do not."""
+        self._untold: set[str] = set()
+        """Sections for everyone whose value has changed without an event: names or texts were erased."""
         self._happened: dict[int, _Happened] = {}
         self._frames: dict[tuple[Audience, int], bytes] = {}
         self._snaps: dict[Audience, list[bytes]] = {}
@@ -166,18 +168,32 @@ class Board:
         self._entries += published.entries
         if published.entries:
             self.last_seq = published.entries[-1].seq
+        changed = self._changed(published)
         self._sections["staff"] |= published.staff
         self._sections["public"] |= published.public
         self._mine |= published.mine
         self.now = published.now
         for entry in published.entries:
-            self._note_seen(entry, published)
+            self._note_seen(entry, published, changed)
         self._happened.clear()
         self._frames.clear()
         self._snaps.clear()
 
-    def _note_seen(self, entry: Entry, published: Published) -> None:
-        if entry.sees == "all" or not published.public.keys().isdisjoint(entry.paths):
+    def _changed(self, published: Published) -> set[str]:
+        """The sections for everyone that have another value than before: a vote changes that of staff alone, and
+        hundreds of pages need not be told.
+        """
+        before = self._sections["public"]
+        changed = {path for path, value in published.public.items() if before.get(path) != value}
+        if published.entries:
+            changed |= self._untold & published.public.keys()
+            self._untold -= changed
+        else:
+            self._untold |= changed
+        return changed
+
+    def _note_seen(self, entry: Entry, published: Published, changed: set[str]) -> None:
+        if entry.sees == "all" or not changed.isdisjoint(entry.paths):
             self._seen["public"] = entry.seq
         if entry.sees != "tape" or not published.staff.keys().isdisjoint(entry.paths):
             self._seen["staff"] = entry.seq
