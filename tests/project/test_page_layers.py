@@ -39,7 +39,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "ui/inspect": PANELS,
     **dict.fromkeys(SCREENS, PANELS),
     "ui/shell": (*PANELS, "ui/act"),
-    "ui/classroom": ("core/classroom", "core/sound", "ui/kit"),
+    "ui/classroom": ("core", "core/classroom", "core/sound", "ui/kit"),
     "ui/pages": PANELS,
     "ui/pages/inspect_files": ("own_files", "ui/kit", "ui/store", "ui/parts"),
     "ui/pages/classroom": ("core/classroom", "ui/classroom", "ui/kit"),

@@ -4,6 +4,7 @@ import "../../classroom/chapters.js";
 import "../../classroom/class_bar.js";
 import "../../classroom/class_top.js";
 import "../../classroom/hands.js";
+import "../../classroom/heard.js";
 import "../../classroom/heat.js";
 import "../../classroom/microphone.js";
 import "../../classroom/people.js";

@@ -171,6 +171,7 @@ export const ELSEWHERE = {
   "hw-compare-transport": "/compare/",
   "hw-board-tab": "/classes/<slug>/board/",
   "hw-class-refusal": "/classes/<slug>/board/",
+  "hw-class-speech": "/classes/<slug>/board/",
   "hw-projector": "/classes/<slug>/projector/",
   "hw-person": "/classes/<slug>/board/",
   "hw-recorder": "/classes/<slug>/board/",

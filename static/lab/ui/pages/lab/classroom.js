@@ -4,11 +4,13 @@ import "../../classroom/learner_panel.js";
 import "../../classroom/live_captions.js";
 import "../../classroom/sound_mark.js";
 import { connect } from "../../classroom/connect.js";
+import { speakToLearner } from "../../classroom/heard.js";
 import { lookedAt, setLookedAt } from "../../classroom/looked_at.js";
 import { act, currentPoll, tree } from "../../classroom/store.js";
 import { follow, isFollowing, isHeld, led, setLead } from "../../store/follow.js";
 import { effect, isOwn, player, selection, shown, sideTab, signal } from "../../store/state.js";
 import { here } from "../../store/api.js";
+import { speech } from "../../store/speech.js";
 import { onView } from "../../store/view.js";
 import { besideStage } from "./beside.js";
 import { draw } from "./drawing.js";
@@ -33,6 +35,7 @@ export function enterClass(slug) {
   point(room, () => tree.peek().lead?.p === room.you?.p);
   draw(() => tree.value.lead?.p === room.you?.p);
   openPanelForPolls();
+  speakToLearner(speech);
   addKey("j", () => void raiseHand());
 }
 
