@@ -86,6 +86,24 @@ class Page:
             return error.rcvd.code
 
 
+@contextmanager
+def page_of(
+    server: LabServer, slug: str, visitor: Visitor, *, have: int = 0, boot: str = "", schema: str = CLASS.hash
+) -> Iterator[Page]:
+    """A page of a class that a visitor has opened, and that has said hello."""
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
+    with connect(
+        f"ws://{HOST}:{server.port}/ws/classes/{slug}/",
+        additional_headers={"Cookie": cookies, "Origin": server.address},
+        max_size=None,
+    ) as connection:
+        page = Page(connection)
+        page.upto = have or -1
+        with suppress(websockets.exceptions.ConnectionClosed):
+            page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
+        yield page
+
+
 class Classroom:
     """A class with an instructor (p1), two learners (p2, p3), an observer (p4), and what they need to connect."""
 
@@ -120,17 +138,7 @@ class Classroom:
 
     @contextmanager
     def page(self, p: str, have: int = 0, boot: str = "", schema: str = CLASS.hash) -> Iterator[Page]:
-        visitor = self.visitors[p]
-        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in visitor.cookies)
-        with connect(
-            f"ws://{HOST}:{self.server.port}/ws/classes/{self.slug}/",
-            additional_headers={"Cookie": cookies, "Origin": self.server.address},
-            max_size=None,
-        ) as connection:
-            page = Page(connection)
-            page.upto = have or -1
-            with suppress(websockets.exceptions.ConnectionClosed):
-                page.send(k="hello", v=1, schema=schema, have=have, boot=boot)
+        with page_of(self.server, self.slug, self.visitors[p], have=have, boot=boot, schema=schema) as page:
             yield page
 
     def lab_to_lead(self) -> str:
