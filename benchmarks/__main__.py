@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -25,19 +26,41 @@ BENCHES = tuple(dict.fromkeys(bar.bench for bar in BARS))
 
 
 def run_bench(name: str, *arguments: str) -> dict[str, Any] | None:
-    """The JSON printed by a bench; None when it failed. Its standard error is passed through."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{name}_bench", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        print(f"{name}: the bench ended with {done.returncode}", file=sys.stderr)
+    """The JSON printed by a bench; None when it failed, and why on standard error. That of the bench is passed
+    through.
+    """
+    command = [sys.executable, "-m", f"benchmarks.{name}_bench", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as bench:
+        try:
+            printed, _ = bench.communicate()
+        except BaseException:
+            # It has processes of its own, which it ends first.
+            bench.terminate()
+            raise
+    if bench.returncode:
+        print(f"{name}: the bench {how_it_ended(bench.returncode)}", file=sys.stderr)
         return None
-    found: dict[str, Any] = json.loads(done.stdout)
+    try:
+        found: dict[str, Any] = json.loads(printed)
+    except ValueError:
+        print(f"{name}: the bench printed no figures, but {printed[-200:]!r}", file=sys.stderr)
+        return None
     return found
+
+
+def how_it_ended(code: int) -> str:
+    """What the code of a process that failed means."""
+    if code >= 0:
+        return f"ended with {code}"
+    try:
+        by = signal.Signals(-code).name
+    except ValueError:
+        by = f"signal {-code}"
+    return f"was ended by {by}" + (": memory may have run out" if by == "SIGKILL" else "")
+
+
+def _terminated(*_: object) -> None:
+    sys.exit("The benches were terminated (SIGTERM): what was measured until then is not stored.")
 
 
 def machine() -> dict[str, Any]:
@@ -90,6 +113,7 @@ def main() -> int:
             f"This machine is busy (load {where['load_1min']}): the figures will be worse than it is.\n",
             file=sys.stderr,
         )
+    signal.signal(signal.SIGTERM, _terminated)
     found: dict[str, Any] = {}
     for name in wanted:
         began_s = time.perf_counter()

@@ -1,5 +1,6 @@
-"""A class of 40 learners, 15 of whose labs play, and 200 observers, while one lab leads at 200 records a second. Prints
-JSON: how late acts reach the board, events the observers and frames the page that leads; what the server takes.
+"""A class of 40 learners, 15 of whose labs play, and 200 observers who show the leading lab, which gets 200 records a
+second. Then 300 people join another class within five seconds. Prints JSON: how late acts reach the board, events the
+observers and frames the page that leads; what the server takes; how long all who join wait.
 
 The participants are in this process and share the machine with the server: on two cores they take one of them.
 """
@@ -7,6 +8,7 @@ The participants are in this process and share the machine with the server: on t
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -15,24 +17,32 @@ import django
 
 MINUTES = 2.0
 """About 200 acts: of fewer, p99 is the worst."""
+OBSERVERS = 200
 
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.settings")
     django.setup()
+    from devtools.rehearsal.crowd import Crowd
     from devtools.rehearsal.rehearsal import Plan, Rehearsal
+    from devtools.rehearsal.visitor import Refused
     from devtools.tour.lab_process import LabProcess, running_lab
 
+    # So that the server ends, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("the bench of a class was terminated"))
     with tempfile.TemporaryDirectory(prefix="highwater-class-bench-") as folder:
         process = LabProcess(Path(folder))
         address = process.start()
         started = running_lab(Path(folder))
         assert started is not None
         try:
-            plan = Plan(learners=40, observers=200, minutes=MINUTES, active=15)
-            figures = asyncio.run(
-                Rehearsal(address, started.pid, plan, lambda line: print(line, file=sys.stderr)).run()
-            )
+            plan = Plan(learners=40, observers=OBSERVERS, minutes=MINUTES, active=15, following=OBSERVERS)
+            rehearsal = Rehearsal(address, started.pid, plan, lambda line: print(line, file=sys.stderr))
+            figures = asyncio.run(rehearsal.run())
+            asyncio.run(Crowd(address, figures).run())
+        except Refused as error:
+            print(f"{error}\nThe lab said last:\n{process.said()}", file=sys.stderr)
+            return 1
         finally:
             process.stop()
     print(json.dumps(figures.as_json()))

@@ -25,6 +25,13 @@ class ProcessUse:
         fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / self._ticks
 
+    def is_running(self) -> bool:
+        """Whether the process has not ended; one that nobody has waited for is a zombie."""
+        try:
+            return (self._folder / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except FileNotFoundError:
+            return False
+
     def rss_mb(self) -> float:
         for line in (self._folder / "status").read_text().splitlines():
             if line.startswith("VmRSS:"):
@@ -40,9 +47,14 @@ class Figures:
         joins: from the first request of a participant to the first picture of the class.
         acts: from sending an act to its event on the board.
         behind: how much later than the first socket an observer got an event.
+        stalled, free: the same of events while a page has stopped reading, and while none has: of each event its p99.
+        followed: frames of the leading lab at observers; `followed_per_s`: while figures of the server were taken.
+        crowd: from the first of those who join within five seconds to the last whose page shows the class;
+            `crowd_frames` is the most that one of them got until then.
         leader: from the server's stamp of a frame of the lab that leads to its page.
         late: how late the event loop of the participants comes: so much of the other delays may be theirs.
         first_lab: from starting the class to the first learner in a lab with its brokers.
+        labs: from the first learner who joins after that to the last who has a lab.
         paused: from pausing all labs to the last that played.
         looked: from looking at a learner's lab to the learner's page.
         given: from giving a state to the last learner whose page shows it, in a lab of their own.
@@ -57,7 +69,14 @@ class Figures:
     behind: list[float] = field(default_factory=list)
     leader: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
+    stalled: list[float] = field(default_factory=list)
+    free: list[float] = field(default_factory=list)
+    followed: int = 0
+    followed_per_s: float = float("nan")
     first_lab: float = float("nan")
+    labs: float = float("nan")
+    crowd: float = float("nan")
+    crowd_frames: int = 0
     paused: float = float("nan")
     looked: float = float("nan")
     given: float = float("nan")
@@ -73,6 +92,11 @@ class Figures:
     cpu_s: float = 0.0
     rss_mb: float = 0.0
 
+    @property
+    def stalled_ratio(self) -> float:
+        """How much later events come to observers while one page does not read."""
+        return percentile(self.stalled, 0.5) / max(percentile(self.free, 0.5), 1e-9)
+
     def as_json(self) -> dict[str, float]:
         """What a bench compares with its bars."""
         return {
@@ -80,6 +104,13 @@ class Figures:
             "acts_p50_ms": percentile(self.acts, 0.5),
             "acts_p99_ms": percentile(self.acts, 0.99),
             "observers_p99_ms": percentile(self.behind, 0.99),
+            "stalled_ms": percentile(self.stalled, 0.5),
+            "free_ms": percentile(self.free, 0.5),
+            "stalled_ratio": self.stalled_ratio,
+            "followed_per_s": self.followed_per_s,
+            "labs_ms": self.labs,
+            "crowd_ms": self.crowd,
+            "crowd_frames": float(self.crowd_frames),
             "leader_p99_ms": percentile(self.leader, 0.99),
             "late_p99_ms": percentile(self.late, 0.99),
             "first_lab_ms": self.first_lab,
@@ -105,7 +136,9 @@ class Figures:
             f"observers behind  {len(self.behind):6}  p50 {_ms(self.behind, 0.5)}  p99 {_ms(self.behind, 0.99)}",
             f"page that leads   {len(self.leader):6}  p50 {_ms(self.leader, 0.5)}  p99 {_ms(self.leader, 0.99)}",
             f"participants late {len(self.late):6}  p50 {_ms(self.late, 0.5)}  p99 {_ms(self.late, 0.99)}",
-            f"first lab         {self.first_lab:6.0f} ms  all labs paused in {self.paused:.0f} ms",
+            f"one page stalled  {len(self.stalled):6}  p99 {_ms(self.stalled, 0.5)}, without it {_ms(self.free, 0.5)}",
+            f"first lab         {self.first_lab:6.0f} ms  the others in {self.labs:.0f} ms",
+            f"all labs paused   {self.paused:6.0f} ms  leading lab at observers {self.followed_per_s:.0f} frames/s",
             f"look shown after  {self.looked:6.0f} ms  state given in {self.given:.0f} ms, "
             f"engines after {self.woken[0]:.0f} to {self.woken[1]:.0f} ms",
             f"commands in labs  {self.commands:6}  refused acts {self.refused}, sockets lost {self.lost}",

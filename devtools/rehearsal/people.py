@@ -7,15 +7,19 @@ import json
 import random
 import re
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed
+import msgspec
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from devtools.rehearsal.figures import Figures
 from devtools.rehearsal.looking import wall_ms
-from devtools.rehearsal.visitor import ClientConnection, Visitor
+from devtools.rehearsal.patience import patience
+from devtools.rehearsal.visitor import ClientConnection, Refused, Visitor
 
-ANSWER_S = 60.0
+LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
+"""How a socket ends, or does not begin, by itself: a page opens it again."""
 LINES = (
     "kafka-topics.sh --create --topic rehearsal --partitions 1 --replication-factor 3",
     "producer open p1 --acks all",
@@ -33,12 +37,18 @@ LEARNS = 0.3
 HINTS = 0.4
 
 
+CLASS_HELLO = json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": "lab"})
+LAB_HELLO = json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""})
+
+
 class Arrivals:
     """When the first socket got an event, by its seq, in milliseconds of this process's clock."""
 
     def __init__(self) -> None:
         self._first_ms: dict[int, float] = {}
         self.acts_ms: dict[str, float] = {}
+        self.behind: dict[int, list[float]] = {}
+        """By event, how much later it came to each observer."""
 
     def later_ms(self, seq: int) -> float:
         """Notes that an event is here; how much later than at the first."""
@@ -60,18 +70,22 @@ class Participant:
         self.ready = asyncio.Event()
         self.p = ""
         """The number of the participant, once the server has said it."""
+        self.frames = 0
         self._ids = itertools.count(1)
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._unanswered: dict[str, dict[str, Any]] = {}
         self._connection: ClientConnection | None = None
         self._name = f"{id(self):x}"
 
     async def stay(self) -> None:
         """Reads until it is cancelled; a socket that ends by itself is opened again."""
         while True:
-            with contextlib.suppress(ConnectionClosed):
+            with contextlib.suppress(*LOST):
                 async with self.visitor.socket(f"/ws/classes/{self.slug}/") as connection:
                     self._connection = connection
-                    await self.send({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": "", "place": self.place})
+                    await connection.send(CLASS_HELLO.replace('"lab"', f'"{self.place}"'))
+                    for unanswered in list(self._unanswered.values()):
+                        await self.send(unanswered)
                     async for text in connection:
                         await self._take(json.loads(text))
             self.figures.lost += 1
@@ -82,11 +96,13 @@ class Participant:
         id = f"{self._name}-{next(self._ids)}"
         waiting = self._answers[id] = asyncio.get_running_loop().create_future()
         self.arrivals.acts_ms[id] = clock_ms()
-        await self.send({"k": "act", "id": id, "do": {"op": op, **fields}})
+        frame = self._unanswered[id] = {"k": "act", "id": id, "do": {"op": op, **fields}}
+        await self.send(frame)
         try:
-            answer = await asyncio.wait_for(waiting, ANSWER_S)
+            async with patience(f"an answer to {op} of {self.p}"):
+                answer = await waiting
         finally:
-            del self._answers[id]
+            del self._answers[id], self._unanswered[id]
         is_done: bool = answer["k"] != "no"
         self.figures.refused += not is_done
         return is_done
@@ -94,9 +110,11 @@ class Participant:
     async def send(self, frame: dict[str, Any]) -> None:
         """Sends a frame, if there is a socket."""
         if self._connection is not None:
-            await self._connection.send(json.dumps(frame))
+            with contextlib.suppress(ConnectionClosed):
+                await self._connection.send(json.dumps(frame))
 
     async def _take(self, frame: dict[str, Any]) -> None:
+        self.frames += 1
         waiting = self._answers.get(frame.get("id") or "")
         if waiting is not None and not waiting.done():
             waiting.set_result(frame)
@@ -142,16 +160,25 @@ class Leader:
 
     def __init__(self, board: Board, figures: Figures) -> None:
         self._board, self._figures = board, figures
+        self._lines = [json.dumps({"k": "do", "id": f"led{n}", "line": line}) for n, line in enumerate(self.LINES)]
 
     async def lead(self) -> None:
         """Until it is cancelled: takes the lead, plays, and notes how late each frame of the lab comes."""
         while not (lab := (self._board.sections.get("/mine") or {}).get("lab", "")):
             await asyncio.sleep(LOOK_S)
         await self._board.act("take_lead", lab=lab)
+        while True:
+            with contextlib.suppress(*LOST):
+                await self._show(lab)
+            self._figures.lost += 1
+            await asyncio.sleep(LOOK_S)
+
+    async def _show(self, lab: str) -> None:
         async with self._board.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
-            for number, line in enumerate(self.LINES):
-                await connection.send(json.dumps({"k": "do", "id": f"led{number}", "line": line}))
+            await connection.send(LAB_HELLO)
+            lines, self._lines = self._lines, []
+            for line in lines:
+                await connection.send(line)
             await connection.send(json.dumps({"k": "time", "id": "rate", "op": "rate", "value": 1}))
             await connection.send(json.dumps({"k": "time", "id": "play", "op": "play"}))
             async for text in connection:
@@ -163,11 +190,61 @@ class Leader:
                     await connection.send(json.dumps({"k": "ack", "seq": frame["seq"]}))
 
 
+class LabFrame(msgspec.Struct):
+    """As much of a lab's frame as has to be acknowledged."""
+
+    k: str
+    seq: int = 0
+    ev: list[msgspec.Raw] = []
+
+    def acknowledgement(self) -> str:
+        """The frame that says that a page has this one; empty for those that need none."""
+        if self.k not in ("d", "snap"):
+            return ""
+        seq = int(bytes(self.ev[-1])[1:].split(b",", 1)[0]) if self.ev else self.seq
+        return f'{{"k":"ack","seq":{seq}}}'
+
+
+_lab_frame = msgspec.json.Decoder(LabFrame)
+
+
 class Observer(Participant):
-    """Only looks."""
+    """Only looks: at the class, and at the lab that leads."""
 
     def happened(self, event: list[Any]) -> None:
-        self.figures.behind.append(self.arrivals.later_ms(event[0]))
+        later_ms = self.arrivals.later_ms(event[0])
+        self.arrivals.behind.setdefault(event[0], []).append(later_ms)
+        self.figures.behind.append(later_ms)
+
+    async def follow(self) -> None:
+        """Until it is cancelled: shows the lab that leads."""
+        while True:
+            lead = self.sections.get("/lead")
+            if lead is not None:
+                with contextlib.suppress(*LOST):
+                    await self._show(lead["lab"])
+                self.figures.lost += 1
+            await asyncio.sleep(LOOK_S)
+
+    async def _show(self, lab: str) -> None:
+        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
+            await connection.send(LAB_HELLO)
+            async for text in connection:
+                if said := _lab_frame.decode(text).acknowledgement():
+                    await connection.send(said)
+                    self.figures.followed += 1
+
+
+async def stall(visitor: Visitor, slug: str, lab: str, until: asyncio.Event) -> None:
+    """A page that has stopped: the sockets of the class and of a lab are open until the event, and nothing is read."""
+    addresses = {f"/ws/classes/{slug}/": CLASS_HELLO, f"/ws/runs/{lab}/": LAB_HELLO}
+    async with contextlib.AsyncExitStack() as stack:
+        for address, hello in addresses.items():
+            connection = await stack.enter_async_context(visitor.socket(address))
+            stack.callback(connection.transport.abort)
+            await connection.send(hello)
+            connection.transport.pause_reading()
+        await until.wait()
 
 
 class Learner(Participant):
@@ -185,10 +262,19 @@ class Learner(Participant):
         `learns`: they work at the lesson of the class, too.
         """
         await self.ready.wait()
-        lab = await self._own_lab()
+        lab = await self.own_lab()
         lines = itertools.chain(LINES, itertools.cycle(LINES[-REPEATED:]))
+        while True:
+            with contextlib.suppress(*LOST):
+                await self._work_in(lab, lines, chance, pause_s, plays, learns)
+            self.figures.lost += 1
+            await asyncio.sleep(LOOK_S)
+
+    async def _work_in(
+        self, lab: str, lines: Iterator[str], chance: random.Random, pause_s: float, plays: bool, learns: bool
+    ) -> None:
         async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            await connection.send(LAB_HELLO)
             reading = asyncio.create_task(self._acknowledge(connection))
             try:
                 if plays:
@@ -208,36 +294,34 @@ class Learner(Participant):
         """Takes a state that was given; returns when the page of the new lab shows it, by `clock_ms`. The lab wakes as
         soon as `wake` is called.
         """
-        assert await self.act("take_state", handout=handout), "a learner takes a state that was given"
+        if not await self.act("take_state", handout=handout):
+            raise Refused(f"{self.p} was refused a state that was given.")
         while not (lab := (self.sections["/mine"]["taken"] or {}).get(str(handout), "")):
             await asyncio.sleep(SOON_S)
         self._taken = lab
-        async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
-            async for text in connection:
-                if json.loads(text)["k"] == "snap":
-                    break
+        await self._read_until(lab, lambda frame: frame["k"] == "snap")
         return clock_ms()
 
     async def wake(self) -> float:
         """Acts in the lab of the state that was taken; returns when the act is done, by `clock_ms`."""
-        async with self.visitor.socket(f"/ws/runs/{self._taken}/") as connection:
-            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
-            await connection.send(json.dumps({"k": "do", "id": "woken", "line": "kafka-topics.sh --list"}))
-            async for text in connection:
-                if json.loads(text).get("id") == "woken":
-                    break
+        line = json.dumps({"k": "do", "id": "woken", "line": "kafka-topics.sh --list"})
+        await self._read_until(self._taken, lambda frame: frame.get("id") == "woken", line)
         return clock_ms()
 
     async def arrive(self) -> None:
         """Returns when the page of the learner's lab shows its brokers."""
-        lab = await self._own_lab()
+        lab = await self.own_lab()
+        await self._read_until(lab, lambda frame: frame["k"] == "snap" and "b3" in frame["state"]["nodes"])
+
+    async def _read_until(self, lab: str, is_wanted: Callable[[dict[str, Any]], bool], *sent: str) -> None:
+        """Shows a lab until the wanted frame is there."""
         async with self.visitor.socket(f"/ws/runs/{lab}/") as connection:
-            await connection.send(json.dumps({"k": "hello", "v": 1, "schema": "", "have": 0, "boot": ""}))
+            for frame in (LAB_HELLO, *sent):
+                await connection.send(frame)
             async for text in connection:
-                frame = json.loads(text)
-                if frame["k"] == "snap" and "b3" in frame["state"]["nodes"]:
+                if is_wanted(json.loads(text)):
                     return
+        raise Refused(f"The lab {lab} closed the page of {self.p}.")
 
     async def _acknowledge(self, connection: ClientConnection) -> None:
         """Reads a lab's frames as its page does."""
@@ -268,7 +352,8 @@ class Learner(Participant):
             return {"op": "hint"}
         return {"op": "skip", "step": step["id"]}
 
-    async def _own_lab(self) -> str:
+    async def own_lab(self) -> str:
+        """The address of the learner's lab, once it has been made."""
         while not (lab := (self.sections.get("/mine") or {}).get("lab", "")):
             await asyncio.sleep(SOON_S)
         return str(lab)

@@ -76,6 +76,12 @@ class LabProcess:
         self.stop()
         raise NoLab(f"No lab answered within {START_S:.0f} s. It said:\n{log.read_text(errors='replace')}")
 
+    def said(self, lines: int = 20) -> str:
+        """The last lines of its log, and how it ended, if it has ended by itself."""
+        log = (self.data / "lab.log").read_text(errors="replace").splitlines()[-lines:]
+        code = self._process.poll() if self._process is not None else None
+        return "\n".join([*log, *([] if code is None else [f"It ended by itself, with {code}."])])
+
     def kill(self) -> None:
         """As `kill -9` does: it can put nothing in order."""
         assert self._process is not None

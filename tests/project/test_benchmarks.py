@@ -1,9 +1,17 @@
 """The benchmark's verdicts. What the benches themselves measure is not for a test to judge."""
 
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from benchmarks.__main__ import BENCHES, main
+from benchmarks.__main__ import BENCHES, main, run_bench
 from benchmarks.bars import BARS, Bar, judge, show
+from devtools.rehearsal.patience import patience
+from devtools.rehearsal.rehearsal import Plan, Rehearsal
+from devtools.rehearsal.visitor import Refused
 
 
 @pytest.mark.parametrize(
@@ -50,3 +58,60 @@ def test_bench_that_does_not_exist_is_refused(monkeypatch, capsys) -> None:
     assert refused.value.code == 2
     said = capsys.readouterr().err
     assert "'warp'" in said and all(name in said for name in BENCHES)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("kill -KILL $$", "SIGKILL"), ("exit 3", "ended with 3"), ("echo half", "printed no figures, but 'half")],
+)
+def test_bench_that_fails_says_how(script: str, said: str, tmp_path: Path, monkeypatch, capfd) -> None:
+    program = tmp_path / "bench"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(program))
+    assert run_bench("class") is None
+    assert said in capfd.readouterr().err
+
+
+def refused(rehearsal: Rehearsal) -> str:
+    with pytest.raises(Refused) as refusal:
+        asyncio.run(rehearsal.run())
+    return str(refusal.value)
+
+
+class Waiting(Rehearsal):
+    """A rehearsal that waits for something that does not come, while one of its participants has failed."""
+
+    failure: Exception | None = None
+
+    async def _give(self) -> None:
+        async def fail() -> None:
+            if self.failure is not None:
+                raise self.failure
+
+        self._stay(fail())
+        await asyncio.Event().wait()
+
+
+def test_rehearsal_ends_with_the_failure_of_a_participant() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as server:
+        rehearsal = Waiting("http://127.0.0.1/sign-in/x", server.pid, Plan(), print)
+        rehearsal.failure = Refused("p7 was refused.")
+        assert refused(rehearsal) == "p7 was refused."
+        server.kill()
+
+
+def test_rehearsal_ends_with_its_server() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE) as server:
+        server.wait()
+        rehearsal = Waiting("http://127.0.0.1/sign-in/x", server.pid, Plan(), print)
+        assert refused(rehearsal) == f"The server, process {server.pid}, has ended."
+
+
+def test_rehearsal_says_what_it_waited_for() -> None:
+    async def wait() -> None:
+        async with patience("labs that stand still", 0.01):
+            await asyncio.Event().wait()
+
+    with pytest.raises(Refused, match="in vain for labs that stand still"):
+        asyncio.run(wait())

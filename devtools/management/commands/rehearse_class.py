@@ -25,12 +25,13 @@ class Command(BaseCommand):
         parser.add_argument("--observers", type=int, default=200)
         parser.add_argument("--minutes", type=float, default=5.0)
         parser.add_argument("--active", type=int, default=15, help="learners who work quickly (default 15)")
+        parser.add_argument("--following", type=int, default=0, help="observers who also show the leading lab")
         parser.add_argument("--chapter", default="", help="slug of a lesson to teach (default: an empty cluster)")
         parser.add_argument("--analytics", action="store_true", help="also look at the analytics of the class")
         parser.add_argument("--faults", action="store_true", help="also send invalid frames")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = ("learners", "observers", "minutes", "active", "chapter", "faults", "analytics")
+        names = ("learners", "observers", "minutes", "active", "following", "chapter", "faults", "analytics")
         plan = Plan(**{name: options[name] for name in names})
         if plan.learners < 1 or plan.observers < 0 or plan.minutes <= 0:
             raise CommandError("Expected at least one learner, no negative number of observers, and a time above 0.")
@@ -46,6 +47,8 @@ class Command(BaseCommand):
                 assert started is not None
                 try:
                     self._rehearse(address, started.pid, plan)
+                except Refused as error:
+                    raise CommandError(f"{error}\nThe lab said last:\n{process.said()}") from error
                 finally:
                     process.stop()
         except (NoLab, Refused, OSError) as error:
