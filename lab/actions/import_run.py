@@ -1,7 +1,8 @@
 """Imports an exported run as a new run of the user."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO
 
 import msgspec
@@ -14,7 +15,7 @@ from lab.actions.start_run import ensure_few_runs, new_slug
 from lab.archives.manifest import Manifest
 from lab.archives.unpack import unpack_run
 from lab.models import MAX_NAME_LENGTH, Bookmark, Branch, Run
-from lab.recordings.folder import branch_folder, remove_run_folder
+from lab.recordings.folder import BranchFolder, branch_folder, remove_run_folder
 from lab.recordings.recording import Recording
 from lab.recordings.summary import write_summary
 from lab.rights import require
@@ -41,23 +42,30 @@ async def import_run(user: User, source: IO[bytes]) -> Branch:
         raise
 
 
-def _describe(manifest: Manifest, slug: str) -> None:
-    """Executes the inputs, which makes the brokers' disks, and writes the summary that lists show.
+@contextmanager
+def rebuilt(folder: BranchFolder, name: str) -> Iterator[Recording]:
+    """An unpacked recording, called `name`, after its inputs have been executed, which makes the brokers' disks.
 
     Raises Refusal for a recording of which no engine can be made.
     """
+    recording = Recording(folder)
+    try:
+        msgspec.convert(recording.config, RunConfig)
+        # A run of another version of the core is shown as recorded; waking it is refused with the reason.
+        with suppress(Refusal):
+            engine.wake(recording, Pacer(), "").close()
+        yield recording
+    except msgspec.ValidationError as error:
+        raise Refusal("refusal.archive_log", field="file", branch=name, problem=str(error)[:200]) from None
+    finally:
+        recording.close()
+
+
+def _describe(manifest: Manifest, slug: str) -> None:
+    """Makes the brokers' disks of all branches, and the summary that lists show."""
     for branch in manifest.branches:
-        recording = Recording(branch_folder(slug, branch.name))
-        try:
-            msgspec.convert(recording.config, RunConfig)
-            # A run of another version of the core is shown as recorded; waking it is refused with the reason.
-            with suppress(Refusal):
-                engine.wake(recording, Pacer(), "").close()
+        with rebuilt(branch_folder(slug, branch.name), branch.name) as recording:
             write_summary(recording)
-        except msgspec.ValidationError as error:
-            raise Refusal("refusal.archive_log", field="file", branch=branch.name, problem=str(error)[:200]) from None
-        finally:
-            recording.close()
 
 
 def _enter(user: User, slug: str, manifest: Manifest) -> Branch:

@@ -1,9 +1,6 @@
 """A recorded class as a standalone page, without a lab or a network."""
 
 import asyncio
-from contextlib import ExitStack
-from tempfile import TemporaryFile
-from typing import IO
 
 import msgspec
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -12,6 +9,7 @@ from django.views.decorators.http import require_GET
 from lab.actions.classes.recorded.export_page import CarriedClass, class_excerpt
 from lab.api.history import json_answer
 from lab.api.recorded import Asker, for_class
+from lab.archives.temporary import written
 from lab.web.alone.class_document import weight_of, write_class_page
 from lab.web.recorded.replay_pages import parse_class_instant
 from lab.web.transfer_pages import file_answer
@@ -24,7 +22,8 @@ async def page_file(request: HttpRequest, asker: Asker) -> HttpResponse | Stream
     while the class is live, 404 for an invalid instant, 400 for an empty passage, 413 if the page is too large.
     """
     carried = await _carried(request, asker)
-    file = await asyncio.to_thread(_written, carried, request.GET.get("sound") != "0")
+    has_sound = request.GET.get("sound") != "0"
+    file = await written(lambda target: write_class_page(target, carried, has_sound=has_sound))
     return await file_answer(file, asker.classroom.title, ".html", "text/html; charset=utf-8")
 
 
@@ -41,12 +40,3 @@ async def _carried(request: HttpRequest, asker: Asker) -> CarriedClass:
         parse_class_instant(request.GET[name]) if request.GET.get(name) else None for name in ("from", "to")
     )
     return await class_excerpt(asker.classroom, from_us, to_us)
-
-
-def _written(carried: CarriedClass, has_sound: bool) -> IO[bytes]:
-    with ExitStack() as stack:
-        target = stack.enter_context(TemporaryFile())
-        write_class_page(target, carried, has_sound=has_sound)
-        # The response closes it.
-        stack.pop_all()
-        return target

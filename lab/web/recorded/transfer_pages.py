@@ -9,10 +9,11 @@ from lab.actions.classes.demonstration import open_demonstration
 from lab.actions.classes.transfer_class import export_class, import_class
 from lab.api.recorded import Asker, for_class
 from lab.classroom.recorded.class_file import SUFFIX
+from lab.models import Class
 from lab.texts.refusal import Refusal
 from lab.web.class_pages import classes_page
 from lab.web.pages import user_of
-from lab.web.transfer_pages import file_answer, given_file
+from lab.web.transfer_pages import file_answer, import_view
 
 
 @require_GET
@@ -30,15 +31,11 @@ async def demonstration(request: HttpRequest) -> HttpResponse:
         made = await open_demonstration(await user_of(request))
     except Refusal as refusal:
         return await classes_page(request, refusal)
+    return _opened(made)
+
+
+def _opened(made: Class) -> HttpResponse:
     return redirect("class-replay", made.slug)
 
 
-@login_required
-@require_POST
-async def import_file(request: HttpRequest) -> HttpResponse:
-    """Imports an exported file and opens it; a rejected file leaves nothing behind."""
-    try:
-        made = await import_class(await user_of(request), given_file(request))
-    except Refusal as refusal:
-        return await classes_page(request, refusal)
-    return redirect("class-replay", made.slug)
+import_file = import_view(import_class, _opened, classes_page)
