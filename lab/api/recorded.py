@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.actions.classes.keep_recordings import ensure_recorded, is_imported
+from lab.actions.classes.keep_recordings import ensure_recorded
 from lab.actions.classes.live_class import lesson_of, live_classes
 from lab.actions.classes.record_audio import audio_of
 from lab.actions.classes.recorded.captions import caption_counts
@@ -27,7 +27,7 @@ from lab.actions.classes.recorded_chapters import (
     shown_chapters,
 )
 from lab.actions.classes.recorded_notes import NewNote, delete_note, notes_of, write_note
-from lab.actions.classes.recordings import look_into, sealed_of
+from lab.actions.classes.recordings import is_imported, look_into, sealed_of
 from lab.actions.classes.seal_class import ensure_sealed, refresh_seal, seal_class
 from lab.actions.classes.search_recording import search
 from lab.actions.classes.shown_labs import shown_lab

@@ -22,8 +22,9 @@ from lab.actions.classes import door, people
 from lab.actions.classes.give_class import delete_class, end_class, give_class, members_of
 from lab.actions.classes.give_labs import give_own_lab, open_labs
 from lab.actions.classes.join_class import keep_with_account, leave_class, make_pass, renew_return_key
-from lab.actions.classes.keep_recordings import is_imported, is_recording_deleted
+from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import class_folder, live_classes
+from lab.actions.classes.recordings import is_imported
 from lab.actions.classes.seal_class import seal_again
 from lab.actions.classes.shown_labs import close_labs
 from lab.actions.control_exercise import end_exercises

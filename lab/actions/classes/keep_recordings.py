@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from lab.actions.classes.live_class import class_folder, live_classes
-from lab.actions.classes.recordings import sealed_of
+from lab.actions.classes.recordings import STAGE, sealed_of
 from lab.actions.classes.shown_labs import close_labs
 from lab.classroom.recorded.retention import finish_keeping, forget_off_record, keep_sealed_log, remove_recording
 from lab.models import Class
@@ -21,14 +21,8 @@ logger = logging.getLogger(__name__)
 
 EVERY_S = 3_600
 LOG_KEPT = timedelta(hours=24)
-_STAGE = "recording"
-"""In a class's settings: `kept`, when the log is that of the recording; `imported`, when it never was another one;
-`deleted`, when there is no recording.
-"""
 _SILENCED = "silenced"
 """In a class's settings: its log does not tell any more what was off the record."""
-IMPORTED = {_STAGE: "imported"}
-"""The settings of a class that was imported."""
 
 
 async def keep_time_limits() -> None:
@@ -46,7 +40,7 @@ async def apply_time_limits(now: datetime) -> None:
     ended = Class.objects.filter(state=Class.State.ENDED, ended_at__lte=now)
     for classroom in [one async for one in ended]:
         assert classroom.ended_at is not None
-        folder, stage = class_folder(classroom.slug), classroom.settings.get(_STAGE, "")
+        folder, stage = class_folder(classroom.slug), classroom.settings.get(STAGE, "")
         await asyncio.to_thread(finish_keeping, folder)
         if not stage and not classroom.settings.get(_SILENCED) and await sealed_of(classroom) is not None:
             await live_classes().close_class(classroom.slug)
@@ -59,21 +53,16 @@ async def apply_time_limits(now: datetime) -> None:
         if not stage and await sealed_of(classroom) is not None:
             await live_classes().close_class(classroom.slug)
             await asyncio.to_thread(keep_sealed_log, folder)
-            await _note(classroom, _STAGE, "kept")
+            await _note(classroom, STAGE, "kept")
         if is_over and stage != "deleted":
             await close_labs(classroom.slug)
             await asyncio.to_thread(remove_recording, folder)
-            await _note(classroom, _STAGE, "deleted")
+            await _note(classroom, STAGE, "deleted")
 
 
 def is_recording_deleted(classroom: Class) -> bool:
     """Whether the retention time of a class's recording is over."""
-    return bool(classroom.settings.get(_STAGE) == "deleted")
-
-
-def is_imported(classroom: Class) -> bool:
-    """Whether the class took place in another lab, which knows its names and texts."""
-    return bool(classroom.settings.get(_STAGE) == "imported")
+    return bool(classroom.settings.get(STAGE) == "deleted")
 
 
 def ensure_recorded(classroom: Class) -> None:

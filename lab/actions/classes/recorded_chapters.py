@@ -7,7 +7,7 @@ import msgspec
 from asgiref.sync import sync_to_async
 
 from lab.actions.classes.live_class import class_folder, live_classes
-from lab.actions.classes.recordings import look_into, sealed_of
+from lab.actions.classes.recordings import instant_within, look_into, sealed_of
 from lab.classroom.acts import Given, ops
 from lab.classroom.recorded.chapters import (
     MAX_CHAPTERS,
@@ -91,7 +91,8 @@ async def add_chapter(classroom: Class, me: Participant, change: ChapterChange, 
     title = _checked(change.title or "")
     if await sealed_of(classroom) is None:
         live = await live_classes().of(classroom)
-        at_us = change.at_us if change.at_us is not None else live.room.now_us()
+        now_us = live.room.now_us()
+        at_us = now_us if change.at_us is None else max(0, min(change.at_us, now_us))
         texts = await sync_to_async(live.words.add)(me, language, [title])
         try:
             await live.room.do(Given(me.source, ops.AddChapter(title, language, at_us), "", texts))  # type: ignore[arg-type]
@@ -103,7 +104,8 @@ async def add_chapter(classroom: Class, me: Participant, change: ChapterChange, 
     if len(chapters) >= MAX_CHAPTERS:
         raise Refusal("refusal.many_chapters", 409, max=MAX_CHAPTERS)
     number = max((one.chapter for one in chapters), default=0) + 1
-    chapters.append(StoredChapter(number, max(0, change.at_us or 0), title=title, author=me.source))
+    at_us = await instant_within(classroom, change.at_us or 0)
+    chapters.append(StoredChapter(number, at_us, title=title, author=me.source))
     await _store(classroom, chapters)
 
 
@@ -117,7 +119,7 @@ async def change_chapter(classroom: Class, number: int, change: ChapterChange, m
         found.title, found.author, found.text = _checked(change.title), me.source, 0
         found.kind, found.about, found.values = "", "", {}
     if change.at_us is not None:
-        found.at_us = max(0, change.at_us)
+        found.at_us = await instant_within(classroom, change.at_us)
     await _store(classroom, chapters)
 
 

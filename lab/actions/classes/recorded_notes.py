@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from lab.actions.classes.live_class import class_folder
+from lab.actions.classes.recordings import instant_within
 from lab.classroom.recorded.notes import MAX_NOTES, MAX_TEXT, OWN, SHARED, StoredNote, add_note, read_notes, remove_note
 from lab.models import Participant
 from lab.texts.refusal import Refusal
@@ -45,7 +46,8 @@ async def write_note(me: Participant, note: NewNote) -> dict[str, Any]:
     _ensure_may_share(me, note.shared)
     folder = class_folder(me.classroom.slug)
     whose = SHARED if note.shared else me.source
-    added = await asyncio.to_thread(add_note, folder, whose, max(0, note.at_us), text, me.source)
+    at_us = await instant_within(me.classroom, note.at_us)
+    added = await asyncio.to_thread(add_note, folder, whose, at_us, text, me.source)
     if added is None:
         raise Refusal("refusal.many_notes", 409, max=MAX_NOTES)
     return _told(SHARED if note.shared else OWN, added)

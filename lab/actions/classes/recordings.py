@@ -16,6 +16,12 @@ from lab.classroom.recorded.playback import Playback
 from lab.classroom.recorded.sealed import WORDS, SealedManifest, read_events, read_manifest, read_words
 from lab.models import Class, Presence
 
+STAGE = "recording"
+"""In a class's settings: `kept`, when the log is that of the recording; `imported`, when it never was another one;
+`deleted`, when there is no recording.
+"""
+IMPORTED = {STAGE: "imported"}
+"""The settings of a class that was imported."""
 MAX_KEPT = 8
 """So many recordings are kept in memory."""
 _READ_EVENTS = 2_000
@@ -62,9 +68,20 @@ async def look_into(classroom: Class, look: Callable[[Playback], T]) -> T:
         return await asyncio.to_thread(look, kept.playback)
 
 
+def is_imported(classroom: Class) -> bool:
+    """Whether the class took place in another lab, which knows its names, texts and runs."""
+    return bool(classroom.settings.get(STAGE) == "imported")
+
+
 async def sealed_of(classroom: Class) -> SealedManifest | None:
     """The sealed files of a class; None before sealing."""
     return await asyncio.to_thread(read_manifest, class_folder(classroom.slug))
+
+
+async def instant_within(classroom: Class, at_us: int) -> int:
+    """The instant of the recording that is nearest to an instant of class time."""
+    length_us = await look_into(classroom, lambda playback: playback.length_us)
+    return max(0, min(at_us, length_us))
 
 
 async def grow(playback: Playback, live: LiveClass) -> None:

@@ -122,7 +122,7 @@ async def _marks(classroom: Class, playback: Playback) -> list[Landmark]:
     found: list[Landmark] = []
     for address, last_seq in shown_ends(playback).items():
         with suppress(Refusal):  # the run was deleted before a copy was made
-            recording = await recording_of(classroom.slug, address, last_seq)
+            recording = await recording_of(classroom, address, last_seq)
             segments = await asyncio.to_thread(recording.segments)
             seen = [mark for mark in history.marks(segments) if mark.seq <= last_seq]
             found += landmarks_of(playback.map, playback.map.number_of(address), seen)

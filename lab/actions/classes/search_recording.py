@@ -71,7 +71,7 @@ async def all_instants(me: Participant, language: str) -> AsyncIterator[Found]:
     class_map = await look_into(classroom, lambda playback: playback.map)
     for address, last_seq in (await look_into(classroom, shown_ends)).items():
         with suppress(Refusal):  # no copy of its run was made
-            recording = await recording_of(classroom.slug, address, last_seq)
+            recording = await recording_of(classroom, address, last_seq)
             number = class_map.number_of(address)
             look = partial(_of_lab, recording, class_map, number, last_seq, language)
             for one in await asyncio.to_thread(lambda look: list(look()), look):

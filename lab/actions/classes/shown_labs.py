@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from lab.actions.classes.live_class import LiveClasses, class_folder, live_classes
-from lab.actions.classes.recordings import look_into
+from lab.actions.classes.recordings import is_imported, look_into
 from lab.classroom.recorded.playback import Playback
 from lab.models import Branch, Class, Run
 from lab.recordings.recording import Recording
@@ -41,22 +41,25 @@ async def shown_lab(classroom: Class, number: int) -> tuple[Recording, int]:
     """
 
     def find(playback: Playback) -> tuple[str, int]:
-        if number >= len(playback.map.labs):
+        if not 0 <= number < len(playback.map.labs):
             raise Refusal("refusal.no_shown_lab", 404, number=number, labs=len(playback.map.labs))
         return playback.map.labs[number].address, playback.map.last_seqs[number]
 
     address, last_seq = await look_into(classroom, find)
-    return await recording_of(classroom.slug, address, last_seq), last_seq
+    return await recording_of(classroom, address, last_seq), last_seq
 
 
-async def recording_of(classroom: str, address: str, last_seq: int) -> Recording:
+async def recording_of(classroom: Class, address: str, last_seq: int) -> Recording:
     """The recording of a lab, `run/branch`, that a class has shown up to an event. Raises Refusal (404) if neither its
     run nor a copy exists.
     """
     run, _, branch = address.partition("/")
-    kept = await _copy(classroom, run, branch)
+    kept = await _copy(classroom.slug, run, branch)
     if kept is not None and kept.last_seq >= last_seq:
         return kept
+    # The addresses in an imported recording are those of another lab; a run of that name here may be anybody's.
+    if is_imported(classroom):
+        raise Refusal("refusal.shown_lab_missing", 404, lab=address)
     if not await Branch.objects.filter(run__slug=run, name=branch).aexists():
         raise Refusal("refusal.shown_lab_gone", 404, lab=address)
     return (await host().lab(run, branch)).recording
@@ -90,7 +93,7 @@ async def keep_labs_of_run(host: Host, run: Run) -> None:
     """Before a run is deleted, copies what recordings of classes need of it."""
     for folder in sorted((Path(settings.DATA) / "classes").glob(f"*/{LABS}/{run.slug}")):
         classroom = await Class.objects.filter(slug=folder.parent.parent.name).afirst()
-        if classroom is not None:
+        if classroom is not None and not is_imported(classroom):
             await keep_labs(host, classroom.slug, await look_into(classroom, shown_ends), run.slug)
 
 

@@ -2,54 +2,38 @@
 
 import asyncio
 import shutil
-from contextlib import ExitStack, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO
 
-import msgspec
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from lab.actions.classes.give_class import MAX_CLASSES, enter_instructor
-from lab.actions.classes.keep_recordings import IMPORTED
 from lab.actions.classes.live_class import class_folder
-from lab.actions.classes.recordings import sealed_of
+from lab.actions.classes.recordings import IMPORTED, sealed_of
+from lab.actions.import_run import rebuilt
 from lab.actions.start_run import new_slug
+from lab.archives.temporary import written
 from lab.classroom.codes import draw_link_key
 from lab.classroom.recorded.class_file import pack_class, unpack_class
 from lab.classroom.recorded.retention import keep_sealed_log
 from lab.classroom.recorded.sealed import SealedManifest
 from lab.models import Class
 from lab.recordings.folder import branch_folder
-from lab.recordings.recording import Recording
 from lab.rights import require
-from lab.runtime import engine
-from lab.runtime.host import RunConfig
-from lab.runtime.pacer import Pacer
 from lab.runtime.shown_labs import LABS
 from lab.texts.i18n import LANGUAGES
 from lab.texts.refusal import Refusal
 
 
 async def export_class(classroom: Class) -> IO[bytes]:
-    """An unnamed temporary file with the sealed class, positioned at its start. Raises Refusal."""
+    """A temporary file with the sealed class, at its start. Raises Refusal."""
     manifest = await sealed_of(classroom)
     if manifest is None:
         raise Refusal("refusal.class_not_ended", 409, title=classroom.title)
-    return await asyncio.to_thread(_packed, class_folder(classroom.slug), manifest)
-
-
-def _packed(folder: Path, manifest: SealedManifest) -> IO[bytes]:
-    with ExitStack() as stack:
-        target = stack.enter_context(TemporaryFile())
-        pack_class(folder, manifest, target)
-        target.seek(0)
-        # The caller closes it.
-        stack.pop_all()
-        return target
+    return await written(lambda target: pack_class(class_folder(classroom.slug), manifest, target))
 
 
 async def import_class(user: User, source: IO[bytes]) -> Class:
@@ -83,17 +67,8 @@ def _prepare(folder: Path, manifest: SealedManifest) -> None:
         carried = branch_folder(run, branch, runs=folder / LABS)
         if not carried.recording.is_dir():
             continue
-        recording = Recording(carried)
-        try:
-            msgspec.convert(recording.config, RunConfig)
+        with rebuilt(carried, lab.address) as recording:
             recording.spread_keyframes()
-            # A lab of another version of the core is shown as it was recorded.
-            with suppress(Refusal):
-                engine.wake(recording, Pacer(), "").close()
-        except msgspec.ValidationError as error:
-            raise Refusal("refusal.archive_log", field="file", branch=lab.address, problem=str(error)[:200]) from None
-        finally:
-            recording.close()
         shutil.rmtree(carried.checkpoints, ignore_errors=True)
 
 

@@ -219,6 +219,10 @@ def test_notes_are_ones_own_and_those_that_staff_share(classroom: Classroom, lab
     assert bob.post_json(address, {"at_us": 1, "text": "x", "shared": True}).status == 403
     assert bob.send_json("DELETE", f"{address}/{shared['id']}", None).status == 403
     assert bob.send_json("DELETE", f"{address}/{own['id']}", None).status == 404
+    length_us = get(classroom, "p2", "manifest.json")["length_us"]
+    late = ada.post_json(address, {"at_us": 10**30, "text": "late"}).json
+    assert length_us <= late["at_us"] < 10**12
+    assert ada.send_json("DELETE", f"{address}/{late['id']}", None).status == 200
     for text in ("", "x" * 2_001):
         assert ada.post_json(address, {"at_us": 1, "text": text}).status == 400
     assert ada.send_json("DELETE", f"{address}/{own['id']}", None).json == [shared]
@@ -281,6 +285,7 @@ def test_taking_over_at_an_instant_of_the_class_goes_on_where_the_lab_stood(clas
     ada = classroom.visitors["p2"]
     assert ada.post_json(path, {"at_us": rows[-1][0]}).status == 404
     assert ada.post_json(path, {"lab": 0, "seq": rows[-2][2] + 1}).status == 404
+    assert ada.post_json(path, {"lab": -1, "seq": 1}).status == 404
     assert ada.post_json(path, {}).status == 400
     assert classroom.visitors["p4"].post_json(path, {"lab": 0, "seq": 1}).status == 403
 

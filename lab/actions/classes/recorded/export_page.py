@@ -58,7 +58,7 @@ async def class_excerpt(classroom: Class, from_us: int | None, to_us: int | None
     labs = {}
     for number, lab in excerpt.labs.items():
         try:
-            recording = await recording_of(classroom.slug, lab.address, sealed.labs[number].last_seq)
+            recording = await recording_of(classroom, lab.address, sealed.labs[number].last_seq)
         except Refusal:
             # Its run was deleted before a copy was made.
             continue

@@ -15,8 +15,9 @@ from lab.actions.classes.door import RECORDS_LESSON, is_lesson
 from lab.actions.classes.give_class import give_class
 from lab.actions.classes.give_labs import open_labs
 from lab.actions.classes.join_class import enrol, names_taken
-from lab.actions.classes.keep_recordings import is_imported, is_recording_deleted
+from lab.actions.classes.keep_recordings import is_recording_deleted
 from lab.actions.classes.live_class import live_classes
+from lab.actions.classes.recordings import is_imported
 from lab.classroom.acts import Given, ops
 from lab.classroom.names import offered_nickname
 from lab.models import Class, Participant, Presence

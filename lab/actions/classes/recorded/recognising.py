@@ -8,10 +8,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 from django.conf import settings
 
-from lab.actions.classes.keep_recordings import is_imported
 from lab.actions.classes.live_class import LiveClasses, class_folder, live_classes
 from lab.actions.classes.recorded.captions import captions_of, ensure_caption_language, ensure_sealed_class
-from lab.actions.classes.recordings import look_into
+from lab.actions.classes.recordings import is_imported, look_into
 from lab.actions.classes.seal_class import refresh_seal
 from lab.classroom.audio import store as audio
 from lab.classroom.captions import store
