@@ -251,7 +251,7 @@ def body_of(request: HttpRequest, kind: type[T]) -> T:
         raise Refusal("refusal.request_too_large", size=len(request.body), max=MAX_BODY_BYTES)
     try:
         return msgspec.json.decode(request.body, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise Refusal("refusal.request_unreadable", problem=str(error)) from None
 
 

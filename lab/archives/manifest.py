@@ -21,7 +21,7 @@ MAX_BOOKMARKS = 1_000
 SUFFIX = ".hwrun"
 _BRANCH = r"[a-z0-9][a-z0-9-]{0,31}"
 FILE = re.compile(
-    rf"branches/(?P<branch>{_BRANCH})/(?P<file>(?:{EVENTS}|{INPUTS})-0/(?:\d{{20}}\.log|leader-epoch-checkpoint)"
+    rf"branches/(?P<branch>{_BRANCH})/(?P<file>(?:{EVENTS}|{INPUTS})-0/(?:[0-9]{{20}}\.log|leader-epoch-checkpoint)"
     rf"|{re.escape(IDENTITY)}|{re.escape(VOCABULARY)})"
 )
 """The files of a run, and no others."""

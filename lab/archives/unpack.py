@@ -12,6 +12,7 @@ import msgspec
 
 from broker_core.eras import ERAS
 from broker_core.refusals import KafkaException
+from lab.archives.batches import ensure_records_fit
 from lab.archives.manifest import (
     FILE,
     KIND,
@@ -32,6 +33,10 @@ from lab.texts.refusal import Refusal
 MAX_NAME = 80
 MAX_SEED = 2**32 - 1
 MAX_BROKERS = 7
+
+
+UNREADABLE_EVENTS = (msgspec.MsgspecError, KafkaException, ValueError, TypeError, LookupError, AttributeError, OSError)
+"""What reading and folding the events of a log raises when they were not written by a lab."""
 
 
 class Unpacked(NamedTuple):
@@ -110,6 +115,7 @@ def checked_end(name: str, folder: BranchFolder) -> int:
     before = {path: path.stat().st_size for path in logs}
     if not (folder.recording / f"{INPUTS}-0").is_dir():
         raise invalid("refusal.archive_branches", branch=name)
+    ensure_records_fit(name, logs)
     try:
         recording = Recording(folder)
         last_seq, read_seq = recording.last_seq, _readable_to(recording)
@@ -117,7 +123,7 @@ def checked_end(name: str, folder: BranchFolder) -> int:
     except Refusal:
         # It would name a folder of this machine.
         raise invalid("refusal.archive_log", branch=name, problem="header") from None
-    except (msgspec.MsgspecError, KafkaException, ValueError, KeyError, OSError) as error:
+    except UNREADABLE_EVENTS as error:
         raise invalid("refusal.archive_log", branch=name, problem=str(error)[:200]) from None
     if not all(path.exists() and path.stat().st_size == size for path, size in before.items()):
         raise invalid("refusal.archive_torn", branch=name, seq=last_seq, expected=last_seq)

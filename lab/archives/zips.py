@@ -7,6 +7,7 @@ carries, links, more bytes than declared or allowed, another digest, a newer ver
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -23,6 +24,7 @@ MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Of every entry, so that the same content gives the same bytes."""
 _CHUNK = 1024 * 1024
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 M = TypeVar("M")
 
@@ -100,13 +102,23 @@ class Contents(NamedTuple):
     missing: str
 
 
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,  # of an encrypted zip; and of JSON that is nested too deeply
+    ValueError,  # of a name in another encoding than it says, or a position outside the file
+)
+
+
 @contextmanager
 def opened_zip(source: IO[bytes]) -> Iterator[zipfile.ZipFile]:
-    """A zip. Raises Refusal for what cannot be read as one, then and while it is read."""
+    """A zip. Raises Refusal for what cannot be read as one, then and while it, or what was unpacked, is read."""
     try:
         with zipfile.ZipFile(source) as archive:
             yield archive
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except _UNREADABLE as error:
         raise invalid("refusal.archive_unreadable", problem=str(error)) from None
 
 
@@ -120,7 +132,7 @@ def read_manifest(archive: zipfile.ZipFile, contents: Contents, manifest: type[M
         raise invalid(contents.missing, file=MANIFEST)
     for entry in entries:
         mode = entry.external_attr >> 16
-        is_plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
+        is_plain = stat.S_IFMT(mode) in (0, stat.S_IFREG) and entry.compress_type in _COMPRESSIONS
         if not is_plain or (entry.filename != MANIFEST and not contents.files.fullmatch(entry.filename)):
             raise invalid("refusal.archive_foreign_file", file=entry.filename[:80])
     with archive.open(MANIFEST) as stream:

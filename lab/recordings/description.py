@@ -90,7 +90,7 @@ def read_identity(recording: Readable) -> Identity | None:
         return msgspec.json.decode((recording / IDENTITY).read_bytes(), type=Identity)
     except FileNotFoundError:
         return None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise IdentityError(str(error)) from None
 
 

@@ -17,7 +17,7 @@ import msgspec
 from lab.classroom.audio.pieces import MAX_PIECE_US, SUFFIXES, AudioType, Made, Passage, make_piece
 from lab.texts.refusal import Refusal
 
-AUDIO, ARRIVING = "audio", "audio-arriving"
+AUDIO, ARRIVING, PIECES = "audio", "audio-arriving", "pieces.json"
 MAX_SLICE_BYTES = 256 * 1024
 MAX_SLICES = 100
 MAX_CLASS_US = 4 * 3600 * 1_000_000
@@ -51,6 +51,18 @@ class Heard(msgspec.Struct):
     voice: list[Passage] = []
     shift_us: int = 0
 
+    @property
+    def is_sane(self) -> bool:
+        """Whether a lab could have written this: pieces and passages by time, within what is allowed."""
+        return (
+            all(piece.piece == piece.at_us // 1_000 and 0 <= piece.length_us <= MAX_CLASS_US for piece in self.pieces)
+            and _is_by_time([(piece.at_us, piece.at_us) for piece in self.pieces])
+            and _is_by_time(self.lost)
+            and _is_by_time(self.voice)
+            and len(self.voice) <= MAX_SPANS
+            and abs(self.shift_us) <= MAX_SHIFT_US
+        )
+
 
 class Arriving(msgspec.Struct, frozen=True):
     """A piece whose slices are arriving."""
@@ -62,7 +74,7 @@ class Arriving(msgspec.Struct, frozen=True):
 def heard(folder: Path) -> Heard:
     """The stored sound of the class in this folder."""
     try:
-        return msgspec.json.decode((folder / AUDIO / "pieces.json").read_bytes(), type=Heard)
+        return msgspec.json.decode((folder / AUDIO / PIECES).read_bytes(), type=Heard)
     except FileNotFoundError:
         return Heard()
 
@@ -137,11 +149,15 @@ def finish(folder: Path, number: int, count: int, length_us: int, off_record: Se
     with _lock:
         if not (source / "piece.json").exists():
             return None
+        known = heard(folder)
+        if any(one.piece == number for one in known.pieces):
+            # The process ended after it was made.
+            shutil.rmtree(source)
+            return None
         about = msgspec.json.decode((source / "piece.json").read_bytes(), type=Arriving)
         there = {int(path.stem): path.read_bytes() for path in source.glob("*.slice")}
         slices = [there.get(index) for index in range(max(count, max(there, default=-1) + 1))]
         made = make_piece(about.type, about.at_us, min(length_us, MAX_PIECE_US), slices, off_record)
-        known = heard(folder)
         if made.data:
             digest = hashlib.sha256(made.data).hexdigest()
             (folder / AUDIO).mkdir(parents=True, exist_ok=True)
@@ -176,6 +192,10 @@ def set_shift(folder: Path, shift_us: int) -> None:
         _keep(folder, known)
 
 
+def _is_by_time(passages: Sequence[Passage]) -> bool:
+    return passages == sorted(passages) and all(0 <= from_us <= to_us for from_us, to_us in passages)
+
+
 def joined(passages: Sequence[Passage]) -> list[Passage]:
     """Passages in order, with overlapping ones merged."""
     found: list[Passage] = []
@@ -197,7 +217,7 @@ def _existing(folder: Path) -> Path:
 
 def _keep(folder: Path, known: Heard) -> None:
     (folder / AUDIO).mkdir(parents=True, exist_ok=True)
-    _write(folder / AUDIO / "pieces.json", msgspec.json.encode(known))
+    _write(folder / AUDIO / PIECES, msgspec.json.encode(known))
 
 
 def _write(path: Path, data: bytes) -> None:

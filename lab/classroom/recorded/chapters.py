@@ -21,6 +21,19 @@ MARKED = ("BrokerStopped", "LogTruncated", "LeaderElected")
 """Marks of labs that are proposed."""
 
 
+_VALUES: dict[str, tuple[str, ...]] = {
+    "": (),
+    "lead": (),
+    "stage": (),
+    "poll": (),
+    "step": (),
+    "BrokerStopped": ("broker",),
+    "LogTruncated": ("replica",),
+    "LeaderElected": ("partition", "leader"),
+}
+"""The kinds of chapters, and the values that their titles need."""
+
+
 class StoredChapter(msgspec.Struct, omit_defaults=True):
     """A chapter that begins at `at_us` of class time.
 
@@ -36,6 +49,18 @@ class StoredChapter(msgspec.Struct, omit_defaults=True):
     kind: str = ""
     about: str = ""
     values: dict[str, str] = {}
+
+    @property
+    def is_sane(self) -> bool:
+        """Whether a lab could have written this."""
+        words = (self.title, self.author, self.about, *self.values, *self.values.values())
+        return (
+            self.at_us >= 0
+            and self.kind in _VALUES
+            and all(name in self.values for name in _VALUES[self.kind])
+            and (self.kind != "poll" or (self.about.isascii() and self.about.isdecimal()))
+            and all(len(word) <= MAX_TITLE for word in words)
+        )
 
     def is_of(self, p: str, texts: Collection[int]) -> bool:
         """Whether it was written by this participant."""

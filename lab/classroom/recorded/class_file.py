@@ -17,16 +17,18 @@ from typing import IO
 
 import msgspec
 
-from broker_core.refusals import KafkaException
+from lab.archives.batches import ensure_records_fit
 from lab.archives.manifest import MANIFEST, MAX_FILES
-from lab.archives.unpack import checked_end
+from lab.archives.unpack import UNREADABLE_EVENTS, checked_end
 from lab.archives.zips import Contents, Part, check_files, invalid, opened_zip, read_manifest, unpack, write_zip
 from lab.classroom.audience import Viewer
+from lab.classroom.audio.pieces import SUFFIXES
+from lab.classroom.audio.store import AUDIO, PIECES, file_of, heard
 from lab.classroom.captions.store import CAPTIONS
 from lab.classroom.captions.webvtt import parse
 from lab.classroom.events.seen import ViewChanged
 from lab.classroom.frames import LookedAt
-from lab.classroom.recorded.chapters import MAX_CHAPTERS, MAX_TITLE, read_chapters
+from lab.classroom.recorded.chapters import CHAPTERS, MAX_CHAPTERS, MAX_TITLE, read_chapters
 from lab.classroom.recorded.playback import Playback
 from lab.classroom.recorded.sealed import (
     KIND,
@@ -57,13 +59,13 @@ MAX_CAPTION_BYTES = 64 * 1024 * 1024
 SCREENS = ("picture", "table", "disk", "zookeeper", "groups", "producers", "transactions", "alarms")
 """What a page of a lab can show: static/lab/ui/store/state.js."""
 _NAME = r"[a-z0-9][a-z0-9-]{0,31}"
-_PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_SOUND = "|".join(map(re.escape, SUFFIXES.values()))
 _LABS = rf"labs/(?P<run>{_NAME})/(?P<branch>{_NAME})/recording/(?P<file>"
 _CAPTIONS = rf"{CAPTIONS}/(?:{'|'.join(LANGUAGES)})\.vtt"
 FILE = re.compile(
-    rf"class-0/\d{{20}}\.log|{re.escape(WORDS)}|chapters\.json|audio/(?:{_PLAIN}/)?{_PLAIN}"
-    rf"|{_CAPTIONS}"
-    rf"|{_LABS}(?:{EVENTS}|{INPUTS})-0/(?:\d{{20}}\.log|leader-epoch-checkpoint)"
+    rf"class-0/[0-9]{{20}}\.log|{re.escape(WORDS)}|chapters\.json|{_CAPTIONS}"
+    rf"|{AUDIO}/(?:{re.escape(PIECES)}|[0-9]{{1,15}}(?:{_SOUND}))"
+    rf"|{_LABS}(?:{EVENTS}|{INPUTS})-0/(?:[0-9]{{20}}\.log|leader-epoch-checkpoint)"
     rf"|{re.escape(IDENTITY)}|{re.escape(VOCABULARY)})"
 )
 """The files of a recorded class, and no others."""
@@ -99,11 +101,12 @@ def unpack_class(source: IO[bytes], folder: Path) -> SealedManifest:
                 unpack(archive, name, declared, below / name)
             with archive.open(MANIFEST) as stream:
                 (folder / SEALED / MANIFEST).write_bytes(stream.read())
-        _check_events(manifest, folder)
-        _check_words(folder)
-        _check_captions(manifest, folder)
-        for lab in manifest.labs:
-            _check_lab(lab.address, lab.last_seq, folder)
+            _check_events(manifest, folder)
+            _check_words(folder)
+            _check_captions(manifest, folder)
+            _check_sound(manifest, folder)
+            for lab in manifest.labs:
+                _check_lab(lab.address, lab.last_seq, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -137,6 +140,7 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
     logs = {path: path.stat().st_size for path in (folder / SEALED / "class-0").glob("*.log")}
     if not logs:
         raise invalid("refusal.archive_no_class", file="class-0")
+    ensure_records_fit("class", logs)
     try:
         events = read_events(folder)
         for *_, event in events:
@@ -152,7 +156,7 @@ def _check_events(manifest: SealedManifest, folder: Path) -> None:
     except Refusal:
         # It would contain a path of this machine.
         raise invalid("refusal.archive_log", branch="class", problem="header") from None
-    except (msgspec.MsgspecError, KafkaException, ValueError, TypeError, LookupError, AttributeError, OSError) as error:
+    except UNREADABLE_EVENTS as error:
         raise invalid("refusal.archive_log", branch="class", problem=str(error)[:200]) from None
     is_whole = all(path.exists() and path.stat().st_size == size for path, size in logs.items())
     if playback.last_seq != manifest.last_seq or not is_whole:
@@ -170,10 +174,11 @@ def _check_words(folder: Path) -> None:
     if (
         any(len(text) > MAX_TEXT for text in texts)
         or any(len(name) > MAX_NAME for name in words.names.values())
-        or any(len(one.title) > MAX_TITLE for one in chapters)
         or len(chapters) > MAX_CHAPTERS
     ):
         raise invalid("refusal.archive_long_text", max=MAX_TEXT)
+    if not all(one.is_sane and one.at_us <= MAX_LENGTH_US for one in chapters):
+        raise invalid("refusal.archive_no_class", file=CHAPTERS)
 
 
 def _check_captions(manifest: SealedManifest, folder: Path) -> None:
@@ -182,6 +187,18 @@ def _check_captions(manifest: SealedManifest, folder: Path) -> None:
             if declared.bytes > MAX_CAPTION_BYTES:
                 raise invalid("refusal.archive_long_text", max=MAX_TEXT)
             parse((folder / name).read_bytes(), manifest.length_us)
+
+
+def _check_sound(manifest: SealedManifest, folder: Path) -> None:
+    """Raises Refusal unless the description of the sound fits the files, and could be that of a class."""
+    try:
+        found = heard(folder)
+        names = {f"{AUDIO}/{file_of(folder, piece.piece)[1].name}" for piece in found.pieces}
+        is_sane = found.is_sane and names <= set(manifest.files)
+    except msgspec.MsgspecError:
+        is_sane = False
+    if not is_sane:
+        raise invalid("refusal.archive_no_class", file=f"{AUDIO}/{PIECES}")
 
 
 def _check_lab(address: str, last_seq: int, folder: Path) -> None:

@@ -13,11 +13,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import cramjam
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from msgspec.structs import replace
 
+from broker_core.records.compression import CompressionType
+from broker_core.records.record_batch import batch_parts
 from lab.actions.classes.demonstration import DEMONSTRATION
 from lab.classroom.audio.wave import RATE, samples_of
 from lab.classroom.captions.webvtt import Cue, write
@@ -25,6 +28,7 @@ from lab.course.check import unreadable_recordings
 from lab.exercises.loader import exercises
 from lab.models import Class, Participant, Run
 from tests.support.classroom.class_pages import Classroom
+from tests.support.classroom.sound import LENGTH_US, SLICES
 from tests.support.lab_server import LabServer, Visitor
 
 Entries = dict[str, bytes]
@@ -107,6 +111,50 @@ def test_export_import_export_gives_the_same_file(teacher: Visitor, exported: by
     assert not any("checkpoint" in name and "leader-epoch" not in name for name in entries)
 
 
+def test_a_class_with_lost_sound_an_erased_person_and_corrected_captions_is_carried_as_it_is(
+    lab_server: LabServer,
+) -> None:
+    made = Classroom(lab_server, people="carried")
+    User.objects.filter(username="carried 1").update(is_staff=True)
+    Participant.objects.filter(classroom=made.model, number=3).update(nickname="Zuleika Dobson", consent="nickname")
+    teacher, recording = made.visitors["p1"], f"/api/classes/{made.slug}/recording"
+    try:
+        with made.page("p1") as page, made.page("p3"):
+            page.until("snap")
+            assert page.act("set_microphone", on=True)["k"] == "done"
+            page.send(k="time", ms=1)
+            at_us = int(page.until("time")["class_us"])
+            for index in (0, 1, 3, 5):
+                query = f"?at_us={at_us}&digest={sha256(SLICES[index]).hexdigest()}"
+                address = f"{recording}/audio/{at_us // 1_000}/{index}{query}"
+                assert teacher.put(address, SLICES[index], "audio/webm").status == 200
+            told = {"slices": len(SLICES), "length_us": LENGTH_US, "gives_up": True}
+            assert teacher.post_json(f"{recording}/audio/{at_us // 1_000}/end", told).status == 200
+            cue = {"from_us": 0, "to_us": 900_000, "text": "as typed"}
+            assert teacher.post_json(f"{recording}/captions/en/cues", cue).status == 200
+            assert page.act("end_class")["k"] == "done"
+        assert "Zuleika Dobson" in str(ask(teacher, made.slug, "manifest.json")["people"])
+        assert teacher.post(f"/classes/{made.slug}/people/3", op="erase", confirm="yes").status == 200
+        files = [teacher.get(f"{recording}/export").body]
+        for text in ("corrected here", "corrected where it was imported"):
+            slug = imported(teacher, files[-1])
+            assert teacher.get(f"/api/classes/{slug}/recording/export").body == files[-1]
+            audio = ask(teacher, slug, "manifest.json")["audio"]
+            assert len(audio["pieces"]) == 1 and len(audio["lost"]) == 2
+            address = f"/api/classes/{slug}/recording/captions/en/cues/1"
+            assert teacher.send_json("PUT", address, {**cue, "text": text}).status == 200
+            files.append(teacher.get(f"/api/classes/{slug}/recording/export").body)
+            assert text.encode() in entries_of(files[-1])["captions/en.vtt"]
+        assert not any(b"Zuleika" in data for file in files for data in entries_of(file).values())
+        kept = [
+            {n: d for n, d in entries_of(one).items() if n not in ("manifest.json", "captions/en.vtt")} for one in files
+        ]
+        assert kept[0] == kept[1] == kept[2]
+    finally:
+        Class.objects.filter(owner__username="carried 1").exclude(pk=made.model.pk).delete()
+        made.close()
+
+
 def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_shows(
     teacher: Visitor, classroom: Classroom, exported: bytes
 ) -> None:
@@ -123,6 +171,22 @@ def test_an_imported_class_is_replayed_and_taken_over_without_the_run_that_it_sh
     assert teacher.get(f"/classes/{slug}/").status == teacher.get(f"/classes/{slug}/summary/").status == 200
     assert Participant.objects.filter(classroom__slug=slug).count() == 1
     Run.objects.filter(origin__endswith="/5").delete()
+
+
+def test_an_imported_recording_opens_no_run_of_this_lab(teacher: Visitor, exported: bytes) -> None:
+    """It may name any run: that of another person, for example."""
+    entries = entries_of(exported)
+    address = json.loads(entries["manifest.json"])["labs"][0]["address"]
+    assert Run.objects.filter(slug=address.split("/")[0]).exists()
+    slug = imported(teacher, packed(described({n: d for n, d in entries.items() if not n.startswith("labs/")})))
+    for path in ("labs/0/index.json", "labs/0/segments/0.json", "labs/0/contents", "labs/0/commands"):
+        answer = teacher.get(f"/api/classes/{slug}/recording/{path}")
+        assert answer.status == 404 and "does not contain the lab" in answer.json["what"], answer.text
+    taken = teacher.post_json(f"/api/classes/{slug}/recording/take-over", {"lab": 0, "seq": 1})
+    assert taken.status == 404
+    found = ask(teacher, slug, "search?q=Leaders")
+    assert [one["kind"] for one in found] == ["chapter"]
+    assert teacher.get(f"/classes/{slug}/transcript/").status == 200
 
 
 def tones(visitor: Visitor, slug: str, pieces: list[dict[str, Any]]) -> list[int]:
@@ -292,6 +356,68 @@ def with_lie(entries: Entries) -> bytes:
     return target.getvalue()
 
 
+def with_small_bomb_in_its_log(entries: Entries) -> bytes:
+    """Records of 256 MB in a batch of some KB."""
+    packer = cramjam.zstd.Compressor(level=1)
+    for _ in range(16):
+        packer.compress(bytes(2**24))
+    records = bytes(packer.finish())
+    batch = batch_parts(
+        records,
+        base_offset=0,
+        leader_epoch=0,
+        attributes=CompressionType.ZSTD,
+        last_offset_delta=9,
+        base_timestamp=0,
+        max_timestamp=1,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        record_count=10,
+    )
+    return changed_log(entries, lambda _: b"".join(map(bytes, batch)))
+
+
+def misnamed(entries: Entries) -> bytes:
+    """A name that is not in the encoding that the zip says."""
+    name = "words.json"
+    data = packed(entries).replace(name.encode(), b"\xff" + name.encode()[1:])
+    at = data.rindex(b"PK\x01\x02", 0, data.rindex(b"\xff" + name.encode()[1:]))
+    return data[: at + 8] + b"\x00\x08" + data[at + 10 :]
+
+
+def squeezed(entries: Entries, method: int) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+def spoilt(entries: Entries) -> bytes:
+    """Compressed, and damaged."""
+    data = bytearray(squeezed(entries, zipfile.ZIP_DEFLATED))
+    at = data.index(b"words.json") + len(b"words.json")
+    data[at : at + 8] = b"\xff" * 8
+    return bytes(data)
+
+
+def nested(name: str) -> Callable[[Entries], bytes]:
+    return lambda entries: packed(described({**entries, name: b'{"x":' + b"[" * 100_000}))
+
+
+def chapter(**fields: Any) -> Callable[[Entries], bytes]:
+    data = json.dumps([{"chapter": 1, "at_us": 0, **fields}]).encode()
+    return lambda entries: packed(described({**entries, "chapters.json": data}))
+
+
+def sound(**changes: Any) -> Callable[[Entries], bytes]:
+    """A piece of sound that is described in this way."""
+    piece = {"piece": 1, "at_us": 1_000, "length_us": 5, "type": "audio/webm", "bytes": 1, "digest": ""}
+    told = json.dumps({"pieces": [piece], **changes}).encode()
+    return lambda entries: packed(described({**entries, "audio/1.webm": b"x", "audio/pieces.json": told}))
+
+
 BOMB_BYTES, BOMB_CRC = 3 * 2**30, 0x480BBE37
 CAPTION = b"WEBVTT\n\n00:00.000 --> 00:00.001\n%s\n"
 BAD: dict[str, Callable[[Entries], bytes]] = {
@@ -316,6 +442,25 @@ BAD: dict[str, Callable[[Entries], bytes]] = {
     ),
     "other end": lambda entries: packed(described(entries, last_seq=3)),
     "endless": lambda entries: packed(described(entries, length_us=10**18)),
+    "bomb in a log": with_small_bomb_in_its_log,
+    "misnamed": misnamed,
+    "another compression": lambda entries: squeezed(entries, zipfile.ZIP_BZIP2),
+    "damaged where it is compressed": spoilt,
+    "nested manifest": lambda entries: packed({**entries, "manifest.json": b'{"x":' + b"[" * 100_000}),
+    "nested words": nested("words.json"),
+    "nested chapters": nested("chapters.json"),
+    "chapter of an unknown kind": chapter(kind="Flood"),
+    "chapter without what its title says": chapter(kind="LeaderElected", values={"leader": "b1"}),
+    "chapter of no poll": chapter(kind="poll", about="two"),
+    "chapter before the beginning": chapter(at_us=-1, title="x"),
+    "nested sound": nested("audio/pieces.json"),
+    "sound without its file": sound(
+        pieces=[{"piece": 2, "at_us": 2_000, "length_us": 5, "type": "audio/webm", "bytes": 1, "digest": ""}]
+    ),
+    "passage that ends before it begins": sound(lost=[[9, 5]]),
+    "sound that is shifted by an hour": sound(shift_us=3_600_000_000),
+    "sound that is no sound": lambda entries: packed(described({**entries, "audio/pieces.json": b"\xff"})),
+    "another file beside the sound": lambda entries: packed(described({**entries, "audio/a.exe": b"MZ"})),
     "many": lambda entries: packed(described({**entries, **{f"audio/{n}.webm": b"" for n in range(2_000)}})),
 }
 

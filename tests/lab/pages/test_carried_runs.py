@@ -13,6 +13,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from broker_core.records.record_batch import (
+    ATTRIBUTES_POSITION,
+    CRC_POSITION,
+    HEADER_BYTES,
+    crc32c_of,
+    iterate_batches,
+)
 from lab.archives import manifest as format
 from lab.archives import zips
 from lab.management.commands import dump_log
@@ -128,6 +135,27 @@ def _flipped_log(entries: Entries, at: float = 0.5) -> Entries:
     return described({**entries, name: bytes(content)})
 
 
+def _spoilt(entries: Entries) -> bytes:
+    """Damaged where it is compressed."""
+    data = bytearray(packed(entries))
+    name = b"branches/main/events-0/00000000000000000000.log"
+    at = data.index(name) + len(name)
+    data[at : at + 8] = b"\xff" * 8
+    return bytes(data)
+
+
+def _of_many_records(entries: Entries) -> Entries:
+    """A batch that says to have more records than it has; its digest is right."""
+    name = "branches/main/events-0/00000000000000000000.log"
+    log = entries[name]
+    (*_, (position, header)) = iterate_batches(log)
+    end = position + header.size
+    batch = bytearray(log[position:end])
+    batch[HEADER_BYTES - 4 : HEADER_BYTES] = (header.record_count + 50).to_bytes(4, "big")
+    batch[CRC_POSITION : CRC_POSITION + 4] = crc32c_of(bytes(batch), ATTRIBUTES_POSITION, len(batch)).to_bytes(4, "big")
+    return described({**entries, name: bytes(batch) + log[end:]})
+
+
 def _odd_header(entries: Entries) -> Entries:
     return {**entries, "branches/main/events-0/00000000000000000001.log": b""}
 
@@ -151,6 +179,12 @@ BAD: dict[str, Callable[[Entries], Entries | bytes]] = {
     "flipped digit": _flipped_log,
     **{f"flipped digit at {at} %": partial(_flipped_log, at=at / 100) for at in range(1, 100, 7)},
     "undeclared segment": _odd_header,
+    "damaged where it is compressed": _spoilt,
+    "fewer records than said": _of_many_records,
+    "nested manifest": lambda entries: {**entries, format.MANIFEST: b'{"x":' + b"[" * 100_000},
+    "nested vocabulary": lambda entries: described(
+        {**entries, "branches/main/vocabulary.jsonl": b'{"x":' + b"[" * 100_000}
+    ),
     "many": lambda entries: {**entries, **{f"branches/b{n}/identity.json": b"" for n in range(format.MAX_FILES)}},
 }
 
