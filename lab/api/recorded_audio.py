@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from typing import get_args
+from typing import Annotated, TypeAlias, get_args
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
@@ -17,15 +17,16 @@ from lab.classroom.audio import store
 from lab.classroom.audio.pieces import AudioType, Passage
 from lab.texts.refusal import Refusal
 
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 _TYPES: tuple[AudioType, ...] = get_args(AudioType)
 
 
 class _End(msgspec.Struct):
     """A piece has `slices`. `gives_up`: those that have not arrived never will."""
 
-    slices: int
-    length_us: int
+    slices: _Count
+    length_us: _Count
     gives_up: bool = False
 
 
@@ -55,8 +56,8 @@ async def put(request: HttpRequest, asker: Asker, piece: int, index: int) -> Htt
 async def end(request: HttpRequest, asker: Asker, piece: int) -> HttpResponse:
     """A piece is over; answers with the slices that are missing. It is made without them when they are given up."""
     told = body_of(request, _End)
-    count = min(max(told.slices, 0), store.MAX_SLICES)
-    left = await end_piece(asker.classroom, piece, count, max(told.length_us, 0), gives_up=told.gives_up)
+    count = min(told.slices, store.MAX_SLICES)
+    left = await end_piece(asker.classroom, piece, count, told.length_us, gives_up=told.gives_up)
     return json_answer({"missing": left})
 
 

@@ -7,7 +7,9 @@ from http import HTTPStatus
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import DatabaseError
 
 from broker_core.texts import Text, render, text
 from lab import selectors
@@ -70,6 +72,7 @@ from lab.protocol.frames import (
 from lab.rights import let_go, membership_of
 from lab.runtime.host import host
 from lab.runtime.sharing.load import load
+from lab.runtime.space import disk_full, is_disk_full
 from lab.texts.refusal import Refusal
 from lab.web.guests import person_of_scope
 from lab.web.holding import HoldingSocket
@@ -182,10 +185,10 @@ class ClassSocket(HoldingSocket):
             await self._refuse_frame(refusal)
         except TooManyAnswers:
             await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
-        except Exception:
+        except Exception as error:
             if not hasattr(self, "outbox"):
                 raise
-            self._fail(frame)
+            self._fail(frame, error)
 
     async def _greet(self, frame: ClassFrame) -> None:
         if not isinstance(frame, ClassHello):
@@ -262,22 +265,31 @@ class ClassSocket(HoldingSocket):
             seq = await live.room.do(Given(p, act, frame.id, texts), lambda: self._answer(Kept(frame.id)))
             if texts and seq <= before:
                 # Executed before: its texts were stored then.
-                await sync_to_async(live.words.discard)(texts)
+                await self._discard(texts)
             self._answer(ClassDone(frame.id, seq))
         except Refusal as refusal:
-            await sync_to_async(live.words.discard)(texts)
+            await self._discard(texts)
             self._refuse(frame.id, refusal)
         except TooManyAnswers:
             await self._close(CLOSE_TOO_MUCH, text("class_act.flood"))
-        except Exception:
-            self._fail(frame)
-            await sync_to_async(live.words.discard)(texts)
+        except Exception as error:
+            self._fail(frame, error)
+            await self._discard(texts)
 
-    def _fail(self, frame: ClassFrame) -> None:
-        """Answers a frame that failed because of an error of the lab. In the handler of the exception."""
+    async def _discard(self, texts: tuple[int, ...]) -> None:
+        """Removes the texts of an act that was not done. On a full disk they stay, and no event refers to them."""
+        with contextlib.suppress(DatabaseError):
+            await sync_to_async(self._live.words.discard)(texts)
+
+    def _fail(self, frame: ClassFrame, error: Exception) -> None:
+        """Answers a frame that failed because of an error of the lab, or for want of disk space. In the handler of the
+        exception.
+        """
         done = type(frame.do if isinstance(frame, ActFrame) else frame).__name__
         logger.exception("%s of %s in class %s failed", done, self._member.source, self._live.slug)
-        self._refuse(getattr(frame, "id", None), Refusal("class_act.failed", HTTPStatus.INTERNAL_SERVER_ERROR))
+        failed = Refusal("class_act.failed", HTTPStatus.INTERNAL_SERVER_ERROR)
+        refusal = disk_full(settings.DATA) if is_disk_full(error) else failed
+        self._refuse(getattr(frame, "id", None), refusal)
 
     async def _do_at_door(self, id: str, act: DoorAct) -> None:
         live, me = self._live, self._member

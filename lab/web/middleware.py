@@ -2,15 +2,19 @@
 
 import secrets
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.decorators import sync_and_async_middleware
 
 from lab.analytics.store.objects import PlaceError
 from lab.preferences import preferences_of
+from lab.runtime.space import disk_full, is_disk_full
 from lab.texts.refusal import Refusal, no_page
 
 Answer = Callable[[HttpRequest], Any]
@@ -94,6 +98,11 @@ class refusals:
             # Of tables that pages read.
             exception = Refusal.of(exception.what, exception.expected, exception.todo)
             exception.status = PlaceError.status
+        if isinstance(exception, RequestDataTooBig):
+            size, most = request.headers.get("Content-Length", ""), settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+            exception = Refusal("refusal.request_too_large", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, size=size, max=most)
+        if is_disk_full(exception):
+            exception = disk_full(settings.DATA)
         if not isinstance(exception, Refusal):
             return None
         return answer_refusal(request, exception)

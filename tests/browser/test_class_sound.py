@@ -138,6 +138,34 @@ def test_a_microphone_that_is_refused_or_goes_is_told_and_the_class_goes_on(boar
     expect(record).to_be_visible()
 
 
+@pytest.mark.parametrize("broken", ["IDBFactory.prototype.open", "IDBObjectStore.prototype.put"])
+def test_a_browser_that_cannot_store_sound_says_so_and_the_class_goes_on(board: Page, broken: str) -> None:
+    board.add_init_script(f"{broken} = () => {{ throw new DOMException('', 'QuotaExceededError'); }}")
+    board.reload()
+    panel = board.locator("hw-microphone")
+    record = panel.get_by_role("button", name="Record sound")
+    record.click()
+    expect(panel.get_by_role("alert")).to_contain_text("could not store the sound")
+    expect(record).to_be_visible()
+    expect(panel).not_to_contain_text("Sound is recorded")
+
+
+def test_a_recorder_that_ends_by_itself_is_told(board: Page) -> None:
+    board.add_init_script(
+        "const start = MediaRecorder.prototype.start; "
+        "MediaRecorder.prototype.start = function (ms) { start.call(this, ms); window.recorder = this; };"
+    )
+    board.reload()
+    panel = board.locator("hw-microphone")
+    panel.get_by_role("button", name="Record sound").click()
+    expect(panel).to_contain_text("Sound is recorded")
+    board.evaluate(
+        "async () => { while (!window.recorder) await new Promise(requestAnimationFrame); recorder.stop(); }"
+    )
+    expect(panel.get_by_role("alert")).to_contain_text("The browser stopped recording")
+    expect(panel.get_by_role("button", name="Record sound")).to_be_visible()
+
+
 def test_a_browser_that_cannot_record_says_so(board: Page) -> None:
     board.add_init_script("delete globalThis.MediaRecorder")
     board.reload()

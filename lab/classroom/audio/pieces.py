@@ -1,6 +1,7 @@
 """Makes a piece from the slices that arrived: checked, cut, and written as a seekable file."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from lab.classroom.audio.wave import RATE, samples_of, wave
@@ -11,6 +12,8 @@ SUFFIXES: dict[AudioType, str] = {"audio/webm": ".webm", "audio/mp4": ".m4a", "a
 
 MAX_PIECE_US = 90_000_000
 """A piece lasts 60 s; a browser that is busy stops late."""
+SLICE_US = 2_000_000
+"""Of a page; see static/lab/core/sound/recorder.js."""
 MARGIN_US = 200_000
 """So much around a passage off the record is left out, too: when a recorder began is known to 140 ms."""
 
@@ -31,7 +34,10 @@ class Made(NamedTuple):
 def make_piece(
     kind: AudioType, at_us: int, length_us: int, slices: Sequence[bytes | None], off_record: Sequence[Passage]
 ) -> Made:
-    """A piece that began at `at_us` and lasted `length_us` according to the page. A missing slice is None."""
+    """A piece that began at `at_us` and lasted `length_us` according to the page; 0 if the page does not know, because
+    it was reloaded. A missing slice is None.
+    """
+    length_us = length_us or min(len(slices) * SLICE_US, MAX_PIECE_US)
     passages = [(from_us - MARGIN_US - at_us, to_us + MARGIN_US - at_us) for from_us, to_us in off_record]
     if kind == "audio/webm":
         return _webm(at_us, length_us, slices, passages)
@@ -46,6 +52,8 @@ def _webm(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
         sound = read_webm(runs, has_begin=bool(slices) and slices[0] is not None)
     except NotOpus:
         return Made(b"", 0, [(at_us, at_us + length_us)])
+    # A damaged time would put a packet anywhere.
+    sound = without(sound, [(MAX_PIECE_US, math.inf)])
     whole_us = max(length_us, sound.length_us) if None in slices else sound.length_us
     there = [(one.at_ms * 1_000, one.at_ms * 1_000 + one.length_us) for one in sound.packets]
     kept = without(sound, passages)
@@ -67,11 +75,26 @@ def _wave(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: 
 def _mp4(at_us: int, length_us: int, slices: Sequence[bytes | None], passages: list[Passage]) -> Made:
     """Kept unchanged: if a part is missing or must be removed, nothing of it can be kept."""
     data = b"".join(one or b"" for one in slices)
-    if any(from_us < (length_us or MAX_PIECE_US) and to_us > 0 for from_us, to_us in passages):
+    if any(from_us < length_us and to_us > 0 for from_us, to_us in passages):
         return Made(b"", 0, [])
-    if None in slices or data[4:8] != b"ftyp":
+    boxes = [] if None in slices else list(_boxes(data))
+    if boxes[:1] != [b"ftyp"] or not {b"moov", b"mdat"} <= set(boxes):
         return Made(b"", 0, [(at_us, at_us + length_us)])
     return Made(data, length_us, [])
+
+
+def _boxes(data: bytes) -> Iterator[bytes]:
+    """The types of the outermost boxes of an MP4 file that are complete (ISO/IEC 14496-12, 4.2)."""
+    at = 0
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        if size == 1:
+            size = int.from_bytes(data[at + 8 : at + 16], "big")
+        size = size or len(data) - at
+        if size < 8 or at + size > len(data):
+            return
+        yield data[at + 4 : at + 8]
+        at += size
 
 
 def _runs(slices: Sequence[bytes | None]) -> list[bytes]:

@@ -150,7 +150,7 @@ def packet_us(data: bytes) -> int:
     return frame_us * frames
 
 
-def without(sound: Sound, passages: Iterable[tuple[int, int]]) -> Sound:
+def without(sound: Sound, passages: Iterable[tuple[float, float]]) -> Sound:
     """The sound without the packets that overlap these passages, given in microseconds of the piece."""
     left_out = list(passages)
     kept = [

@@ -15,12 +15,21 @@ function elementOf() {
     },
     pause() {
       this.paused = true;
+    },
+    /** @type {Record<string, () => void>} */
+    listeners: {},
+    addEventListener(name, listener) {
+      this.listeners[name] = listener;
     } };
 }
 
+/** @param {any[]} [broken] what it says could not be played */
+const voiceOf = (element, broken = []) =>
+  new Voice(element, (piece) => `/audio/${piece}`, audio, (pieces) => broken.splice(0, broken.length, ...pieces));
+
 test("while a piece plays, it says where the class is", () => {
   const element = elementOf();
-  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
+  const voice = voiceOf(element);
   assert.equal(element.preservesPitch, true);
   voice.play(20 * S, 2);
   assert.deepEqual([element.src, element.currentTime, element.playbackRate, element.paused], ["/audio/0", 9.9, 2, false]);
@@ -30,7 +39,7 @@ test("while a piece plays, it says where the class is", () => {
 
 test("where nothing was recorded the voice waits, and the clock leads", () => {
   const element = elementOf();
-  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
+  const voice = voiceOf(element);
   voice.play(20 * S, 1);
   voice.play(5 * S, 1);
   assert.equal(element.paused, true);
@@ -39,14 +48,14 @@ test("where nothing was recorded the voice waits, and the clock leads", () => {
 });
 
 test("of two pieces that overlap the later one is heard", () => {
-  const voice = new Voice(elementOf(), (piece) => `/audio/${piece}`, audio);
+  const voice = voiceOf(elementOf());
   assert.equal(voice.pieceAt(70 * S).piece, 0);
   assert.equal(voice.pieceAt(71 * S).piece, 1);
 });
 
 test("a voice that is less than 120 ms off is left alone", () => {
   const element = elementOf();
-  const voice = new Voice(element, (piece) => `/audio/${piece}`, audio);
+  const voice = voiceOf(element);
   voice.play(20 * S, 1);
   element.currentTime += 0.1;
   voice.play(20 * S, 1);
@@ -54,4 +63,35 @@ test("a voice that is less than 120 ms off is left alone", () => {
   element.currentTime += 0.1;
   voice.play(20 * S, 1);
   assert.ok(Math.abs(element.currentTime - 9.9) < 1e-9);
+});
+
+test("a piece that cannot be played is passed over, and tried again at the next press of play", () => {
+  const element = elementOf();
+  const broken = [];
+  const voice = voiceOf(element, broken);
+  voice.play(20 * S, 1);
+  element.listeners.error();
+  assert.deepEqual(broken.map(({ piece }) => piece), [0]);
+  voice.play(21 * S, 1);
+  assert.deepEqual([element.paused, voice.at_us], [true, null], "the clock leads");
+  voice.play(72 * S, 1);
+  assert.deepEqual([element.src, element.paused], ["/audio/1", false], "the next piece is heard");
+  voice.allow();
+  assert.deepEqual(broken, []);
+  voice.play(21 * S, 1);
+  assert.equal(element.src, "/audio/0");
+});
+
+test("only a browser that wants a gesture first keeps the voice silent", async () => {
+  for (const [name, paused] of [["NotAllowedError", true], ["AbortError", false]]) {
+    const element = elementOf();
+    element.play = () => Promise.reject(Object.assign(new Error(), { name }));
+    const voice = voiceOf(element);
+    voice.play(20 * S, 1);
+    await Promise.resolve();
+    await Promise.resolve();
+    element.play = elementOf().play;
+    voice.play(20.1 * S, 1);
+    assert.equal(element.paused, paused, name);
+  }
 });

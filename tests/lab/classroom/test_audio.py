@@ -2,12 +2,13 @@
 
 import hashlib
 import random
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lab.classroom.audio import pieces, store
-from lab.classroom.audio.ebml import elements
+from lab.classroom.audio.ebml import element, elements
 from lab.classroom.audio.pieces import make_piece
 from lab.classroom.audio.wave import wave
 from lab.classroom.audio.webm import read_webm
@@ -15,6 +16,13 @@ from lab.texts.refusal import Refusal
 from tests.support.classroom.sound import LENGTH_US, SLICES
 
 ABOUT = store.Arriving(at_us=7_000, type="audio/webm")
+
+
+def box(kind: bytes) -> bytes:
+    return (8 + len(kind)).to_bytes(4, "big") + kind + kind
+
+
+MP4 = box(b"ftyp") + box(b"moov") + box(b"moof") + box(b"mdat")
 
 
 def put(folder: Path, index: int, data: bytes) -> None:
@@ -74,9 +82,15 @@ def test_what_is_said_off_the_record_is_in_no_piece() -> None:
     assert everything.data == b"" and everything.lost == []
     tone = make_piece("audio/wav", 0, 0, [wave(b"\x10" * 16_000)], [(1_000_000, 1_200_000)])
     assert tone.data[44 + 6_400 : 44 + 11_200] == b"\x80" * 4_800 and tone.data[44] == 0x10
-    mp4 = b"\0\0\0\x18ftypM4A " + bytes(40)
-    assert make_piece("audio/mp4", 0, 900, [mp4], [(100, 200)]).data == b""
-    assert make_piece("audio/mp4", 0, 900, [mp4], []).data == mp4
+    assert make_piece("audio/mp4", 0, 900, [MP4], [(100, 200)]).data == b""
+
+
+def test_mp4_is_kept_as_it_is_or_lost() -> None:
+    assert make_piece("audio/mp4", 0, 900, [MP4[:20], MP4[20:]], []) == (MP4, 900, [])
+    for broken in ([MP4[20:]], [MP4[:20], None], [MP4[:-1]], [box(b"ftyp"), box(b"mdat")]):
+        assert make_piece("audio/mp4", 500, 900, broken, []) == (b"", 0, [(500, 1_400)])
+    # A page that was reloaded does not know how long it recorded: its slices last two seconds.
+    assert make_piece("audio/mp4", 0, 0, [MP4[:20], MP4[20:]], []).length_us == 4_000_000
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -90,6 +104,29 @@ def test_broken_sound_is_lost_and_nothing_else_breaks(seed: int) -> None:
     if made.data:
         assert read_webm([made.data]).length_us == made.length_us
     assert make_piece("audio/webm", 0, 5_000, [chance.randbytes(900)], []).lost == [(0, 5_000)]
+
+
+@pytest.mark.parametrize("ticks", [200_000, 2**40, 2**64 - 1])
+def test_a_packet_at_an_absurd_time_is_left_out(ticks: int) -> None:
+    whole = read_webm([b"".join(SLICES)])
+    cluster = element(0x1F43B675, element(0xE7, ticks.to_bytes(8, "big")), element(0xA3, b"\x81\0\0\x80\x78abc"))
+    made = make_piece("audio/webm", 0, LENGTH_US, [*SLICES, cluster], [])
+    assert read_webm([made.data]) == whole
+    assert (made.length_us, made.lost) == (LENGTH_US, [])
+
+
+def test_a_piece_is_kept_once_if_the_server_ends_before_its_slices_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for index, data in enumerate(SLICES):
+        put(tmp_path, index, data)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            store.finish(tmp_path, 7, len(SLICES), LENGTH_US, [])
+    assert store.arriving(tmp_path) == [7]
+    assert store.finish(tmp_path, 7, len(SLICES), LENGTH_US, []) is None
+    assert len(store.heard(tmp_path).pieces) == 1 and store.arriving(tmp_path) == []
 
 
 def test_slices_that_are_too_large_altered_or_without_room_are_refused(

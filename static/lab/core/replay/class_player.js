@@ -126,8 +126,8 @@ export class ClassPlayer {
   /** What an address of the recording answers; throws its refusal. @param {string} path @returns {Promise<any>} */
   async ask(path) {
     const answer = await this.#fetch(this.#base + path, { headers: { accept: "application/json" } });
-    const content = await answer.json();
-    if (!answer.ok) throw Object.assign(new Error(content.what), content);
+    const content = await answer.json().catch(() => null);
+    if (!answer.ok || content === null) throw Object.assign(new Error(content?.what ?? `HTTP ${answer.status}`), content);
     return content;
   }
 }

@@ -16,14 +16,22 @@ export class Voice {
   /** @type {Piece | null} */
   #piece = null;
   #is_muted = false;
+  /** Pieces that could not be played, by number. @type {Map<number, Piece>} */
+  #broken = new Map();
+  #breaks;
 
-  /** @param {HTMLAudioElement} element @param {(piece: number) => string} addressOf a piece @param {Manifest["audio"]} audio */
-  constructor(element, addressOf, audio) {
+  /**
+   * @param {HTMLAudioElement} element @param {(piece: number) => string} addressOf a piece @param {Manifest["audio"]} audio
+   * @param {(pieces: Piece[]) => void} breaks is given the pieces that could not be played, whenever that changes
+   */
+  constructor(element, addressOf, audio, breaks) {
     this.#element = element;
     this.#addressOf = addressOf;
     this.#audio = audio;
+    this.#breaks = breaks;
     element.preservesPitch = true;
     element.preload = "auto";
+    element.addEventListener("error", () => this.#break());
   }
 
   get isThere() {
@@ -52,7 +60,7 @@ export class Voice {
   /** Plays from an instant on, or goes on there; silent where nothing was recorded. @param {number} at_us @param {number} speed */
   play(at_us, speed) {
     const piece = this.pieceAt(at_us);
-    if (!piece) return this.pause();
+    if (!piece || this.#broken.has(piece.piece)) return this.pause();
     if (piece !== this.#piece) {
       this.#piece = piece;
       this.#element.src = this.#addressOf(piece.piece);
@@ -62,14 +70,25 @@ export class Voice {
     if (this.#element.playbackRate !== speed) this.#element.playbackRate = speed;
     if (this.#element.paused && !this.#is_muted) {
       // A browser that refuses to play before a gesture leaves the picture to the clock.
-      this.#element.play().catch(() => (this.#is_muted = true));
+      this.#element.play().catch(({ name }) => (this.#is_muted ||= name === "NotAllowedError"));
     }
     return undefined;
   }
 
-  /** A gesture has allowed sound. */
+  /** The piece is damaged, in a format that the browser does not play, or was not received: the picture goes on without it. */
+  #break() {
+    if (!this.#piece) return;
+    this.#broken.set(this.#piece.piece, this.#piece);
+    this.#piece = null;
+    this.#breaks([...this.#broken.values()]);
+  }
+
+  /** A gesture has allowed sound; what could not be played is tried again. */
   allow() {
     this.#is_muted = false;
+    if (!this.#broken.size) return;
+    this.#broken.clear();
+    this.#breaks([]);
   }
 
   pause() {

@@ -23,18 +23,24 @@ export class SoundRecorder {
   #now_us;
   #taker;
   #Recorder;
+  #fails;
   /** Those that record: two of them while pieces overlap. @type {Set<MediaRecorder>} */
   #recorders = new Set();
   #isOver = false;
   /** @type {(() => void)[]} */
   #waiting = [];
 
-  /** @param {MediaStream} stream @param {() => number} now_us class time @param {Taker} taker @param {typeof MediaRecorder} Recorder */
-  constructor(stream, now_us, taker, Recorder) {
+  /**
+   * Throws if the browser cannot record the stream.
+   * @param {MediaStream} stream @param {() => number} now_us class time @param {Taker} taker @param {typeof MediaRecorder} Recorder
+   * @param {() => void} fails called if the browser ends the recording
+   */
+  constructor(stream, now_us, taker, Recorder, fails) {
     this.#stream = stream;
     this.#now_us = now_us;
     this.#taker = taker;
     this.#Recorder = Recorder;
+    this.#fails = fails;
     this.#begin();
   }
 
@@ -59,15 +65,26 @@ export class SoundRecorder {
     recorder.addEventListener("dataavailable", ({ data }) => {
       if (!data.size) return;
       this.#taker.slice(piece, slices++, data);
-      if (slices === PIECE_SLICES - 1 && !this.#isOver) this.#begin();
+      if (slices === PIECE_SLICES - 1 && !this.#isOver) this.#beginNext();
       if (slices === PIECE_SLICES && recorder.state !== "inactive") recorder.stop();
     });
     recorder.addEventListener("stop", () => {
       this.#recorders.delete(recorder);
       this.#taker.ended(piece, slices, Math.round(this.#now_us()) - at_us);
-      if (!this.#recorders.size) for (const tell of this.#waiting.splice(0)) tell();
+      if (this.#recorders.size) return;
+      for (const tell of this.#waiting.splice(0)) tell();
+      if (!this.#isOver) this.#fails();
     });
-    this.#recorders.add(recorder);
     recorder.start(SLICE_MS);
+    this.#recorders.add(recorder);
+  }
+
+  /** If it cannot begin, the recording ends with the present piece. */
+  #beginNext() {
+    try {
+      this.#begin();
+    } catch {
+      // "stop" of the present recorder says so.
+    }
   }
 }

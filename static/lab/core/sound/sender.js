@@ -8,6 +8,8 @@ const AGAIN_MS = 3000;
 const MAX_AGE_MS = 30 * 60_000;
 /** With these answers the same request succeeds later. */
 const LATER = new Set([408, 429, 500, 502, 503, 504]);
+/** The server has no space: what waits is sent when the next sound comes. */
+const IS_FULL = 507;
 
 /** @param {ArrayBuffer} data */
 const digestOf = async (data) =>
@@ -29,7 +31,8 @@ export class SoundSender {
    * @param {Outbox} outbox
    * @param {string} address of the class's sound, ending in "/"
    * @param {{ csrf: string, fetch: typeof fetch, now_ms: () => number, sleep: (ms: number) => Promise<void>,
-   *   told: (state: { waiting: number, offline: boolean, refusal: any }) => void }} options `told` is called as slices go and come
+   *   told: (state: { waiting: number, offline: boolean, refusal: any }) => void, failed: () => void }} options `told` is called
+   *   as slices go and come, `failed` when the browser cannot keep what was recorded
    */
   constructor(outbox, address, options) {
     this.#outbox = outbox;
@@ -58,7 +61,7 @@ export class SoundSender {
 
   /** @param {() => Promise<void>} write */
   #write(write) {
-    this.#writing = this.#writing.then(write).catch(() => {});
+    this.#writing = this.#writing.then(write).catch(() => this.#options.failed());
     void this.#writing.then(() => this.send());
   }
 
@@ -73,7 +76,7 @@ export class SoundSender {
   async #sendAll() {
     while (this.#wasAsked) {
       this.#wasAsked = false;
-      for (const piece of await this.#outbox.pieces()) await this.#sendPiece(piece);
+      for (const piece of await this.#outbox.pieces()) if (!(await this.#sendPiece(piece))) return;
       await this.#tell(false);
     }
   }
@@ -83,36 +86,41 @@ export class SoundSender {
     this.#options.told({ waiting: await this.#outbox.waiting(), offline, refusal });
   }
 
-  /** @param {KeptPiece} piece */
+  /** Returns whether the server has space. @param {KeptPiece} piece */
   async #sendPiece(piece) {
     const isOver = () => piece.slices >= 0 || !this.#recorded.has(piece.piece);
-    if (this.#options.now_ms() - piece.kept_ms > MAX_AGE_MS && isOver()) return this.#outbox.dropPiece(piece.piece);
+    if (this.#options.now_ms() - piece.kept_ms > MAX_AGE_MS && isOver()) {
+      await this.#outbox.dropPiece(piece.piece);
+      return true;
+    }
     for (const { index, data } of await this.#outbox.slices(piece.piece)) {
       const query = `at_us=${piece.at_us}&digest=${await digestOf(data)}`;
       const address = `${this.#address}${piece.piece}/${index}?${query}`;
-      await this.#request(address, { method: "PUT", body: data, headers: { "Content-Type": piece.type } });
+      const has_space = await this.#request(address, { method: "PUT", body: data, headers: { "Content-Type": piece.type } });
+      if (!has_space) return false;
       // It is kept, or it was refused and would be again.
       await this.#outbox.dropSlice(piece.piece, index);
       await this.#tell(false);
     }
-    if (!isOver()) return;
+    if (!isOver()) return true;
     const told = { slices: Math.max(0, piece.slices), length_us: Math.max(0, piece.length_us), gives_up: true };
     const headers = { "Content-Type": "application/json" };
     await this.#request(`${this.#address}${piece.piece}/end`, { method: "POST", body: JSON.stringify(told), headers });
     await this.#outbox.dropPiece(piece.piece);
+    return true;
   }
 
-  /** Sends until there is an answer. A refusal is told. @param {string} address @param {RequestInit} request */
+  /** Sends until there is an answer; returns whether the server has space. A refusal is told. @param {string} address @param {RequestInit} request */
   async #request(address, request) {
     const { csrf, fetch, sleep } = this.#options;
     const headers = { .../** @type {Record<string, string>} */ (request.headers), "X-CSRFToken": csrf };
     for (;;) {
       const answer = await fetch(address, { ...request, credentials: "same-origin", headers }).catch(() => null);
-      if (answer?.ok) return;
+      if (answer?.ok) return true;
       if (answer && !LATER.has(answer.status)) {
         const refusal = await answer.json().catch(() => null);
         await this.#tell(false, refusal ?? { what: `HTTP ${answer.status}`, expected: "", todo: "" });
-        return;
+        return answer.status !== IS_FULL;
       }
       await this.#tell(true);
       await sleep(AGAIN_MS);

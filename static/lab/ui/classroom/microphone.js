@@ -106,12 +106,13 @@ class Recording {
         // Nothing that is recorded now could be kept.
         if (this.isOn) void act({ op: "set_microphone", on: false });
       },
+      failed: () => void this.#giveUp("sound.not_kept"),
     }));
     // Of several tabs of a browser one records and sends; the next one does when that is closed.
     void navigator.locks.request(`highwater-sound ${slug}`, async () => {
       this.#isFirst = true;
       set({ elsewhere: false });
-      void (await this.sender).send();
+      void this.sender.then((sender) => sender.send(), () => {});
       void this.turn(this.#isWanted);
       return new Promise(() => {});
     });
@@ -140,18 +141,31 @@ class Recording {
     this.#microphone = clock ? await Microphone.open((level) => {
       set({ level });
       this.#voice.take(level, clock.us);
-    }, () => {
       // The browser ends the recorders, and nothing would say that the class is not recorded any more.
-      set({ problem: "sound.gone" });
-      void act({ op: "set_microphone", on: false });
-    }) : null;
-    if (!this.#microphone || !clock) {
-      this.#isWanted = false;
-      await act({ op: "set_microphone", on: false });
-      return;
+    }, () => void this.#giveUp("sound.gone")) : null;
+    if (!this.#microphone || !clock) return this.#giveUp();
+    const { stream } = this.#microphone;
+    const fails = () => void (stream.active && this.#giveUp("sound.stopped"));
+    const sender = await this.sender.catch(() => null);
+    try {
+      if (sender) this.#recorder = new SoundRecorder(stream, () => clock.us, sender.taker, MediaRecorder, fails);
+    } catch {
+      // Said below.
     }
-    this.#recorder = new SoundRecorder(this.#microphone.stream, () => clock.us, (await this.sender).taker, MediaRecorder);
-    this.#telling = setInterval(() => void this.#tellVoice(false), VOICE_MS);
+    if (this.#recorder) {
+      this.#telling = setInterval(() => void this.#tellVoice(false), VOICE_MS);
+      return undefined;
+    }
+    this.#microphone.close();
+    this.#microphone = null;
+    return this.#giveUp(sender ? "sound.stopped" : "sound.not_kept");
+  }
+
+  /** Stops recording here: shows why, and switches the microphone of the class off. @param {string} [problem] unless it is shown already */
+  async #giveUp(problem) {
+    if (problem) set({ problem });
+    this.#isWanted = false;
+    await act({ op: "set_microphone", on: false });
   }
 
   async #end() {

@@ -17,8 +17,9 @@ const said = signal(null);
 const isBusy = signal(false);
 const SAID_MS = 4000;
 
-/** Shows why an action failed. @param {Error & { what?: string, todo?: string }} error */
-export const refuse = ({ what = "", todo = "", message }) => void (said.value = { tone: "bad", what: what || message, todo });
+/** Shows why an action failed. @param {Error & { what?: string, expected?: string, todo?: string }} error */
+export const refuse = ({ what = "", expected = "", todo = "", message }) =>
+  void (said.value = { tone: "bad", what: what || message, todo: [expected, todo].filter(Boolean).join(" ") });
 
 /** Clears the message after a successful action. */
 export const settle = () => said.peek()?.tone === "bad" && (said.value = null);

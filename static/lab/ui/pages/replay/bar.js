@@ -106,7 +106,8 @@ class HwReplayBar extends HwElement {
         <svg width="100%" height=${HEIGHT} viewBox="0 0 ${this.width} ${HEIGHT}" preserveAspectRatio="none"
           aria-hidden="true">${this.#area()}</svg>
         ${this.#spans(replay.idle.value, "idle", t("replay.idle"))}${this.#spans(off_record, "off", t("replay.off_record"))}
-        ${this.#spans(audio.lost, "lost", t("replay.lost"))}${repeated ? this.#spans([repeated], "loop", t("replay.loop")) : ""}
+        ${this.#spans(audio.lost, "lost", t("replay.lost"))}${this.#spans(replay.unplayed.value, "lost", t("replay.unplayed"))}
+        ${repeated ? this.#spans([repeated], "loop", t("replay.loop")) : ""}
         ${questions.map((one) => html`<i class="dot question" title="${clockText(one.at_us)} ${one.text}"
           .style=${`left:${part(one.at_us)}%`}></i>`)}
         ${polls.map((one) => html`<i class="dot poll" title="${clockText(one.at_us)} ${one.title}"

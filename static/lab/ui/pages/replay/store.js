@@ -5,6 +5,7 @@ import { ClassPlayer } from "../../../core/replay/class_player.js";
 import { advance, idleOf, saved, without } from "../../../core/replay/spans.js";
 import { Voice } from "../../../core/replay/voice.js";
 import { byId } from "../../kit/element.js";
+import { t } from "../../kit/i18n.js";
 import { now_us, tree } from "../../classroom/store.js";
 import { base, classPage, source } from "./source.js";
 
@@ -58,11 +59,14 @@ export const first_us = computed(() => manifest.value?.first_us ?? 0);
 /** The last instant to show: at the very end the presenter has stopped leading, and nothing is shown. */
 const last_us = computed(() => Math.max(0, length_us.value - 1));
 
-export const classPlayer = new ClassPlayer(base, (...args) => source.fetch(...args));
+export const classPlayer = new ClassPlayer(base, (...args) => reach(() => source.fetch(...args)));
 /** @type {ClassMap} */
 export let classMap = new ClassMap([]);
+/** Spans whose sound could not be played. @type {Signal<Span[]>} */
+export const unplayed = signal([]);
 const voice = new Voice(/** @type {HTMLAudioElement} */ (byId("voice")), (piece) => source.soundOf(piece),
-  { pieces: [], lost: [], voice: [], shift_us: 0 });
+  { pieces: [], lost: [], voice: [], shift_us: 0 },
+  (pieces) => (unplayed.value = pieces.map((one) => [one.at_us, one.at_us + one.length_us])));
 
 let exact_us = Number(at);
 let told_ms = 0;
@@ -230,20 +234,31 @@ export function toggleLoop() {
 export const ask = (path) => classPlayer.ask(path);
 
 /** @param {string} path @param {unknown} body @param {string} [method] */
-export async function send(path, body, method = "POST") {
-  const answer = await fetch(base + path, { method, body: JSON.stringify(body),
-    headers: { "content-type": "application/json", "x-csrftoken": csrf } });
-  const content = answer.status === 204 ? {} : await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.what), content);
-  return content;
-}
+export const send = (path, body, method = "POST") => answered(path, { method, body: JSON.stringify(body),
+  headers: { "content-type": "application/json" } });
 
 /** Uploads a file to an address; throws its refusal. @param {string} path @param {Blob} file */
-export async function sendFile(path, file) {
-  const answer = await fetch(base + path, { method: "PUT", body: file, headers: { "x-csrftoken": csrf } });
-  const content = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.what), content);
-  return content;
+export const sendFile = (path, file) => answered(path, { method: "PUT", body: file });
+
+/** The content of an answer; throws the refusal, also of a server that does not answer. @param {string} path @param {RequestInit} request */
+async function answered(path, request) {
+  const answer = await reach(() => fetch(base + path, { ...request, headers: { ...request.headers, "x-csrftoken": csrf } }));
+  if (answer.status === 204) return {};
+  const content = await answer.json().catch(() => null);
+  if (answer.ok && content) return content;
+  throw refusal(content ?? { what: t("error.status", { status: answer.status }), todo: t("error.unexpected_todo") });
+}
+
+/** @param {{ what: string, expected?: string, todo?: string }} said */
+const refusal = (said) => Object.assign(new Error(said.what), said);
+
+/** @param {() => Promise<Response>} ask */
+async function reach(ask) {
+  try {
+    return await ask();
+  } catch {
+    throw refusal({ what: t("error.unreachable"), expected: t("error.unreachable_expected"), todo: t("error.unreachable_todo") });
+  }
 }
 
 /** An instant of a class as in addresses, `31:42.500`. @param {number} us */

@@ -73,7 +73,9 @@ class HwReplayTransport extends HwElement {
       <button class="chip keys" title="${t("help.title")} ( ? )" aria-label=${t("help.title")}
         @click=${() => (helpShown.value = true)}>?</button>
       ${saveButton()}
-      ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}`;
+      ${manifest.value.audio.pieces.length ? "" : html`<span class="dim">${t("replay.no_voice")}</span>`}
+      ${replay.unplayed.value.length ? html`<span class="tag warn" role="status">${t("replay.unplayed_at",
+        { times: replay.unplayed.value.map(([from_us]) => clockText(from_us)).join(", ") })}</span>` : ""}`;
   }
 }
 customElements.define("hw-replay-transport", HwReplayTransport);
