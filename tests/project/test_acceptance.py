@@ -1,4 +1,4 @@
-"""The table of acceptance statements in docs/CLASSES.md names tests and bars that there are."""
+"""The tables of acceptance statements and of bad input in the documents name tests and bars that there are."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from benchmarks.bars import BARS
 from tests.support.paths import ROOT
 
 _ROW = re.compile(r"^\| (\d+) \| .*$", re.MULTILINE)
-STATEMENTS = [*range(1, 21), 24, 25]
+STATEMENTS = list(range(1, 26))
 
 
 def names_in(path: str) -> set[str]:
@@ -30,3 +30,16 @@ def test_every_statement_names_what_shows_it() -> None:
                 assert not name or name in names_in(path), f"statement {number}: {one}"
             else:
                 assert one in bars, f"statement {number}: {one}"
+
+
+def test_every_bad_input_of_a_recording_names_what_shows_it() -> None:
+    table = (ROOT / "docs" / "RECORDINGS.md").read_text().partition("## Bad input and faults")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 15
+    for row in rows:
+        shown = re.findall(r"`([^`]+)`", row.split(" | ")[2])
+        assert shown, row
+        for one in shown:
+            path, _, name = one.partition("::")
+            assert not name or name in names_in(path), one
+            assert (ROOT / "tests" / path).is_file(), one
