@@ -110,7 +110,10 @@ export class SoundSender {
     return true;
   }
 
-  /** Sends until there is an answer; returns whether the server has space. A refusal is told. @param {string} address @param {RequestInit} request */
+  /**
+   * Sends until there is an answer; returns whether the server has space. A refusal is reported.
+   * @param {string} address @param {RequestInit} request
+   */
   async #request(address, request) {
     const { csrf, fetch, sleep } = this.#options;
     const headers = { .../** @type {Record<string, string>} */ (request.headers), "X-CSRFToken": csrf };

@@ -240,7 +240,10 @@ export const send = (path, body, method = "POST") => answered(path, { method, bo
 /** Uploads a file to an address; throws its refusal. @param {string} path @param {Blob} file */
 export const sendFile = (path, file) => answered(path, { method: "PUT", body: file });
 
-/** The content of an answer; throws the refusal, also of a server that does not answer. @param {string} path @param {RequestInit} request */
+/**
+ * The content of an answer; throws the refusal, also of a server that does not answer.
+ * @param {string} path @param {RequestInit} request
+ */
 async function answered(path, request) {
   const answer = await reach(() => fetch(base + path, { ...request, headers: { ...request.headers, "x-csrftoken": csrf } }));
   if (answer.status === 204) return {};
