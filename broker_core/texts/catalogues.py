@@ -39,7 +39,7 @@ def catalogue(language: str) -> Mapping[str, str]:
     """Every registered template of a language, by id.
 
     Raises:
-        TextError: for a language without catalogues, and for an id that stands twice.
+        TextError: for a language without catalogues, and for a duplicate id.
     """
     if language not in LANGUAGES:
         raise TextError(f"no catalogue in the language {language!r}; languages: {', '.join(LANGUAGES)}")
@@ -47,7 +47,7 @@ def catalogue(language: str) -> Mapping[str, str]:
 
 
 def read(folders: Sequence[Traversable], language: str) -> dict[str, str]:
-    """The templates of these folders in one object. Raises `TextError` for an id that stands twice."""
+    """The templates of these folders in one object. Raises `TextError` for a duplicate id."""
     templates: dict[str, str] = {}
     for path in (path for folder in folders for path in files(folder, language)):
         for id, template in json.loads(path.read_text(encoding="utf-8")).items():

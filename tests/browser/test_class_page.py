@@ -129,7 +129,7 @@ def split_of_a_poll_is_shown_when_staff_show_it(staff: Page, ada: Page, noah: Pa
     staff.get_by_role("button", name="Show the split").click()
     expect(ada.locator(".class-panel")).to_contain_text("2 answers. The split is shown from 5 answers on.")
     staff.get_by_role("button", name="Run the lab to settle it").click()
-    expect(staff.locator("hw-class-refusal")).to_contain_text("nobody leads the class")
+    expect(staff.locator("hw-class-refusal")).to_contain_text("no participant leads the class")
     staff.get_by_text("Set the answer by hand").click()
     staff.get_by_label("What came true").select_option("at 46")
     staff.get_by_role("button", name="Reveal").click()
@@ -232,7 +232,7 @@ def test_the_board_fits_its_window(staff: Page, size: dict[str, int], look: str)
     assert violations(staff) == []
 
 
-def test_captions_are_read_on_the_pages_of_others(staff: Page, browser: Browser, complaints: list[str]) -> None:
+def test_captions_are_shown_on_the_pages_of_others(staff: Page, browser: Browser, complaints: list[str]) -> None:
     """What staff type is on a learner's page and on the big screen; each of them may turn it off."""
     ada, screen = newcomer(browser), newcomer(browser)
     come_in(ada, staff.locator(".address a").get_attribute("href") or "", "Ada")

@@ -38,7 +38,7 @@ def user_named(name: str) -> User:
     return User.objects.get(username=name)
 
 
-def test_the_work_of_a_lesson_is_followed_and_cancelled_by_who_began_it(
+def test_jobs_of_a_lesson_are_followed_and_cancelled_by_their_owner(
     visitor: Visitor, other_visitor: Visitor, plant: Plant
 ) -> None:
     visitor.sign_in_as("job-learner")
@@ -54,7 +54,7 @@ def test_the_work_of_a_lesson_is_followed_and_cancelled_by_who_began_it(
     assert visitor.get(f"{LESSON}/{job.id}/cancel").status == 405
 
 
-def test_staff_cancel_the_work_over_all_learners_and_that_of_their_class(
+def test_staff_cancel_jobs_over_all_learners_and_of_their_class(
     visitor: Visitor, other_visitor: Visitor, plant: Plant
 ) -> None:
     visitor.sign_in_as("job-staff")
@@ -75,7 +75,7 @@ def test_staff_cancel_the_work_over_all_learners_and_that_of_their_class(
         room.delete()
 
 
-def test_nobody_has_more_than_a_few_jobs_waiting(visitor: Visitor, plant: Plant) -> None:
+def test_waiting_jobs_per_person_are_limited(visitor: Visitor, plant: Plant) -> None:
     visitor.sign_in_as("job-eager")
     slug = visitor.new_run(brokers="1")
     user = user_named("job-eager")
@@ -84,7 +84,7 @@ def test_nobody_has_more_than_a_few_jobs_waiting(visitor: Visitor, plant: Plant)
     start = f"/api/runs/{slug}/main/analytics/tables/start"
     refused = visitor.post_json(start, {})
     assert refused.status == 429
-    assert refused.json["what"] == f"Your {MAX_OF_PERSON} analyses before this one are not done yet."
+    assert refused.json["what"] == f"Your {MAX_OF_PERSON} earlier analyses are not done yet."
     assert not [job for job in analyst()._jobs.values() if job.of == branch_id(slug, "main")]
     # A job in progress does not count as new.
     joined = plant(branch_id(slug, "main"))

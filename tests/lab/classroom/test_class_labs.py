@@ -103,7 +103,7 @@ def test_pause_all_stops_time_and_restores_it(classroom: Classroom, lab: str) ->
         ada.until(lambda frame: mode_of(frame) == "play")
 
 
-def test_pause_all_leaves_a_lab_that_does_not_play_where_it_is(classroom: Classroom, lab: str) -> None:
+def test_pause_all_does_not_change_a_paused_lab(classroom: Classroom, lab: str) -> None:
     with classroom.page("p1") as teacher, classroom.visitors["p2"].socket(lab.split("/")[0]) as ada:
         teacher.until("snap")
         assert ada.ask({"k": "time", "op": "pause"})["k"] == "done"
@@ -143,7 +143,7 @@ def test_pace_of_the_class_reaches_the_lesson_of_a_learner(classroom: Classroom,
     assert {event.classroom for event in written if event.lesson == LESSON.slug} == {classroom.slug}
 
 
-def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(
+def test_state_of_the_leading_lab_is_shared_and_taken_over_as_a_run(
     classroom: Classroom, lab: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leading = classroom.visitors["p1"].new_run(name="The instructor's")
@@ -157,7 +157,7 @@ def test_state_of_who_leads_is_given_and_taken_as_a_run_of_ones_own(
     with classroom.page("p1") as teacher, classroom.page("p2") as ada:
         teacher.until("snap")
         ada.until("snap")
-        assert teacher.act("give_state")["what"] == "Nobody leads the class."
+        assert teacher.act("give_state")["what"] == "No participant leads the class."
         assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
         assert ada.act("give_state")["k"] == "no"
         assert ada.act("take_state", handout=1)["what"] == "State 1 was not shared in this class."
@@ -204,7 +204,7 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
         assert teacher.act("make_poll", **asked)["k"] == "done"
         teacher.act("open_poll", poll=2)
         teacher.act("close_poll", poll=2)
-        assert teacher.act("settle_poll", poll=2)["what"] == "This is not possible now: nobody leads the class."
+        assert teacher.act("settle_poll", poll=2)["what"] == "This is not possible now: no participant leads the class."
         assert teacher.act("take_lead", lab=f"{leading}/main")["k"] == "done"
         assert ada.act("settle_poll", poll=2)["status"] == 403
         for line in ("hold fetch 3 1", "producer open p1", "producer send p1 given-0 a:1"):
@@ -226,7 +226,7 @@ def test_poll_is_settled_by_the_lab_that_leads(classroom: Classroom) -> None:
         ada.until_held("/polls/2 by", "staff")
 
 
-def test_lab_at_rest_that_leads_again_has_its_place_again(classroom: Classroom) -> None:
+def test_sleeping_lab_that_leads_again_is_shown_at_its_place(classroom: Classroom) -> None:
     leading = classroom.visitors["p1"].new_run(name="The instructor's")
     run, teacher_row = Run.objects.get(slug=leading), Participant.objects.get(number=1)
     run.classroom, run.participant, teacher_row.run = classroom.model, teacher_row, run
@@ -283,7 +283,7 @@ def test_help_names_the_newest_event_and_gives_rights_to_the_lab(classroom: Clas
     assert undone_view == before_help, "byte for byte"
 
 
-def test_learner_is_told_how_many_labs_wake_before_theirs(classroom: Classroom, lab: str) -> None:
+def test_learner_sees_how_many_labs_wake_first(classroom: Classroom, lab: str) -> None:
     run = lab.split("/")[0]
     served = asyncio.Event()
 
